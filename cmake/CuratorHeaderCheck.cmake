@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# curator_check_headers (): compiles every public header alone, as C99 and as C++17, strictly, so that no header
+# relies on what its includer happened to include first. Runs as part of the build.
+include(CheckLanguage)
+check_language(CXX)
+
+function(curator_check_headers)
+  set(flags -Wall -Wextra -Wpedantic -Wundef -Wshadow -Werror)
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
+       "${PROJECT_SOURCE_DIR}/include/curator/*.h" "${PROJECT_SOURCE_DIR}/include/curator/*.hpp")
+  set(c_sources "")
+  set(cxx_sources "")
+  foreach(header IN LISTS headers)
+    string(MAKE_C_IDENTIFIER "${header}" name)
+    set(stem "${CMAKE_CURRENT_BINARY_DIR}/headers/${name}")
+    # The second inclusion proves the include guard.
+    set(body "#include <${header}>\n#include <${header}>\nextern int ${name}_alone;\n")
+    if(header MATCHES "\\.h$")
+      file(CONFIGURE OUTPUT "${stem}.c" CONTENT "${body}" @ONLY)
+      list(APPEND c_sources "${stem}.c")
+    endif()
+    file(CONFIGURE OUTPUT "${stem}.cpp" CONTENT "${body}" @ONLY)
+    list(APPEND cxx_sources "${stem}.cpp")
+  endforeach()
+
+  add_library(header_check_c99 OBJECT ${c_sources})
+  set_target_properties(header_check_c99 PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
+  target_compile_options(header_check_c99 PRIVATE ${flags})
+  target_include_directories(header_check_c99 PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(header_check_c99 PRIVATE PkgConfig::GIO)
+
+  if(CMAKE_CXX_COMPILER)
+    add_library(header_check_cxx17 OBJECT ${cxx_sources})
+    set_target_properties(header_check_cxx17 PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
+    target_compile_options(header_check_cxx17 PRIVATE ${flags})
+    target_include_directories(header_check_cxx17 PRIVATE "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(header_check_cxx17 PRIVATE PkgConfig::GIO)
+  else()
+    message(STATUS "No C++ compiler: the headers are checked as C99 only")
+  endif()
+endfunction()

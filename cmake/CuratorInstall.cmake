@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runtime and Development are separate components, so that packages split along them.
+include(CMakePackageConfigHelpers)
+set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/curator")
+
+install(
+  TARGETS curator curator_static
+  EXPORT curatorTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Runtime NAMELINK_COMPONENT Development
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Development)
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/include/curator"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  COMPONENT Development
+  FILES_MATCHING
+  PATTERN "*.h"
+  PATTERN "*.hpp")
+
+configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator.pc.in" "${PROJECT_BINARY_DIR}/curator.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/curator.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/templates/curatorConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/curatorConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
+# Before 1.0 a minor release may break; SameMinorVersion says so to find_package.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${PROJECT_BINARY_DIR}/curatorConfig.cmake" "${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
+  DESTINATION "${_package_dir}"
+  COMPONENT Development)
+install(
+  EXPORT curatorTargets
+  NAMESPACE curator::
+  DESTINATION "${_package_dir}"
+  COMPONENT Development)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# curator_set_warnings (target): the warnings that every C target of the project is built with.
+include(CheckCCompilerFlag)
+
+set(CURATOR_WARNING_FLAGS
+    -Wall
+    -Wextra
+    -Walloca
+    -Warray-bounds
+    -Wcast-align
+    -Wdate-time
+    -Wdouble-promotion
+    -Wempty-body
+    -Wenum-conversion
+    -Wfloat-equal
+    -Wformat=2
+    -Wignored-qualifiers
+    -Wimplicit-fallthrough
+    -Winit-self
+    -Wmissing-declarations
+    -Wmissing-include-dirs
+    -Wmissing-noreturn
+    -Wmissing-prototypes
+    -Wnested-externs
+    -Wold-style-definition
+    -Wpointer-arith
+    -Wredundant-decls
+    -Wreturn-type
+    -Wshadow
+    -Wsign-compare
+    -Wstrict-prototypes
+    -Wswitch-enum
+    -Wtype-limits
+    -Wundef
+    -Wunused-macros
+    -Wvla
+    -Wwrite-strings
+    # Known to one of the two compilers only.
+    -Wcomma
+    -Wconditional-uninitialized
+    -Wduplicated-branches
+    -Wduplicated-cond
+    -Wjump-misses-init
+    -Wlogical-op
+    -Wshift-overflow=2
+    -Wtrampolines
+    # Callbacks have the parameters that their type demands, and tables leave members out on purpose.
+    -Wno-unused-parameter
+    -Wno-missing-field-initializers)
+
+set(CURATOR_SUPPORTED_WARNING_FLAGS "")
+foreach(flag IN LISTS CURATOR_WARNING_FLAGS)
+  string(MAKE_C_IDENTIFIER "CURATOR_HAS${flag}" _has)
+  check_c_compiler_flag(${flag} ${_has})
+  if(${_has})
+    list(APPEND CURATOR_SUPPORTED_WARNING_FLAGS ${flag})
+  endif()
+endforeach()
+
+# GObject-style casts break the aliasing rules, so the optimiser must not rely on them.
+set(CURATOR_CODE_FLAGS -fno-strict-aliasing -fno-common)
+
+function(curator_set_warnings target)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:${CURATOR_SUPPORTED_WARNING_FLAGS}>
+                                           ${CURATOR_CODE_FLAGS})
+  if(CURATOR_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+    if(CURATOR_SANITIZE)
+      # Instrumented code confuses gcc's flow analysis; the plain builds keep this one an error.
+      target_compile_options(${target} PRIVATE -Wno-error=maybe-uninitialized)
+      if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+        target_compile_options(${target} PRIVATE -Wno-unknown-warning-option)
+      endif()
+    endif()
+  endif()
+endfunction()
