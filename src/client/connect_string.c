@@ -1,0 +1,211 @@
+/* "host:port,host/chroot", taken apart: ZooKeeper's ConnectStringParser, which explains.
+ *
+ * Threads: any; pure, so nothing guards it.
+ */
+#include "client/connect_string.h"
+
+#include "client/path.h"
+
+#include "curator/error.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#define MAX_NAME_LENGTH  253
+#define MAX_LABEL_LENGTH 63
+
+static void
+host_port_free (gpointer data)
+{
+  CuratorHostPort *server = data;
+
+  g_free (server->host);
+  g_free (server);
+}
+
+void
+curator_connect_string_free (CuratorConnectString *parsed)
+{
+  if (parsed != NULL)
+    {
+      g_ptr_array_unref (parsed->hosts);
+      g_free (parsed->chroot);
+      g_free (parsed);
+    }
+}
+
+static gboolean
+is_ipv6 (const char *text)
+{
+  struct in6_addr address;
+  g_autofree char *without_zone = g_strndup (text, strcspn (text, "%"));
+  const char *zone = text + strlen (without_zone);
+
+  if (*zone == '%' && (zone[1] == '\0' || strlen (zone) > 16))
+    {
+      return FALSE;
+    }
+  for (const char *c = *zone == '%' ? zone + 1 : zone; *c != '\0'; c++)
+    {
+      if (!g_ascii_isalnum (*c) && strchr ("-_.", *c) == NULL)
+        {
+          return FALSE;
+        }
+    }
+  return inet_pton (AF_INET6, without_zone, &address) == 1;
+}
+
+static gboolean
+is_label (const char *label, gsize length)
+{
+  for (gsize i = 0; i < length; i++)
+    {
+      if (!g_ascii_isalnum (label[i]) && label[i] != '-' && label[i] != '_')
+        {
+          return FALSE;
+        }
+    }
+  return length > 0 && length <= MAX_LABEL_LENGTH && *label != '-' && label[length - 1] != '-';
+}
+
+/* A name, or an IPv4 address. What ends in a number must be an address: resolvers would read "10.1"
+ * as one, too, but not as the one that was meant. */
+static gboolean
+is_name (const char *name)
+{
+  struct in_addr address;
+  const char *label = name;
+  gboolean numeric = FALSE;
+
+  while (*label != '\0')
+    {
+      gsize length = strcspn (label, ".");
+
+      if (!is_label (label, length))
+        {
+          return FALSE;
+        }
+      numeric = strspn (label, "0123456789") == length;
+      label += length + (label[length] == '.' ? 1 : 0);
+    }
+  return label > name && strlen (name) <= MAX_NAME_LENGTH
+         && (!numeric || inet_pton (AF_INET, name, &address) == 1);
+}
+
+static gboolean
+parse_port (const char *text, guint16 *port)
+{
+  guint64 value = 0;
+
+  if (!g_ascii_isdigit (*text) || !g_ascii_string_to_unsigned (text, 10, 1, 65535, &value, NULL))
+    {
+      return FALSE;
+    }
+  *port = (guint16) value;
+  return TRUE;
+}
+
+/* "[address]" or "[address]:port". Returns what is wrong, or NULL. */
+static const char *
+parse_bracketed (const char *text, CuratorHostPort *server)
+{
+  const char *end = strchr (text, ']');
+
+  if (end == NULL)
+    {
+      return "the bracket is not closed";
+    }
+  server->host = g_strndup (text + 1, (gsize) (end - text - 1));
+  if (!is_ipv6 (server->host))
+    {
+      return "what is in brackets is not an IPv6 address";
+    }
+  if (end[1] == '\0')
+    {
+      return NULL;
+    }
+  return end[1] == ':' && parse_port (end + 2, &server->port)
+             ? NULL
+             : "the port must be a number from 1 to 65535";
+}
+
+/* Returns what is wrong, or NULL. */
+static const char *
+parse_server (const char *text, CuratorHostPort *server)
+{
+  const char *colon = strrchr (text, ':');
+
+  if (*text == '\0')
+    {
+      return "there is nothing between two commas, or before or after them";
+    }
+  if (*text == '[')
+    {
+      return parse_bracketed (text, server);
+    }
+  server->host = colon != NULL ? g_strndup (text, (gsize) (colon - text)) : g_strdup (text);
+  gboolean several_colons = strchr (server->host, ':') != NULL;
+  if (several_colons && !is_ipv6 (server->host))
+    {
+      return "write an IPv6 address as [address]:port";
+    }
+  if (!several_colons && !is_name (server->host))
+    {
+      return "the host is neither a name nor an address";
+    }
+  return colon == NULL || parse_port (colon + 1, &server->port)
+             ? NULL
+             : "the port must be a number from 1 to 65535";
+}
+
+static gboolean
+parse_servers (const char *list, GPtrArray *hosts, GError **error)
+{
+  g_auto (GStrv) servers = g_strsplit (list, ",", -1);
+
+  for (char **text = servers; *text != NULL; text++)
+    {
+      CuratorHostPort *server = g_new0 (CuratorHostPort, 1);
+      server->port = CURATOR_DEFAULT_PORT;
+      g_ptr_array_add (hosts, server);
+      const char *fault = parse_server (g_strstrip (*text), server);
+      if (fault != NULL)
+        {
+          g_autofree char *shown = curator_path_escape (*text);
+          g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                       "invalid server \"%.300s\" in the connect string: %s", shown, fault);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+CuratorConnectString *
+curator_connect_string_parse (const char *connect_string, GError **error)
+{
+  if (connect_string == NULL || *connect_string == '\0')
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the connect string is empty");
+      return NULL;
+    }
+  g_autoptr (CuratorConnectString) parsed = g_new0 (CuratorConnectString, 1);
+  g_autofree char *list = g_strndup (connect_string, strcspn (connect_string, "/"));
+  const char *chroot = connect_string + strlen (list);
+
+  parsed->hosts = g_ptr_array_new_with_free_func (host_port_free);
+  if (!parse_servers (list, parsed->hosts, error))
+    {
+      return NULL;
+    }
+  if (*chroot != '\0' && strcmp (chroot, "/") != 0)
+    {
+      if (!curator_path_validate (chroot, error))
+        {
+          g_prefix_error (error, "the connect string has a chroot that cannot be used: ");
+          return NULL;
+        }
+      parsed->chroot = g_strdup (chroot);
+    }
+  return g_steal_pointer (&parsed);
+}

@@ -1,0 +1,35 @@
+/* "host:port,host/chroot", taken apart and checked.
+ *
+ * Mirrors ZooKeeper's ConnectStringParser. libzookeeper's own parser refuses the Java form of IPv6
+ * addresses and explains nothing, so it only ever gets what was parsed here. Pure; includes nothing
+ * of ZooKeeper, takes no lock, may be used on any thread.
+ */
+#ifndef CURATOR_CONNECT_STRING_H
+#define CURATOR_CONNECT_STRING_H
+
+#include <glib.h>
+
+#define CURATOR_DEFAULT_PORT 2181
+
+typedef struct
+{
+  char *host; /* a name, an IPv4 address, or an IPv6 address without brackets */
+  guint16 port;
+} CuratorHostPort;
+
+typedef struct
+{
+  GPtrArray *hosts; /* of CuratorHostPort, in the order given; at least one */
+  char *chroot;     /* "/app", or NULL */
+} CuratorConnectString;
+
+/* Accepts "name:2181", "10.0.0.1:2181", "[::1]:2181" and, as libzookeeper, "::1:2181" (what follows
+ * the last colon is the port); the port may be left out but in the last form. Spaces around servers
+ * are ignored. NULL with CURATOR_ERROR_INVALID_ARGUMENT. */
+CuratorConnectString *curator_connect_string_parse (const char *connect_string, GError **error);
+
+void curator_connect_string_free (CuratorConnectString *parsed);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorConnectString, curator_connect_string_free)
+
+#endif

@@ -1,0 +1,187 @@
+/* The order of a lock's queue: LockInternals.getSortedChildren of Curator.
+ *
+ * Threads: any; pure, so nothing guards it.
+ *
+ * NOTES: Java sorts by String.compareTo of the text behind the lock name. For ten digits that is
+ * the order of the numbers, which is cheaper to compare; only negative numbers, which mean that the
+ * counter broke, are compared as text. A tie is sorted writer first, then by name. Java leaves it
+ * in the order of the server's listing; it makes no difference to a legal tie, because all its
+ * nodes belong to one thread and at most one of them is a write node.
+ */
+#include "lock/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WRITE_NAME "__WRIT__"
+#define READ_NAME  "__READ__"
+
+typedef struct
+{
+  const char *name;
+  const char *key; /* behind at least one character of name */
+  gint64 number;
+} Entry;
+
+/* Whether the key directly follows text, of which both kinds have the same length. */
+static gboolean
+key_follows (const Entry *entry, const char *text)
+{
+  gsize length = strlen (text);
+
+  return (gsize) (entry->key - entry->name) >= length
+         && memcmp (entry->key - length, text, length) == 0;
+}
+
+static int
+compare_entries (const void *a, const void *b)
+{
+  const Entry *left = a;
+  const Entry *right = b;
+
+  if (left->number != right->number)
+    {
+      if (left->number >= 0 && right->number >= 0)
+        {
+          return left->number < right->number ? -1 : 1;
+        }
+      return strcmp (left->key, right->key);
+    }
+  gboolean left_writes = key_follows (left, WRITE_NAME);
+  gboolean right_writes = key_follows (right, WRITE_NAME);
+  if (left_writes != right_writes)
+    {
+      return left_writes ? -1 : 1;
+    }
+  return strcmp (left->name, right->name);
+}
+
+/* A writer that takes the read lock, too, names the read node after its write node's number. So the
+ * later of two nodes with one number must be a reader, and the earlier one of the two kinds: as the
+ * write node sorts first, that leaves at most one in a tie of any length. */
+static gboolean
+is_legal_tie (const Entry *earlier, const Entry *later)
+{
+  return key_follows (later, READ_NAME)
+         && (key_follows (earlier, WRITE_NAME) || key_follows (earlier, READ_NAME));
+}
+
+gboolean
+curator_queue_parse_number (const char *key, gint64 *number)
+{
+  g_return_val_if_fail (key != NULL, FALSE);
+
+  gboolean negative = *key == '-';
+  const char *digits = negative ? key + 1 : key;
+  gint64 value = 0;
+  int n = 0;
+
+  while (n < 11 && g_ascii_isdigit (digits[n]))
+    {
+      value = value * 10 + (digits[n] - '0');
+      n++;
+    }
+  /* The sign takes one of the ten places, and no place is left empty without need. */
+  gboolean well_formed =
+      digits[n] == '\0'
+      && (negative ? (n == 9 && value > 0) || (n == 10 && *digits != '0') : n == 10);
+  value = negative ? -value : value;
+  if (!well_formed || value < G_MININT32 || value > G_MAXINT32)
+    {
+      return FALSE;
+    }
+  if (number != NULL)
+    {
+      *number = value;
+    }
+  return TRUE;
+}
+
+const char *
+curator_queue_standard_key (const char *name, const char *lock_name)
+{
+  g_return_val_if_fail (name != NULL && lock_name != NULL, name);
+
+  const char *found = *lock_name != '\0' ? g_strrstr (name, lock_name) : NULL;
+
+  return found != NULL ? found + strlen (lock_name) : name;
+}
+
+/* The children that are lock nodes, in any order. */
+static gsize
+collect_entries (CuratorQueue *queue, Entry *entries, const char *const *children, gsize n_children,
+                 CuratorQueueKeyFunc key, gpointer user_data)
+{
+  gsize n = 0;
+
+  for (gsize i = 0; i < n_children; i++)
+    {
+      Entry entry = { .name = children[i], .key = key (children[i], user_data) };
+
+      if (entry.key == NULL || entry.key <= entry.name
+          || !curator_queue_parse_number (entry.key, &entry.number))
+        {
+          queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
+          queue->n_foreign++;
+          continue;
+        }
+      if (entry.number < 0 || entry.number > CURATOR_QUEUE_LAST_NUMBER)
+        {
+          queue->exhausted = TRUE;
+        }
+      entries[n++] = entry;
+    }
+  return n;
+}
+
+void
+curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_children,
+                    CuratorQueueKeyFunc key, gpointer user_data)
+{
+  g_return_if_fail (queue != NULL && key != NULL);
+  g_return_if_fail (children != NULL || n_children == 0);
+
+  *queue = (CuratorQueue){ 0 };
+  if (n_children == 0)
+    {
+      return;
+    }
+  g_autofree Entry *entries = g_new (Entry, n_children);
+  gsize n = collect_entries (queue, entries, children, n_children, key, user_data);
+
+  qsort (entries, n, sizeof *entries, compare_entries);
+  queue->names = g_new (char *, n + 1);
+  queue->n_names = n;
+  for (gsize i = 0; i < n; i++)
+    {
+      queue->names[i] = (char *) entries[i].name;
+      if (i > 0 && entries[i].number == entries[i - 1].number
+          && !is_legal_tie (&entries[i - 1], &entries[i]))
+        {
+          queue->exhausted = TRUE;
+        }
+    }
+  queue->names[n] = NULL;
+}
+
+void
+curator_queue_clear (CuratorQueue *queue)
+{
+  g_return_if_fail (queue != NULL);
+  g_free (queue->names);
+  *queue = (CuratorQueue){ 0 };
+}
+
+gssize
+curator_queue_index_of (const CuratorQueue *queue, const char *name)
+{
+  g_return_val_if_fail (queue != NULL && name != NULL, -1);
+  for (gsize i = 0; i < queue->n_names; i++)
+    {
+      if (strcmp (queue->names[i], name) == 0)
+        {
+          return (gssize) i;
+        }
+    }
+  return -1;
+}

@@ -1,0 +1,52 @@
+/* From the names of a lock's children to the order of its queue.
+ *
+ * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.standardFixForSorting,
+ * but for one thing: children that are not lock nodes are left out, so that nobody waits for them.
+ * Pure; includes nothing of ZooKeeper, takes no lock, may be used on any thread.
+ */
+#ifndef CURATOR_QUEUE_H
+#define CURATOR_QUEUE_H
+
+#include <glib.h>
+
+/* The server numbers children with a signed 32-bit counter that breaks at its end: the same number
+ * again and again, or negative ones. Nodes with larger numbers than this are refused; the margin is
+ * for creates of others that are on their way. */
+#define CURATOR_QUEUE_LAST_NUMBER (G_GINT64_CONSTANT (2147483647) - 65536)
+
+/* fixForSorting: the part of name to sort by, borrowed from name. NULL, or all of name, says that
+ * name is foreign: a lock node always has something in front of its number. */
+typedef const char *(*CuratorQueueKeyFunc) (const char *name, gpointer user_data);
+
+typedef struct
+{
+  char **names; /* in order, lock nodes only; the strings are the caller's children */
+  gsize n_names;
+  gsize n_foreign;           /* children that are not lock nodes */
+  const char *first_foreign; /* one of them, for a message; NULL if there is none */
+  /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with one
+   * number (other than a writer and its downgraded readers): Java and we need not agree about the
+   * order, so nobody may be granted anything. */
+  gboolean exhausted;
+} CuratorQueue;
+
+/* Fills queue, whatever it held. The children must outlive it. Any bytes may be in them. */
+void curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_children,
+                         CuratorQueueKeyFunc key, gpointer user_data);
+
+/* Frees what queue owns and empties it; harmless on a queue that is all zero or cleared. */
+void curator_queue_clear (CuratorQueue *queue);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CuratorQueue, curator_queue_clear)
+
+/* Position of name, from 0; -1 when it is absent. */
+gssize curator_queue_index_of (const CuratorQueue *queue, const char *name);
+
+/* Strictly what "%010d" prints for a 32-bit integer: ten digits, or a minus and nine digits (ten
+ * below -999999999). number may be NULL; it is untouched on FALSE. */
+gboolean curator_queue_parse_number (const char *key, gint64 *number);
+
+/* standardFixForSorting: what follows the last occurrence of lock_name in name, else all of name. */
+const char *curator_queue_standard_key (const char *name, const char *lock_name);
+
+#endif

@@ -1,0 +1,98 @@
+/* Sleeps that grow and spread: ExponentialBackoffRetry of Curator and its bounded child.
+ *
+ * Threads: any. The generator of random numbers is guarded by the policy's own mutex, a leaf that
+ * is taken under the client's mutex and under which nothing else is.
+ */
+#include "retry/retry_policy.h"
+
+#include <pthread.h>
+
+#define MAX_RETRIES_LIMIT 29
+#define MAX_SLEEP_MS      ((gint64) G_MAXINT32)
+
+typedef struct
+{
+  /* Constant. */
+  gint64 base_sleep_ms;
+  gint64 max_sleep_ms;
+  int max_retries;
+
+  pthread_mutex_t mutex;
+  GRand *rand; /* guarded by mutex */
+} Backoff;
+
+static void
+backoff_free (gpointer data)
+{
+  Backoff *backoff = data;
+
+  pthread_mutex_destroy (&backoff->mutex);
+  g_rand_free (backoff->rand);
+  g_free (backoff);
+}
+
+/* Uniform in [0, 2^bits - 1], for 1 to 32 bits. */
+static gint64
+random_bits (Backoff *backoff, int bits)
+{
+  pthread_mutex_lock (&backoff->mutex);
+  guint32 value = g_rand_int (backoff->rand);
+  pthread_mutex_unlock (&backoff->mutex);
+  return (gint64) (value >> (32 - bits));
+}
+
+/* The product fits: the base has at most 31 bits and the factor 29. */
+static gboolean
+allow_with_backoff (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+{
+  Backoff *backoff = user_data;
+
+  if (retry_count >= backoff->max_retries)
+    {
+      return FALSE;
+    }
+  gint64 factor = MAX (1, random_bits (backoff, retry_count + 1));
+  *sleep_ms = MIN (backoff->max_sleep_ms, backoff->base_sleep_ms * factor);
+  return TRUE;
+}
+
+CuratorRetryPolicy *
+curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms, int max_retries)
+{
+  return curator_retry_policy_new_bounded_exponential_backoff (base_sleep_ms, MAX_SLEEP_MS,
+                                                               max_retries);
+}
+
+CuratorRetryPolicy *
+curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms, gint64 max_sleep_ms,
+                                                      int max_retries)
+{
+  Backoff *backoff = g_new0 (Backoff, 1);
+
+  if (max_retries > MAX_RETRIES_LIMIT)
+    {
+      g_warning ("%d retries with exponential backoff are too many; pinned to %d", max_retries,
+                 MAX_RETRIES_LIMIT);
+    }
+  backoff->base_sleep_ms = CLAMP (base_sleep_ms, 0, MAX_SLEEP_MS);
+  backoff->max_sleep_ms = CLAMP (max_sleep_ms, 0, MAX_SLEEP_MS);
+  backoff->max_retries = MIN (max_retries, MAX_RETRIES_LIMIT);
+  pthread_mutex_init (&backoff->mutex, NULL);
+  backoff->rand = g_rand_new ();
+  return curator_retry_policy_new_custom (allow_with_backoff, backoff, backoff_free);
+}
+
+gboolean
+curator_retry_policy_seed (CuratorRetryPolicy *policy, guint32 seed)
+{
+  g_return_val_if_fail (policy != NULL, FALSE);
+  if (policy->func != allow_with_backoff)
+    {
+      return FALSE;
+    }
+  Backoff *backoff = policy->user_data;
+  pthread_mutex_lock (&backoff->mutex);
+  g_rand_set_seed (backoff->rand, seed);
+  pthread_mutex_unlock (&backoff->mutex);
+  return TRUE;
+}

@@ -1,0 +1,58 @@
+/* A retry policy: RetryPolicy of Curator. Every built-in policy is a custom one of ours.
+ *
+ * Threads: any; a policy is constant once made, its count of references is atomic.
+ */
+#include "retry/retry_policy.h"
+
+CuratorRetryPolicy *
+curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (func != NULL, NULL);
+
+  CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
+
+  g_atomic_ref_count_init (&policy->ref_count);
+  policy->func = func;
+  policy->user_data = user_data;
+  policy->destroy = destroy;
+  return policy;
+}
+
+gboolean
+curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, int retry_count, gint64 elapsed_ms,
+                                  gint64 *sleep_ms)
+{
+  g_return_val_if_fail (policy != NULL, FALSE);
+
+  gint64 sleep = 0;
+  gboolean allowed =
+      policy->func (MAX (retry_count, 0), MAX (elapsed_ms, 0), &sleep, policy->user_data);
+
+  if (sleep_ms != NULL)
+    {
+      *sleep_ms = MAX (sleep, 0);
+    }
+  return allowed ? TRUE : FALSE;
+}
+
+CuratorRetryPolicy *
+curator_retry_policy_ref (CuratorRetryPolicy *policy)
+{
+  g_return_val_if_fail (policy != NULL, NULL);
+  g_atomic_ref_count_inc (&policy->ref_count);
+  return policy;
+}
+
+void
+curator_retry_policy_unref (CuratorRetryPolicy *policy)
+{
+  g_return_if_fail (policy != NULL);
+  if (g_atomic_ref_count_dec (&policy->ref_count))
+    {
+      if (policy->destroy != NULL)
+        {
+          policy->destroy (policy->user_data);
+        }
+      g_free (policy);
+    }
+}
