@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+import java.util.Comparator;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.utils.ZKPaths;
+
+/** One of Curator's lock recipes, as one thread uses it. */
+interface Recipe
+{
+    void acquire() throws Exception;
+
+    /** Full path of the node by which the calling thread holds the lock. */
+    String nodePath() throws Exception;
+
+    void release() throws Exception;
+
+    /** Makes the recipe for each new thread. What threads of a process can share, they do share. */
+    interface Factory
+    {
+        Recipe forThread();
+    }
+
+    static Factory named(String name, CuratorFramework client, String path)
+    {
+        if (name.equals("mutex"))
+        {
+            Mutex shared = new Mutex(client, path);
+            return () -> shared;
+        }
+        if (name.equals("read") || name.equals("write"))
+        {
+            WriteLock write = new WriteLock(client, path);
+            ReadLock read = new ReadLock(client, path, write);
+            return () -> name.equals("read") ? read : write;
+        }
+        if (name.equals("semmutex"))
+        {
+            return () -> new SemaphoreMutex(client, path);
+        }
+        if (name.startsWith("semaphore:"))
+        {
+            int leases = Integer.parseInt(name.substring("semaphore:".length()));
+            InterProcessSemaphoreV2 shared = new InterProcessSemaphoreV2(client, path, leases);
+            return () -> new Semaphore(shared, path);
+        }
+        throw new IllegalArgumentException("no such recipe: " + name);
+    }
+
+    /** Curator tells the path of a hold to subclasses only; hence the subclasses. */
+    class Mutex extends InterProcessMutex implements Recipe
+    {
+        Mutex(CuratorFramework client, String path)
+        {
+            super(client, path);
+        }
+
+        @Override
+        public String nodePath()
+        {
+            return getLockPath();
+        }
+    }
+
+    class WriteLock extends InterProcessReadWriteLock.WriteLock implements Recipe
+    {
+        WriteLock(CuratorFramework client, String path)
+        {
+            super(client, path, null);
+        }
+
+        @Override
+        public String nodePath()
+        {
+            return getLockPath();
+        }
+    }
+
+    class ReadLock extends InterProcessReadWriteLock.ReadLock implements Recipe
+    {
+        ReadLock(CuratorFramework client, String path, WriteLock write)
+        {
+            super(client, path, null, write);
+        }
+
+        @Override
+        public String nodePath()
+        {
+            return getLockPath();
+        }
+    }
+
+    class Semaphore implements Recipe
+    {
+        private final InterProcessSemaphoreV2 semaphore;
+        private final String path;
+        private Lease lease;
+
+        Semaphore(InterProcessSemaphoreV2 semaphore, String path)
+        {
+            this.semaphore = semaphore;
+            this.path = path;
+        }
+
+        @Override
+        public void acquire() throws Exception
+        {
+            lease = semaphore.acquire();
+        }
+
+        @Override
+        public String nodePath()
+        {
+            return ZKPaths.makePath(path, "leases", lease.getNodeName());
+        }
+
+        @Override
+        public void release()
+        {
+            semaphore.returnLease(lease);
+        }
+    }
+
+    class SemaphoreMutex implements Recipe
+    {
+        private final CuratorFramework client;
+        private final String leases;
+        private final InterProcessSemaphoreMutex mutex;
+
+        SemaphoreMutex(CuratorFramework client, String path)
+        {
+            this.client = client;
+            this.leases = ZKPaths.makePath(path, "leases");
+            this.mutex = new InterProcessSemaphoreMutex(client, path);
+        }
+
+        @Override
+        public void acquire() throws Exception
+        {
+            if (!mutex.acquire(Integer.MAX_VALUE, TimeUnit.MILLISECONDS))
+            {
+                throw new IllegalStateException("not acquired");
+            }
+        }
+
+        /** The recipe hides its lease. One contender at most has a node besides the holder's, and a later one. */
+        @Override
+        public String nodePath() throws Exception
+        {
+            return client.getChildren().forPath(leases).stream()
+                .min(Comparator.comparing(name -> name.substring(name.length() - 10)))
+                .map(name -> ZKPaths.makePath(leases, name))
+                .orElseThrow();
+        }
+
+        @Override
+        public void release() throws Exception
+        {
+            mutex.release();
+        }
+    }
+}
