@@ -1,0 +1,89 @@
+/* What the proxy's thread (proxy.c) and its connections (proxy_conn.c) share. Everything here is
+ * guarded by the proxy's mutex and, but for the fields under "orders", touched by its thread only. */
+#ifndef CURATOR_TEST_PROXY_PRIVATE_H
+#define CURATOR_TEST_PROXY_PRIVATE_H
+
+#include "proxy.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+
+typedef struct
+{
+  int type;
+  int skip; /* matching requests still to let pass */
+  int left; /* actions still to do */
+  ProxyAction action;
+} ProxyRule;
+
+struct _Proxy
+{
+  char *server;
+  char *address;
+  struct sockaddr_in name;
+  int listen_fd;
+  int wake_fd;
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+
+  /* orders, given by any thread */
+  ProxyMode mode;
+  int delay_to_server_ms;
+  int delay_to_client_ms;
+  gboolean cut;
+  gboolean let_go;
+  gboolean quit;
+  guint64 orders_given;
+  guint64 orders_done;
+
+  ProxyRule rule;
+  int fired;
+  int counts[256];
+  int accepted;
+  GPtrArray *conns;
+  GHashTable *passwords; /* gint64 * to guint8[16] */
+  gint64 last_session;
+};
+
+typedef struct
+{
+  GByteArray *in;    /* read, not a whole frame yet */
+  GQueue frames;     /* whole frames and when each may go */
+  GByteArray *out;   /* being written */
+  gboolean greeted;  /* the connect request or response has passed */
+  gboolean ended;    /* its source has closed */
+} ProxyPipe;
+
+typedef struct
+{
+  Proxy *proxy;
+  int client_fd;
+  int server_fd; /* -1 until the first time that requests may flow */
+  ProxyPipe to_server;
+  ProxyPipe to_client;
+  GHashTable *replies; /* xid to 1 + ProxyAction */
+  gboolean examined; /* the rule has seen the request that waits first */
+  gboolean hold_requests;
+  gboolean hold_replies;
+  gboolean abandoned; /* its client closed it inside a hole */
+  gboolean dead;
+} ProxyConn;
+
+ProxyConn *proxy_conn_new (Proxy *proxy, int client_fd);
+void proxy_conn_free (ProxyConn *conn); /* also closes its sockets */
+/* Delivers to the server what it should have got, then resets the client. */
+void proxy_conn_cut (ProxyConn *conn);
+
+void proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *server);
+void proxy_conn_handle (ProxyConn *conn, short client_events, short server_events);
+/* When the next delayed frame may go, G_MAXINT64 if none waits. */
+gint64 proxy_conn_due_ms (ProxyConn *conn);
+
+/* Called by a connection: how to treat this request; TRUE if the rule picks it. */
+gboolean proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action);
+void proxy_rule_done (Proxy *proxy);
+void proxy_remember_session (Proxy *proxy, gint64 id, const guint8 *password);
+
+#endif

@@ -1,0 +1,351 @@
+#define THREADED 1 /* makes the synchronous calls visible */
+#include "raw_zk.h"
+
+#include "net.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SESSION_TIMEOUT_MS 10000
+#define OPEN_TIMEOUT_MS 10000
+#define MAX_DATA (1024 * 1024)
+
+struct _RawZk
+{
+  zhandle_t *handle;
+};
+
+static void
+ignore_event (zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+  (void) handle;
+  (void) type;
+  (void) state;
+  (void) path;
+  (void) context;
+}
+
+static void
+ignore_log (const char *message)
+{
+  (void) message;
+}
+
+static zhandle_t *
+init_handle (const char *address)
+{
+  sigset_t all, before;
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  zhandle_t *handle = zookeeper_init2 (address, ignore_event, SESSION_TIMEOUT_MS, NULL, NULL,
+                                       ZOO_NO_LOG_CLIENTENV, ignore_log);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  return handle;
+}
+
+RawZk *
+raw_zk_open (const char *address)
+{
+  RawZk *raw = g_new0 (RawZk, 1);
+  gint64 deadline = wait_now_ms () + OPEN_TIMEOUT_MS;
+  raw->handle = init_handle (address);
+  while (raw->handle != NULL && zoo_state (raw->handle) != ZOO_CONNECTED_STATE)
+    {
+      if (wait_now_ms () >= deadline)
+        {
+          g_clear_pointer (&raw, raw_zk_close);
+          return NULL;
+        }
+      wait_ms (5);
+    }
+  return raw;
+}
+
+void
+raw_zk_close (RawZk *raw)
+{
+  if (raw != NULL)
+    {
+      zookeeper_close (raw->handle);
+      g_free (raw);
+    }
+}
+
+gint64
+raw_zk_session (RawZk *raw)
+{
+  return zoo_client_id (raw->handle)->client_id;
+}
+
+static const char *
+sort_key (const char *name)
+{
+  gsize length = strlen (name);
+  return length >= 10 ? name + length - 10 : "";
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  const char *left = *(const char *const *) a;
+  const char *right = *(const char *const *) b;
+  int order = strcmp (sort_key (left), sort_key (right));
+  return order != 0 ? order : strcmp (left, right);
+}
+
+char **
+raw_zk_children (RawZk *raw, const char *path)
+{
+  struct String_vector strings;
+  if (zoo_get_children (raw->handle, path, 0, &strings) != ZOK)
+    {
+      return NULL;
+    }
+  GPtrArray *names = g_ptr_array_new ();
+  for (int i = 0; i < strings.count; i++)
+    {
+      g_ptr_array_add (names, g_strdup (strings.data[i]));
+    }
+  deallocate_String_vector (&strings);
+  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
+}
+
+int
+raw_zk_count_children (RawZk *raw, const char *path)
+{
+  g_auto (GStrv) names = raw_zk_children (raw, path);
+  return names == NULL ? -1 : (int) g_strv_length (names);
+}
+
+gboolean
+raw_zk_exists (RawZk *raw, const char *path)
+{
+  struct Stat stat;
+  return zoo_exists (raw->handle, path, 0, &stat) == ZOK;
+}
+
+int
+raw_zk_get (RawZk *raw, const char *path, GBytes **data, struct Stat *stat)
+{
+  g_autofree char *buffer = g_malloc (MAX_DATA);
+  struct Stat ignored;
+  int length = MAX_DATA;
+  int rc = zoo_get (raw->handle, path, 0, buffer, &length, stat != NULL ? stat : &ignored);
+  if (data != NULL)
+    {
+      *data = rc == ZOK && length >= 0 ? g_bytes_new (buffer, (gsize) length) : NULL;
+    }
+  return rc;
+}
+
+int
+raw_zk_get_acl (RawZk *raw, const char *path, struct ACL_vector *acl)
+{
+  struct Stat stat;
+  return zoo_get_acl (raw->handle, path, acl, &stat);
+}
+
+gint64
+raw_zk_owner (RawZk *raw, const char *path)
+{
+  struct Stat stat;
+  return zoo_exists (raw->handle, path, 0, &stat) == ZOK ? stat.ephemeralOwner : -1;
+}
+
+int
+raw_zk_watch (RawZk *raw, const char *path)
+{
+  char buffer[1];
+  int length = 0;
+  return zoo_wget (raw->handle, path, ignore_event, NULL, buffer, &length, NULL);
+}
+
+typedef struct
+{
+  pthread_mutex_t mutex;
+  pthread_cond_t done;
+  int rc;
+  gboolean answered;
+} AuthAnswer;
+
+static void
+auth_answered (int rc, const void *data)
+{
+  AuthAnswer *answer = (AuthAnswer *) (gpointer) data;
+  pthread_mutex_lock (&answer->mutex);
+  answer->rc = rc;
+  answer->answered = TRUE;
+  pthread_cond_signal (&answer->done);
+  pthread_mutex_unlock (&answer->mutex);
+}
+
+int
+raw_zk_add_auth (RawZk *raw, const char *scheme, const char *cert)
+{
+  AuthAnswer answer = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, ZOK, FALSE };
+  int rc = zoo_add_auth (raw->handle, scheme, cert, (int) strlen (cert), auth_answered, &answer);
+  pthread_mutex_lock (&answer.mutex);
+  while (rc == ZOK && !answer.answered)
+    {
+      pthread_cond_wait (&answer.done, &answer.mutex);
+    }
+  pthread_mutex_unlock (&answer.mutex);
+  return rc == ZOK ? answer.rc : rc;
+}
+
+int
+raw_zk_set (RawZk *raw, const char *path, const char *data)
+{
+  return zoo_set (raw->handle, path, data, (int) strlen (data), -1);
+}
+
+int
+raw_zk_delete (RawZk *raw, const char *path)
+{
+  return zoo_delete (raw->handle, path, -1);
+}
+
+int
+raw_zk_delete_tree (RawZk *raw, const char *path)
+{
+  g_auto (GStrv) names = raw_zk_children (raw, path);
+  for (char **name = names; name != NULL && *name != NULL; name++)
+    {
+      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+      raw_zk_delete_tree (raw, child);
+    }
+  return raw_zk_delete (raw, path);
+}
+
+int
+raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **created)
+{
+  char buffer[2048];
+  int length = data != NULL ? (int) strlen (data) : -1;
+  int rc = zoo_create (raw->handle, path, data, length, &ZOO_OPEN_ACL_UNSAFE, mode, buffer,
+                       sizeof buffer);
+  if (created != NULL)
+    {
+      *created = rc == ZOK ? g_strdup (buffer) : NULL;
+    }
+  return rc;
+}
+
+int
+raw_zk_make_path (RawZk *raw, const char *path)
+{
+  int rc = ZOK;
+  for (const char *slash = strchr (path + 1, '/'); rc == ZOK; slash = strchr (slash + 1, '/'))
+    {
+      g_autofree char *part = slash != NULL ? g_strndup (path, (gsize) (slash - path))
+                                            : g_strdup (path);
+      rc = raw_zk_create (raw, part, "", ZOO_PERSISTENT, NULL);
+      rc = rc == ZNODEEXISTS ? ZOK : rc;
+      if (slash == NULL)
+        {
+          break;
+        }
+    }
+  return rc;
+}
+
+static void
+put_open_acl (GByteArray *body)
+{
+  net_put_int32 (body, 1);
+  net_put_int32 (body, 0x1f);
+  net_put_buffer (body, "world", 5);
+  net_put_buffer (body, "anyone", 6);
+}
+
+static void
+send_frame (int fd, GByteArray *body)
+{
+  g_autoptr (GByteArray) wire = g_byte_array_new ();
+  net_put_buffer (wire, body->data, (gint32) body->len);
+  if (send (fd, wire->data, wire->len, MSG_NOSIGNAL) != (gssize) wire->len)
+    {
+      g_printerr ("a raw frame could not be sent\n");
+    }
+  g_byte_array_unref (body);
+}
+
+int
+raw_zk_create_unchecked (const char *address, const char *path, gsize length)
+{
+  static const guint8 no_password[16];
+  guint8 greeting[41], reply[20];
+  guint8 not_read_only = 0;
+  int fd = net_connect (address, 1000);
+  if (fd < 0)
+    {
+      return ZCONNECTIONLOSS;
+    }
+  GByteArray *connect = g_byte_array_new ();
+  net_put_int32 (connect, 0);
+  net_put_int64 (connect, 0);
+  net_put_int32 (connect, SESSION_TIMEOUT_MS);
+  net_put_int64 (connect, 0);
+  net_put_buffer (connect, no_password, 16);
+  g_byte_array_append (connect, &not_read_only, 1);
+  send_frame (fd, connect);
+
+  GByteArray *create = g_byte_array_new ();
+  net_put_int32 (create, 1);
+  net_put_int32 (create, 1 /* create */);
+  net_put_buffer (create, path, (gint32) length);
+  net_put_buffer (create, "", 0);
+  put_open_acl (create);
+  net_put_int32 (create, ZOO_PERSISTENT);
+  send_frame (fd, create);
+
+  int rc = ZSYSTEMERROR;
+  if (net_read (fd, greeting, sizeof greeting, 2000) == sizeof greeting
+      && net_read (fd, reply, sizeof reply, 2000) == sizeof reply)
+    {
+      rc = net_get_int32 (reply + 16);
+    }
+  close (fd);
+  return rc;
+}
+
+typedef struct
+{
+  RawZk *raw;
+  const char *path;
+  int n;
+} ChildrenWanted;
+
+static gboolean
+has_children (gpointer data)
+{
+  ChildrenWanted *wanted = data;
+  return raw_zk_count_children (wanted->raw, wanted->path) == wanted->n;
+}
+
+gboolean
+raw_zk_wait_children (RawZk *raw, const char *path, int n, int timeout_ms)
+{
+  ChildrenWanted wanted = { raw, path, n };
+  return wait_until (has_children, &wanted, timeout_ms);
+}
+
+static gboolean
+is_gone (gpointer data)
+{
+  ChildrenWanted *wanted = data;
+  return !raw_zk_exists (wanted->raw, wanted->path);
+}
+
+gboolean
+raw_zk_wait_gone (RawZk *raw, const char *path, int timeout_ms)
+{
+  ChildrenWanted wanted = { raw, path, 0 };
+  return wait_until (is_gone, &wanted, timeout_ms);
+}

@@ -1,0 +1,49 @@
+/* An independent observer: libzookeeper's synchronous calls, nothing of curator's in between.
+ *
+ * It has a session of its own, so it can also play the stranger who plants or deletes nodes. Use it
+ * from one thread at a time, and directly to the server, never through a proxy under test.
+ * Functions that return int return a ZOO_ERRORS code.
+ */
+#ifndef CURATOR_TEST_RAW_ZK_H
+#define CURATOR_TEST_RAW_ZK_H
+
+#include <glib.h>
+#include <zookeeper/zookeeper.h>
+
+typedef struct _RawZk RawZk;
+
+RawZk *raw_zk_open (const char *address); /* waits up to 10 s; NULL if it cannot connect */
+void raw_zk_close (RawZk *raw);           /* NULL is fine */
+gint64 raw_zk_session (RawZk *raw);
+
+/* Sorted by the ten digits at their end, others first; NULL when the node does not exist. */
+char **raw_zk_children (RawZk *raw, const char *path);
+/* -1 when the node does not exist. */
+int raw_zk_count_children (RawZk *raw, const char *path);
+gboolean raw_zk_exists (RawZk *raw, const char *path);
+/* data may be NULL; it becomes NULL for a node without data (which is not the same as empty). */
+int raw_zk_get (RawZk *raw, const char *path, GBytes **data, struct Stat *stat);
+int raw_zk_get_acl (RawZk *raw, const char *path, struct ACL_vector *acl);
+/* Session that owns the node; 0 if none does, -1 if there is no such node. */
+gint64 raw_zk_owner (RawZk *raw, const char *path);
+
+/* Leaves a data watch on the node. */
+int raw_zk_watch (RawZk *raw, const char *path);
+
+int raw_zk_add_auth (RawZk *raw, const char *scheme, const char *cert);
+int raw_zk_set (RawZk *raw, const char *path, const char *data);
+int raw_zk_delete (RawZk *raw, const char *path);
+int raw_zk_delete_tree (RawZk *raw, const char *path);
+/* mode: ZOO_PERSISTENT, ZOO_EPHEMERAL_SEQUENTIAL, …; created (may be NULL) gets the real path. */
+int raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **created);
+/* Creates the path and all its parents, persistent; an existing node is fine. */
+int raw_zk_make_path (RawZk *raw, const char *path);
+
+/* Creates a persistent node by raw wire, past libzookeeper's checks of the name: any bytes that a
+ * peer could send. Returns the server's error code, or ZSYSTEMERROR if it hung up. */
+int raw_zk_create_unchecked (const char *address, const char *path, gsize length);
+
+gboolean raw_zk_wait_children (RawZk *raw, const char *path, int n, int timeout_ms);
+gboolean raw_zk_wait_gone (RawZk *raw, const char *path, int timeout_ms);
+
+#endif

@@ -1,0 +1,91 @@
+/* A history of what contenders asked, were granted and gave back, for the checker to judge.
+ *
+ * Every event is a fixed record of 64 bytes in a memory-mapped log of its thread, so what was
+ * recorded survives a SIGKILL. One machine, one clock: CLOCK_MONOTONIC, which the Java worker's
+ * System.nanoTime() reads too.
+ *
+ * Each thread has a log of its own and takes no lock. A log that is full is an error that the
+ * reader reports: a lost event would be a lost verdict.
+ */
+#ifndef CURATOR_TEST_RECORDER_H
+#define CURATOR_TEST_RECORDER_H
+
+#include <glib.h>
+
+typedef enum
+{
+  RECORD_ACQUIRE_CALLED,   /* timeout_ms: the time-out, -1 for none; permits: how many */
+  RECORD_ACQUIRE_RETURNED, /* result; when OK: token, session, permits */
+  RECORD_RELEASE_CALLED,   /* token; the holder stops believing here */
+  RECORD_RELEASE_RETURNED, /* token, result */
+  RECORD_LOST,             /* token; the holder was told LOST */
+  RECORD_DEADLINE,         /* token; the holder's own deadline passed, it stopped by itself */
+  RECORD_SESSION_ENDED,    /* session; no grant of it may come later */
+  RECORD_PROCESS_DIED,     /* process; nothing of it is believed from here on */
+  RECORD_RESOURCE_WRITE,   /* token, result OK: the fenced resource accepted it */
+  RECORD_N_OPS
+} RecordOp;
+
+typedef enum
+{
+  RECORD_MUTEX,
+  RECORD_READ,
+  RECORD_WRITE,
+  RECORD_SEMAPHORE, /* limit: how many permits there are */
+  RECORD_N_KINDS
+} RecordKind;
+
+typedef enum
+{
+  RECORD_OK,
+  RECORD_TIMED_OUT, /* with time-out 0: busy */
+  RECORD_CANCELLED,
+  RECORD_CLOSED,
+  RECORD_FAILED,
+  RECORD_PENDING, /* a release that the server has not confirmed */
+  RECORD_N_RESULTS
+} RecordResult;
+
+typedef struct
+{
+  gint64 time_ns;
+  gint32 process;
+  gint32 thread;
+  guint64 token;
+  gint64 session;
+  gint64 timeout_ms;
+  guint32 lock; /* which lock, a number of the test's choice */
+  guint32 serial;
+  guint8 op;
+  guint8 kind;
+  guint8 result;
+  guint8 reserved;
+  gint16 permits;
+  gint16 limit;
+  guint64 spare;
+} RecordEvent;
+
+G_STATIC_ASSERT (sizeof (RecordEvent) == 64);
+
+typedef struct _Recorder Recorder;
+
+/* The log of one thread; directory: shared by all logs of a history. */
+Recorder *recorder_open (const char *directory, int process, int thread, gsize capacity);
+void recorder_close (Recorder *recorder);
+/* Fills in time (unless set), process, thread and serial number. */
+void recorder_add (Recorder *recorder, RecordEvent event);
+
+/* All events of all logs of a directory, by time. FALSE, with a word on stderr, if a log is full or
+ * cannot be read. */
+gboolean recorder_read_all (const char *directory, GArray *events);
+/* Events that tie on the clock keep the order in which their thread recorded them. */
+void recorder_sort (GArray *events);
+
+/* One line of the Java worker: "QUEUED thread ns", "GRANTED thread ns node czxid" or "RELEASED
+ * thread ns". model: lock, kind, process, permits, limit and time-out of its events. FALSE when the
+ * line is none of these. */
+gboolean recorder_import_line (const char *line, const RecordEvent *model, GArray *events);
+
+const char *record_op_to_string (RecordOp op);
+
+#endif

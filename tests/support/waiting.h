@@ -1,0 +1,16 @@
+/* Time for tests: one monotonic clock, and waiting for a condition with a bound. */
+#ifndef CURATOR_TEST_WAITING_H
+#define CURATOR_TEST_WAITING_H
+
+#include <glib.h>
+
+gint64 wait_now_ns (void);      /* CLOCK_MONOTONIC */
+gint64 wait_now_ms (void);
+void wait_ms (int ms);
+
+typedef gboolean (*WaitCondition) (gpointer data);
+
+/* Asks every few milliseconds; TRUE as soon as the condition holds, FALSE after timeout_ms. */
+gboolean wait_until (WaitCondition condition, gpointer data, int timeout_ms);
+
+#endif

@@ -1,0 +1,444 @@
+#include "zk_server.h"
+
+#include "four_letter.h"
+#include "waiting.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N_SERVERS 3
+#define START_TIMEOUT_MS 30000
+#define DEFAULT_CLASSPATH "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"
+
+struct _ZkServer
+{
+  char *host;
+  char *address;
+  char *dir;
+  char **argv;
+  pid_t pid;
+};
+
+struct _ZkEnsemble
+{
+  ZkServer *servers[N_SERVERS];
+  char *connect_string;
+};
+
+static const char *
+class_path (void)
+{
+  const char *configured = g_getenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH");
+  return configured != NULL ? configured : DEFAULT_CLASSPATH;
+}
+
+gboolean
+zk_server_available (void)
+{
+  g_autofree char *java = g_find_program_in_path ("java");
+  g_auto (GStrv) jars = g_strsplit (class_path (), ":", -1);
+  gboolean all = java != NULL;
+  for (char **jar = jars; *jar != NULL; jar++)
+    {
+      all = all && (g_str_has_suffix (*jar, "*") || g_file_test (*jar, G_FILE_TEST_EXISTS));
+    }
+  return all;
+}
+
+char *
+zk_server_new_host (void)
+{
+  static int n_hosts;
+  int n = g_atomic_int_add (&n_hosts, 1) + 1;
+  unsigned pid = (unsigned) getpid ();
+  return g_strdup_printf ("127.%u.%u.%d", 1 + (pid >> 8) % 250, pid & 0xff, n);
+}
+
+int
+zk_server_free_port (const char *host)
+{
+  struct sockaddr_in name = { .sin_family = AF_INET };
+  socklen_t length = sizeof name;
+  int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int port = 0;
+  if (inet_pton (AF_INET, host, &name.sin_addr) == 1
+      && bind (fd, (struct sockaddr *) &name, sizeof name) == 0
+      && getsockname (fd, (struct sockaddr *) &name, &length) == 0)
+    {
+      port = ntohs (name.sin_port);
+    }
+  close (fd);
+  return port;
+}
+
+/* Only async-signal-safe calls here: the test may have threads. Every descriptor is closed, for
+ * libzookeeper's sockets are not CLOEXEC and a server that held one would keep it open. */
+static void
+run_child (ZkServer *server, int log_fd, pid_t parent)
+{
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid () != parent)
+    {
+      _exit (126);
+    }
+  sigset_t none;
+  sigemptyset (&none);
+  sigprocmask (SIG_SETMASK, &none, NULL);
+  dup2 (log_fd, STDOUT_FILENO);
+  dup2 (log_fd, STDERR_FILENO);
+  close_range (3, ~0U, 0);
+  execv (server->argv[0], server->argv);
+  _exit (127);
+}
+
+gboolean
+zk_server_relaunch (ZkServer *server)
+{
+  g_autofree char *log = g_build_filename (server->dir, "server.log", NULL);
+  int log_fd = open (log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  pid_t parent = getpid ();
+  pid_t pid = fork ();
+  if (pid == 0)
+    {
+      run_child (server, log_fd, parent);
+    }
+  close (log_fd);
+  server->pid = pid > 0 ? pid : 0;
+  return pid > 0;
+}
+
+static void
+add_java_arguments (GPtrArray *argv, const char *const *java_options)
+{
+  static const char *const usual[] = { "-Xmx64m",
+                                       "-XX:+UseSerialGC",
+                                       "-XX:TieredStopAtLevel=1",
+                                       "-XX:-UsePerfData",
+                                       "-Dzookeeper.admin.enableServer=false",
+                                       "-Dzookeeper.jmx.log4j.disable=true",
+                                       "-Dzookeeper.preAllocSize=64",
+                                       "-Dzookeeper.forceSync=no" };
+  for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
+    {
+      g_ptr_array_add (argv, g_strdup (usual[i]));
+    }
+  for (gsize i = 0; java_options != NULL && java_options[i] != NULL; i++)
+    {
+      g_ptr_array_add (argv, g_strdup (java_options[i]));
+    }
+}
+
+static char **
+make_argv (const char *main_class, const char *config, const char *const *java_options)
+{
+  GPtrArray *argv = g_ptr_array_new ();
+  g_ptr_array_add (argv, g_find_program_in_path ("java"));
+  add_java_arguments (argv, java_options);
+  g_ptr_array_add (argv, g_strdup ("-cp"));
+  g_ptr_array_add (argv, g_strdup (class_path ()));
+  g_ptr_array_add (argv, g_strdup (main_class));
+  g_ptr_array_add (argv, g_strdup (config));
+  g_ptr_array_add (argv, NULL);
+  return (char **) g_ptr_array_free (argv, FALSE);
+}
+
+static GString *
+common_config (ZkServer *server, int tick_ms)
+{
+  GString *config = g_string_new (NULL);
+  g_string_append_printf (config,
+                          "tickTime=%d\n"
+                          "dataDir=%s/data\n"
+                          "admin.enableServer=false\n"
+                          "4lw.commands.whitelist=*\n"
+                          "maxClientCnxns=0\n"
+                          "extendedTypesEnabled=true\n",
+                          tick_ms, server->dir);
+  return config;
+}
+
+static void
+write_file (ZkServer *server, const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (server->dir, name, NULL);
+  g_file_set_contents (path, text, -1, NULL);
+}
+
+static ZkServer *
+server_new (void)
+{
+  ZkServer *server = g_new0 (ZkServer, 1);
+  server->host = zk_server_new_host ();
+  server->dir = g_dir_make_tmp ("curator-zk-XXXXXX", NULL);
+  g_autofree char *data = g_build_filename (server->dir, "data", NULL);
+  g_mkdir_with_parents (data, 0700);
+  return server;
+}
+
+static void
+print_log (ZkServer *server)
+{
+  g_autofree char *path = g_build_filename (server->dir, "server.log", NULL);
+  g_autofree char *text = NULL;
+  g_file_get_contents (path, &text, NULL, NULL);
+  g_printerr ("the ZooKeeper server at %s does not serve; its log:\n%s\n", server->address,
+              text != NULL ? text : "(none)");
+}
+
+ZkServer *
+zk_server_start (int tick_ms, const char *const *java_options)
+{
+  ZkServer *server = server_new ();
+  int port = zk_server_free_port (server->host);
+  server->address = g_strdup_printf ("%s:%d", server->host, port);
+
+  GString *config = common_config (server, tick_ms);
+  g_string_append_printf (config, "clientPort=%d\nclientPortAddress=%s\n", port, server->host);
+  write_file (server, "zoo.cfg", config->str);
+  g_string_free (config, TRUE);
+
+  g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
+  server->argv
+      = make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path, java_options);
+  if (!zk_server_relaunch (server) || !zk_server_wait_serving (server, START_TIMEOUT_MS))
+    {
+      print_log (server);
+      g_clear_pointer (&server, zk_server_stop);
+    }
+  return server;
+}
+
+static gboolean
+has_exited (ZkServer *server)
+{
+  if (server->pid != 0 && waitpid (server->pid, NULL, WNOHANG) == server->pid)
+    {
+      server->pid = 0;
+    }
+  return server->pid == 0;
+}
+
+gboolean
+zk_server_wait_serving (ZkServer *server, int timeout_ms)
+{
+  gint64 deadline = wait_now_ms () + timeout_ms;
+  do
+    {
+      /* A server that is half open accepts and says nothing: keep each probe short. */
+      g_autofree char *answer = four_letter (server->address, "srvr", 100);
+      if (answer != NULL && strstr (answer, "Mode:") != NULL)
+        {
+          return TRUE;
+        }
+      wait_ms (10);
+    }
+  while (!has_exited (server) && wait_now_ms () < deadline);
+  return FALSE;
+}
+
+void
+zk_server_kill (ZkServer *server)
+{
+  if (server->pid != 0)
+    {
+      kill (server->pid, SIGKILL);
+      while (waitpid (server->pid, NULL, 0) < 0 && errno == EINTR)
+        {
+        }
+      server->pid = 0;
+    }
+}
+
+gboolean
+zk_server_restart (ZkServer *server)
+{
+  zk_server_kill (server);
+  return zk_server_relaunch (server) && zk_server_wait_serving (server, START_TIMEOUT_MS);
+}
+
+void
+zk_server_freeze (ZkServer *server)
+{
+  if (server->pid != 0)
+    {
+      kill (server->pid, SIGSTOP);
+    }
+}
+
+void
+zk_server_thaw (ZkServer *server)
+{
+  if (server->pid != 0)
+    {
+      kill (server->pid, SIGCONT);
+    }
+}
+
+static void
+remove_tree (const char *path)
+{
+  GDir *dir = g_dir_open (path, 0, NULL);
+  const char *name;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *child = g_build_filename (path, name, NULL);
+      if (g_file_test (child, G_FILE_TEST_IS_DIR) && !g_file_test (child, G_FILE_TEST_IS_SYMLINK))
+        {
+          remove_tree (child);
+        }
+      else
+        {
+          g_unlink (child);
+        }
+    }
+  g_clear_pointer (&dir, g_dir_close);
+  g_rmdir (path);
+}
+
+void
+zk_server_stop (ZkServer *server)
+{
+  if (server == NULL)
+    {
+      return;
+    }
+  zk_server_kill (server);
+  remove_tree (server->dir);
+  g_free (server->host);
+  g_free (server->address);
+  g_free (server->dir);
+  g_strfreev (server->argv);
+  g_free (server);
+}
+
+const char *
+zk_server_address (ZkServer *server)
+{
+  return server->address;
+}
+
+const char *
+zk_server_data_dir (ZkServer *server)
+{
+  return server->dir;
+}
+
+pid_t
+zk_server_pid (ZkServer *server)
+{
+  return server->pid;
+}
+
+/* One line for each server, the same in all three configurations. */
+static char *
+quorum_lines (ZkEnsemble *ensemble)
+{
+  GString *lines = g_string_new ("initLimit=10\nsyncLimit=5\nstandaloneEnabled=false\n");
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      ZkServer *server = ensemble->servers[i];
+      int port = zk_server_free_port (server->host);
+      int quorum_port = zk_server_free_port (server->host);
+      int election_port = zk_server_free_port (server->host);
+      server->address = g_strdup_printf ("%s:%d", server->host, port);
+      g_string_append_printf (lines, "server.%d=%s:%d:%d:participant;%s:%d\n", i + 1, server->host,
+                              quorum_port, election_port, server->host, port);
+    }
+  return g_string_free (lines, FALSE);
+}
+
+static void
+configure_member (ZkEnsemble *ensemble, int i, int tick_ms, const char *lines,
+                  const char *const *java_options)
+{
+  ZkServer *server = ensemble->servers[i];
+  GString *config = common_config (server, tick_ms);
+  g_string_append (config, lines);
+  write_file (server, "zoo.cfg", config->str);
+  g_string_free (config, TRUE);
+  g_autofree char *id = g_strdup_printf ("%d\n", i + 1);
+  write_file (server, "data/myid", id);
+
+  g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
+  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path,
+                            java_options);
+}
+
+ZkEnsemble *
+zk_ensemble_start (int tick_ms, const char *const *java_options)
+{
+  ZkEnsemble *ensemble = g_new0 (ZkEnsemble, 1);
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      ensemble->servers[i] = server_new ();
+    }
+  g_autofree char *lines = quorum_lines (ensemble);
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      configure_member (ensemble, i, tick_ms, lines, java_options);
+      zk_server_relaunch (ensemble->servers[i]);
+    }
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      if (!zk_server_wait_serving (ensemble->servers[i], START_TIMEOUT_MS))
+        {
+          print_log (ensemble->servers[i]);
+          zk_ensemble_stop (ensemble);
+          return NULL;
+        }
+    }
+  ensemble->connect_string = g_strdup_printf ("%s,%s,%s", ensemble->servers[0]->address,
+                                              ensemble->servers[1]->address,
+                                              ensemble->servers[2]->address);
+  return ensemble;
+}
+
+void
+zk_ensemble_stop (ZkEnsemble *ensemble)
+{
+  if (ensemble == NULL)
+    {
+      return;
+    }
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      zk_server_stop (ensemble->servers[i]);
+    }
+  g_free (ensemble->connect_string);
+  g_free (ensemble);
+}
+
+ZkServer *
+zk_ensemble_server (ZkEnsemble *ensemble, int i)
+{
+  return ensemble->servers[i];
+}
+
+const char *
+zk_ensemble_connect_string (ZkEnsemble *ensemble)
+{
+  return ensemble->connect_string;
+}
+
+int
+zk_ensemble_leader (ZkEnsemble *ensemble)
+{
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      g_autofree char *answer = four_letter (ensemble->servers[i]->address, "srvr", 500);
+      if (answer != NULL && strstr (answer, "Mode: leader") != NULL)
+        {
+          return i;
+        }
+    }
+  return -1;
+}

@@ -1,0 +1,55 @@
+/* Real ZooKeeper servers for tests: one standalone server, or an ensemble of three.
+ *
+ * Each server has a loopback address of its own (127.x.y.n, derived from the test's process id), so
+ * tests that run side by side cannot take each other's ports. A server dies with the thread that
+ * started it (PDEATHSIG): start servers from the test's main thread.
+ */
+#ifndef CURATOR_TEST_ZK_SERVER_H
+#define CURATOR_TEST_ZK_SERVER_H
+
+#include <glib.h>
+#include <sys/types.h>
+
+typedef struct _ZkServer ZkServer;
+typedef struct _ZkEnsemble ZkEnsemble;
+
+#define ZK_SERVER_DEFAULT_TICK_MS 500
+
+/* FALSE when there is no java or no ZooKeeper jar: a test then says so and fails. */
+gboolean zk_server_available (void);
+
+/* Starts a standalone server and waits until it serves. java_options: extra arguments of the JVM,
+ * NULL-terminated, or NULL. Returns NULL, after printing the server's log, when it did not start. */
+ZkServer *zk_server_start (int tick_ms, const char *const *java_options);
+
+/* Kills the server, removes its data and frees it. NULL is fine. */
+void zk_server_stop (ZkServer *server);
+
+/* A free port of that address right now, or 0. */
+int zk_server_free_port (const char *host);
+
+/* A loopback address of this process that nobody else was given. */
+char *zk_server_new_host (void);
+
+const char *zk_server_address (ZkServer *server);   /* "host:port" */
+const char *zk_server_data_dir (ZkServer *server);
+pid_t zk_server_pid (ZkServer *server);             /* 0 while it is down */
+
+void zk_server_freeze (ZkServer *server);           /* SIGSTOP */
+void zk_server_thaw (ZkServer *server);             /* SIGCONT */
+void zk_server_kill (ZkServer *server);             /* SIGKILL, waits until it is gone */
+/* Starts it again on its port and data (after a kill); does not wait until it serves. */
+gboolean zk_server_relaunch (ZkServer *server);
+gboolean zk_server_wait_serving (ZkServer *server, int timeout_ms);
+/* kill, relaunch and wait. */
+gboolean zk_server_restart (ZkServer *server);
+
+/* Three servers that form one ensemble; waits until all of them serve. */
+ZkEnsemble *zk_ensemble_start (int tick_ms, const char *const *java_options);
+void zk_ensemble_stop (ZkEnsemble *ensemble);
+ZkServer *zk_ensemble_server (ZkEnsemble *ensemble, int i);
+const char *zk_ensemble_connect_string (ZkEnsemble *ensemble);
+/* Which server says that it leads, or -1. */
+int zk_ensemble_leader (ZkEnsemble *ensemble);
+
+#endif
