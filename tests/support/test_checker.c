@@ -211,8 +211,8 @@ static const char *const GOOD[] = {
   /* handed over before the release has returned */
   "0 a ask; 1 a got 5; 2 b ask; 3 a drop 5; 4 b got 6; 5 a dropped; 6 b drop 6; 7 b dropped",
   /* re-entry */
-  "0 a ask; 1 a got 5; 2 a ask; 3 a got 5; 4 a drop 5; 5 a dropped; 6 a drop 5; 7 a dropped; "
-  "8 b ask; 9 b got 6",
+  ("0 a ask; 1 a got 5; 2 a ask; 3 a got 5; 4 a drop 5; 5 a dropped; 6 a drop 5; 7 a dropped; "
+   "8 b ask; 9 b got 6"),
   /* lost, told, handed on; the loser's release comes late and succeeds */
   "0 a ask; 1 a got 5 70; 2 b ask; 3 a lost 5; 4 b got 6 71; 5 a drop 5; 6 a dropped",
   "0 a ask; 1 a got 5; 2 a deadline 5; 3 b ask; 4 b got 6",

@@ -82,7 +82,7 @@ zk_server_free_port (const char *host)
 
 /* Only async-signal-safe calls here: the test may have threads. Every descriptor is closed, for
  * libzookeeper's sockets are not CLOEXEC and a server that held one would keep it open. */
-static void
+static G_NORETURN void
 run_child (ZkServer *server, int log_fd, pid_t parent)
 {
   prctl (PR_SET_PDEATHSIG, SIGKILL);
