@@ -270,7 +270,12 @@ zk_server_freeze (ZkServer *server)
 {
   if (server->pid != 0)
     {
+      int status;
       kill (server->pid, SIGSTOP);
+      /* The signal takes a moment to reach every thread; a test must not see one still running. */
+      while (waitpid (server->pid, &status, WUNTRACED) < 0 && errno == EINTR)
+        {
+        }
     }
 }
 
