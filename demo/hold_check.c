@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hold_check.h"
+
+struct _HoldCheck
+{
+  GArray *holds;        /* HoldRecord */
+  gboolean sorted;
+  gboolean judged;      /* the verdict covers all holds */
+  HoldVerdict verdict;
+};
+
+HoldCheck *
+hold_check_new (void)
+{
+  HoldCheck *check = g_new0 (HoldCheck, 1);
+
+  check->holds = g_array_new (FALSE, FALSE, sizeof (HoldRecord));
+  check->sorted = TRUE;
+  return check;
+}
+
+void
+hold_check_free (HoldCheck *check)
+{
+  g_array_unref (check->holds);
+  g_free (check);
+}
+
+void
+hold_check_add (HoldCheck *check, const HoldRecord *hold)
+{
+  guint n = check->holds->len;
+
+  if (n > 0 && g_array_index (check->holds, HoldRecord, n - 1).granted_ns > hold->granted_ns)
+    {
+      check->sorted = FALSE;
+    }
+  g_array_append_val (check->holds, *hold);
+  check->judged = FALSE;
+}
+
+static int
+compare_grants (gconstpointer a, gconstpointer b)
+{
+  const HoldRecord *left = a;
+  const HoldRecord *right = b;
+
+  return (left->granted_ns > right->granted_ns) - (left->granted_ns < right->granted_ns);
+}
+
+const HoldRecord *
+hold_check_get_holds (HoldCheck *check, guint *n_holds)
+{
+  if (!check->sorted)
+    {
+      g_array_sort (check->holds, compare_grants);
+      check->sorted = TRUE;
+    }
+  *n_holds = check->holds->len;
+  return (const HoldRecord *) (gconstpointer) check->holds->data;
+}
+
+HoldVerdict
+hold_check_get_verdict (HoldCheck *check)
+{
+  if (!check->judged)
+    {
+      guint n;
+      const HoldRecord *holds = hold_check_get_holds (check, &n);
+      gint64 free_from_ns = G_MININT64;  /* the latest end so far: a long hold may outlast its successors */
+
+      check->verdict = (HoldVerdict) { 0, 0 };
+      for (guint i = 0; i < n; i++)
+        {
+          check->verdict.overlaps += holds[i].granted_ns < free_from_ns ? 1 : 0;
+          check->verdict.token_errors += i > 0 && holds[i].token <= holds[i - 1].token ? 1 : 0;
+          free_from_ns = MAX (free_from_ns, holds[i].released_ns);
+        }
+      check->judged = TRUE;
+    }
+  return check->verdict;
+}

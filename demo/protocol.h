@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What workers of either language say on stdout, one event a line; tests/interop/java/LockWorker.java defines it. */
+#ifndef CURATOR_DEMO_PROTOCOL_H
+#define CURATOR_DEMO_PROTOCOL_H
+
+#include <glib.h>
+
+typedef enum
+{
+  WORKER_QUEUED,    /* thread, time */
+  WORKER_GRANTED,   /* thread, time, node, token */
+  WORKER_RELEASED,  /* thread, time */
+  WORKER_DONE,
+  WORKER_ERROR      /* text */
+} WorkerEventType;
+
+typedef struct
+{
+  WorkerEventType type;
+  guint thread;
+  gint64 time_ns;  /* CLOCK_MONOTONIC */
+  guint64 token;
+  char *text;      /* name of the node, or the error; NULL otherwise */
+} WorkerEvent;
+
+/* FALSE if the line is none of the above; only then is there nothing to clear. */
+gboolean worker_event_parse (const char *line, WorkerEvent *event);
+void worker_event_clear (WorkerEvent *event);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkerEvent, worker_event_clear)
+
+#endif

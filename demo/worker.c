@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The C worker of the demo: threads that take turns with whoever else wants the lock, and tell each step on stdout.
+ *
+ * Twin of tests/interop/java/LockWorker.java, with the same arguments and the same lines (see protocol.h). Uses the
+ * installed headers only, so it doubles as an example: one client and one lock, shared by all threads.
+ */
+#include <curator/curator.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECT_TIMEOUT_MS 30000
+
+typedef struct
+{
+  CuratorLock *lock;
+  int acquisitions;  /* per thread; 0: until stdin closes */
+  int hold_ms;
+  int think_ms;
+  int stopping;      /* atomic */
+  int failed;        /* atomic */
+} Work;
+
+typedef struct
+{
+  Work *work;
+  int number;
+  pthread_t thread;
+} Turns;
+
+static gint64
+now_ns (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
+}
+
+/* stdio locks the stream for the length of one call, so lines of several threads do not mix. */
+static void tell (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
+static void
+tell (const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  vprintf (format, args);
+  va_end (args);
+  fflush (stdout);
+}
+
+static void
+fail (Work *work, const GError *error)
+{
+  g_autofree char *text = g_strdelimit (g_strdup (error->message), "\r\n", ' ');
+
+  g_atomic_int_set (&work->failed, 1);
+  tell ("ERROR %s\n", text);
+}
+
+static gboolean
+take_turn (const Turns *turns, GError **error)
+{
+  Work *work = turns->work;
+
+  tell ("QUEUED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
+  if (!curator_lock_acquire (work->lock, CURATOR_WAIT_FOREVER, NULL, error))
+    {
+      return FALSE;
+    }
+  gint64 granted_ns = now_ns ();
+  CuratorLease *lease = curator_lock_get_lease (work->lock);
+  tell ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", turns->number, granted_ns,
+        curator_lease_get_node_name (lease), curator_lease_get_fencing_token (lease));
+  g_usleep ((gulong) work->hold_ms * 1000);
+  tell ("RELEASED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
+  return curator_lock_release (work->lock, error);
+}
+
+static gboolean
+goes_on (Work *work, int done)
+{
+  if (g_atomic_int_get (&work->failed))
+    {
+      return FALSE;
+    }
+  return work->acquisitions > 0 ? done < work->acquisitions : !g_atomic_int_get (&work->stopping);
+}
+
+static void *
+take_turns (void *data)
+{
+  Turns *turns = data;
+  Work *work = turns->work;
+
+  for (int done = 0; goes_on (work, done); done++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      if (!take_turn (turns, &error))
+        {
+          fail (work, error);
+        }
+      else if (work->think_ms > 0)
+        {
+          g_usleep ((gulong) work->think_ms * 1000);
+        }
+    }
+  return NULL;
+}
+
+static void *
+watch_stdin (void *data)
+{
+  Work *work = data;
+  char ignored[64];
+
+  while (read (STDIN_FILENO, ignored, sizeof ignored) > 0)
+    {
+    }
+  g_atomic_int_set (&work->stopping, 1);
+  return NULL;
+}
+
+static gboolean
+run_threads (Work *work, int n_threads)
+{
+  g_autofree Turns *turns = g_new0 (Turns, n_threads);
+  pthread_t watcher;
+
+  if (work->acquisitions == 0 && pthread_create (&watcher, NULL, watch_stdin, work) == 0)
+    {
+      pthread_detach (watcher);
+    }
+  for (int i = 0; i < n_threads; i++)
+    {
+      turns[i].work = work;
+      turns[i].number = i + 1;
+      if (pthread_create (&turns[i].thread, NULL, take_turns, &turns[i]) != 0)
+        {
+          g_error ("cannot start a thread");
+        }
+    }
+  for (int i = 0; i < n_threads; i++)
+    {
+      pthread_join (turns[i].thread, NULL);
+    }
+  return !g_atomic_int_get (&work->failed);
+}
+
+static gboolean
+run (Work *work, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
+
+  if (!curator_client_start (client, &error)
+      || !curator_client_block_until_connected (client, CONNECT_TIMEOUT_MS, NULL, &error))
+    {
+      fail (work, error);
+      return FALSE;
+    }
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, argv[2], &error);
+  if (lock == NULL)
+    {
+      fail (work, error);
+      return FALSE;
+    }
+  work->lock = lock;
+  gboolean good = run_threads (work, atoi (argv[3]));
+  curator_client_close (client);
+  return good;
+}
+
+int
+main (int argc, char **argv)
+{
+  static Work work;  /* outlives main for the sake of the thread that reads stdin */
+
+  if (argc < 7 || argc > 8 || atoi (argv[3]) < 1 || strcmp (argv[6], "mutex") != 0)
+    {
+      fprintf (stderr, "usage: %s connect-string path threads acquisitions(0: until stdin closes) hold-ms mutex [think-ms]\n",
+               argv[0]);
+      return 64;
+    }
+  work.acquisitions = atoi (argv[4]);
+  work.hold_ms = atoi (argv[5]);
+  work.think_ms = argc > 7 ? atoi (argv[7]) : 0;
+  if (!run (&work, argv))
+    {
+      return EXIT_FAILURE;
+    }
+  tell ("DONE\n");
+  return EXIT_SUCCESS;
+}
