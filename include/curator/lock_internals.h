@@ -44,7 +44,8 @@ typedef struct
                          CuratorPredicateResults *results, gpointer user_data);
 
   /** The part of @p name to sort by: a pointer into @p name. A child whose part is not a sequence
-   *  number of ten digits is foreign: it takes no part. Mirrors fixForSorting. */
+   *  number of ten digits, or has nothing in front of it, is foreign: it takes no part. Mirrors
+   *  fixForSorting. */
   const char *(*fix_for_sorting) (CuratorLockDriver *driver, const char *name,
                                   const char *lock_name, gpointer user_data);
 

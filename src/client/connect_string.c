@@ -183,10 +183,10 @@ parse_servers (const char *list, GPtrArray *hosts, GError **error)
 CuratorConnectString *
 curator_connect_string_parse (const char *connect_string, GError **error)
 {
-  if (connect_string == NULL || *connect_string == '\0')
+  if (connect_string == NULL || *connect_string == '\0' || *connect_string == '/')
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the connect string is empty");
+                           "the connect string names no server");
       return NULL;
     }
   g_autoptr (CuratorConnectString) parsed = g_new0 (CuratorConnectString, 1);

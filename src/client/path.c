@@ -187,6 +187,13 @@ curator_path_leaf (const char *path)
   return slash != NULL ? slash + 1 : path;
 }
 
+/* Unicode counts its two line breaks as printable. */
+static gboolean
+is_printable (gunichar c)
+{
+  return c != '\\' && c != 0x2028 && c != 0x2029 && g_unichar_isprint (c);
+}
+
 char *
 curator_path_escape (const char *name)
 {
@@ -202,7 +209,7 @@ curator_path_escape (const char *name)
       gboolean valid = value != (gunichar) -1 && value != (gunichar) -2;
       const char *next = valid ? g_utf8_next_char (c) : c + 1;
 
-      if (valid && value != '\\' && g_unichar_isprint (value))
+      if (valid && is_printable (value))
         {
           g_string_append_len (shown, c, next - c);
           c = next;

@@ -25,7 +25,7 @@ char *curator_path_join (const char *parent, const char *child);
 /* The path without its last part; "/" for "/" and for "/a". */
 char *curator_path_parent (const char *path);
 
-/* ZKPaths.getNodeFromPath: what follows the last slash, borrowed from path; all if there is none. */
+/* ZKPaths.getNodeFromPath: what follows the last slash, or all; borrowed from path. */
 const char *curator_path_leaf (const char *path);
 
 /* name for a message: bytes that are not printable UTF-8, and the backslash, become \xNN. The

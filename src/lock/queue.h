@@ -42,11 +42,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CuratorQueue, curator_queue_clear)
 /* Position of name, from 0; -1 when it is absent. */
 gssize curator_queue_index_of (const CuratorQueue *queue, const char *name);
 
-/* Strictly what "%010d" prints for a 32-bit integer: ten digits, or a minus and nine digits (ten
- * below -999999999). number may be NULL; it is untouched on FALSE. */
+/* Strictly what "%010d" prints for a 32-bit integer: ten digits, or a minus and nine digits (ten,
+ * below -999999999). number may be NULL; untouched on FALSE. */
 gboolean curator_queue_parse_number (const char *key, gint64 *number);
 
-/* standardFixForSorting: what follows the last occurrence of lock_name in name, else all of name. */
+/* standardFixForSorting: what follows the last lock_name in name; all of name if it has none. */
 const char *curator_queue_standard_key (const char *name, const char *lock_name);
 
 #endif

@@ -51,7 +51,8 @@ allow_with_backoff (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpoint
     {
       return FALSE;
     }
-  gint64 factor = MAX (1, random_bits (backoff, retry_count + 1));
+  gint64 factor = random_bits (backoff, retry_count + 1);
+  factor = MAX (factor, 1);
   *sleep_ms = MIN (backoff->max_sleep_ms, backoff->base_sleep_ms * factor);
   return TRUE;
 }

@@ -1,0 +1,235 @@
+/* Connect strings: what Java and libzookeeper accept, and clear words about the rest. */
+#include "unit.h"
+
+#include "client/connect_string.h"
+#include "curator/error.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *text;
+  const char *hosts; /* "host|port host|port" */
+  const char *chroot;
+} Good;
+
+static const Good good[] = {
+  { "zk1", "zk1|2181", NULL },
+  { "zk1:2182", "zk1|2182", NULL },
+  { "zk1:2181,zk2,zk3.example.com:65535", "zk1|2181 zk2|2181 zk3.example.com|65535", NULL },
+  { "zk1.:1", "zk1.|1", NULL },
+  { "my_host-1:2181", "my_host-1|2181", NULL },
+  { " zk1:2181 , zk2:2181 ", "zk1|2181 zk2|2181", NULL },
+  { "zk1:02181", "zk1|2181", NULL },
+  { "127.0.0.1:2181/app", "127.0.0.1|2181", "/app" },
+  { "127.0.0.1/app/ns", "127.0.0.1|2181", "/app/ns" },
+  { "zk1:2181/", "zk1|2181", NULL },
+  { "zk1:2181,zk2:2181/app,1:x", "zk1|2181 zk2|2181", "/app,1:x" },
+  { "[::1]:2181", "::1|2181", NULL },
+  { "[::1]", "::1|2181", NULL },
+  { "[2001:db8::5]:99,10.1.2.3", "2001:db8::5|99 10.1.2.3|2181", NULL },
+  { "[fe80::1%eth0]:2181", "fe80::1%eth0|2181", NULL },
+  { "[::ffff:10.0.0.1]:2181", "::ffff:10.0.0.1|2181", NULL },
+  { "::1:2181", "::1|2181", NULL },
+  { ":::2181", "::|2181", NULL },
+  { "2001:db8:0:0:0:0:0:5:2181/a", "2001:db8:0:0:0:0:0:5|2181", "/a" },
+};
+
+static const char *const bad[] = {
+  "",
+  "/",
+  "/app",
+  ",",
+  "zk1,",
+  ",zk1",
+  "zk1,,zk2",
+  "zk1, ,zk2",
+  "zk1:",
+  ":2181",
+  "zk1:0",
+  "zk1:65536",
+  "zk1:-1",
+  "zk1:+1",
+  "zk1: 1",
+  "zk1:21x1",
+  "zk1:99999999999999999999",
+  "zk 1:2181",
+  "zk1;zk2",
+  "user@zk1",
+  "-zk:1",
+  "zk-:1",
+  "a..b:1",
+  ".a:1",
+  ".",
+  "z\xc3\xbc.de:1",
+  "zk\n1",
+  "%s%n:1",
+  "10.1:2181",
+  "1.2.3.4.5",
+  "256.0.0.1",
+  "2181",
+  "[::1",
+  "[::1]2181",
+  "[::1]:",
+  "[::1]:x",
+  "[zk1]:2181",
+  "[10.0.0.1]:2181",
+  "[]:2181",
+  "[::1%]:2181",
+  "[::1%a b]:2181",
+  "::1",
+  "::::2181",
+  "2001:db8::5:",
+  "a:b:2181",
+  "zk1:2181/app/",
+  "zk1:2181//app",
+  "zk1:2181/app/../x",
+  "zk1:2181/zookeeper",
+  "zk1/a\tb",
+};
+
+static char *
+format_hosts (const CuratorConnectString *parsed)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < parsed->hosts->len; i++)
+    {
+      const CuratorHostPort *server = g_ptr_array_index (parsed->hosts, i);
+
+      g_string_append_printf (text, "%s%s|%u", i > 0 ? " " : "", server->host, server->port);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_good (void **state)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (good[i].text, &error);
+
+      if (parsed == NULL)
+        {
+          fail_msg ("\"%s\": %s", good[i].text, error->message);
+          return;
+        }
+      assert_null (error);
+      g_autofree char *hosts = format_hosts (parsed);
+      assert_string_equal (hosts, good[i].hosts);
+      assert_int_equal (g_strcmp0 (parsed->chroot, good[i].chroot), 0);
+    }
+}
+
+static void
+check_refused (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (text, &error);
+
+  if (parsed != NULL)
+    {
+      fail_msg ("\"%s\" was accepted", text);
+    }
+  assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_true (strlen (error->message) > 10 && strlen (error->message) < 1500);
+  for (const char *c = error->message; *c != '\0'; c++)
+    {
+      assert_false (g_ascii_iscntrl (*c));
+    }
+}
+
+static void
+test_bad (void **state)
+{
+  check_refused (NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      check_refused (bad[i]);
+    }
+  assert_null (curator_connect_string_parse ("", NULL));
+}
+
+static void
+test_overlong (void **state)
+{
+  g_autofree char *label = g_strnfill (64, 'a');
+  g_autofree char *name = g_strnfill (300, 'a');
+  g_autofree char *chroot = g_strconcat ("zk1/", name, name, name, name, NULL);
+
+  for (guint i = 50; i < 300; i += 50)
+    {
+      name[i] = '.';
+    }
+  check_refused (label);
+  check_refused (name);
+  check_refused (chroot);
+}
+
+/* Whatever comes in: an answer or an error, never both, never neither; and what was accepted is
+ * accepted again in its normal form. */
+static void
+check_any (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (text, &error);
+
+  assert_int_equal (parsed == NULL, error != NULL);
+  if (parsed == NULL)
+    {
+      return;
+    }
+  GString *normal = g_string_new (NULL);
+  for (guint i = 0; i < parsed->hosts->len; i++)
+    {
+      const CuratorHostPort *server = g_ptr_array_index (parsed->hosts, i);
+      gboolean brackets = strchr (server->host, ':') != NULL;
+
+      g_string_append_printf (normal, "%s%s%s%s:%u", i > 0 ? "," : "", brackets ? "[" : "",
+                              server->host, brackets ? "]" : "", server->port);
+    }
+  g_string_append (normal, parsed->chroot != NULL ? parsed->chroot : "");
+  g_autofree char *normal_text = g_string_free (normal, FALSE);
+  g_autoptr (CuratorConnectString) again = curator_connect_string_parse (normal_text, NULL);
+  assert_non_null (again);
+  g_autofree char *hosts = format_hosts (parsed);
+  g_autofree char *hosts_again = format_hosts (again);
+  assert_string_equal (hosts, hosts_again);
+  assert_int_equal (g_strcmp0 (parsed->chroot, again->chroot), 0);
+}
+
+static void
+test_random (void **state)
+{
+  static const char *const pieces[] = { "zk1", "z",   ":",        ":2181", ",",  "/",    "[",
+                                        "]",   "::1", "10.0.0.1", ".",     "-",  " ",    "a",
+                                        "1",   "%",   "fe80::2",  "\xff",  "..", "65536" };
+  g_autoptr (GRand) rand = unit_rand_new (__func__);
+
+  for (int i = 0; i < 200000; i++)
+    {
+      char text[128] = "";
+      int n = g_rand_int_range (rand, 1, 9);
+
+      for (int j = 0; j < n; j++)
+        {
+          int piece = g_rand_int_range (rand, 0, (gint32) G_N_ELEMENTS (pieces));
+          g_strlcat (text, pieces[piece], sizeof text);
+        }
+      check_any (text);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_good),
+    cmocka_unit_test (test_bad),
+    cmocka_unit_test (test_overlong),
+    cmocka_unit_test (test_random),
+  };
+
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

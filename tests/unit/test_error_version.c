@@ -1,0 +1,77 @@
+/* Error domains, the version and the names of states. */
+#include "unit.h"
+
+#include <curator/curator.h>
+
+static void
+test_domains_are_distinct_and_stable (void **state)
+{
+  assert_int_not_equal (CURATOR_ERROR, 0);
+  assert_int_not_equal (CURATOR_ZK_ERROR, 0);
+  assert_int_not_equal (CURATOR_ERROR, CURATOR_ZK_ERROR);
+  assert_int_equal (CURATOR_ERROR, curator_error_quark ());
+  assert_string_equal (g_quark_to_string (CURATOR_ERROR), "curator-error-quark");
+  assert_string_equal (g_quark_to_string (CURATOR_ZK_ERROR), "curator-zk-error-quark");
+}
+
+/* Programs are compiled against these numbers: append, never insert. */
+static void
+test_codes_keep_their_numbers (void **state)
+{
+  assert_int_equal (CURATOR_ERROR_INVALID_ARGUMENT, 0);
+  assert_int_equal (CURATOR_ERROR_NOT_STARTED, 1);
+  assert_int_equal (CURATOR_ERROR_CLOSED, 2);
+  assert_int_equal (CURATOR_ERROR_TIMED_OUT, 3);
+  assert_int_equal (CURATOR_ERROR_NOT_OWNER, 4);
+  assert_int_equal (CURATOR_ERROR_LOCK_LOST, 5);
+  assert_int_equal (CURATOR_ERROR_RELEASE_PENDING, 6);
+  assert_int_equal (CURATOR_ERROR_CONNECTION_LOST, 7);
+  assert_int_equal (CURATOR_ERROR_SESSION_EXPIRED, 8);
+  assert_int_equal (CURATOR_ERROR_AUTH_FAILED, 9);
+  assert_int_equal (CURATOR_ERROR_SEQUENCE_EXHAUSTED, 10);
+  assert_int_equal (CURATOR_ERROR_UNSUPPORTED, 11);
+  assert_int_equal (CURATOR_ERROR_FORKED, 12);
+  assert_int_equal (CURATOR_ERROR_LIMIT_EXCEEDED, 13);
+}
+
+static void
+test_version_is_that_of_the_headers (void **state)
+{
+  g_autofree char *expected = g_strdup_printf ("%d.%d.%d", CURATOR_MAJOR_VERSION,
+                                               CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION);
+
+  assert_string_equal (curator_get_version (), expected);
+}
+
+static void
+test_state_names (void **state)
+{
+  static const char *const connection[] = { "CONNECTED", "SUSPENDED", "RECONNECTED", "LOST",
+                                            "READ_ONLY" };
+  static const char *const lease[] = { "HELD", "SUSPECT", "LOST", "RELEASED" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (connection); i++)
+    {
+      assert_string_equal (curator_connection_state_to_string ((CuratorConnectionState) i),
+                           connection[i]);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (lease); i++)
+    {
+      assert_string_equal (curator_lease_state_to_string ((CuratorLeaseState) i), lease[i]);
+    }
+  assert_string_equal (curator_connection_state_to_string ((CuratorConnectionState) 7), "UNKNOWN");
+  assert_string_equal (curator_lease_state_to_string ((CuratorLeaseState) 7), "UNKNOWN");
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_domains_are_distinct_and_stable),
+    cmocka_unit_test (test_codes_keep_their_numbers),
+    cmocka_unit_test (test_version_is_that_of_the_headers),
+    cmocka_unit_test (test_state_names),
+  };
+
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

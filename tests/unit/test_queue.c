@@ -1,0 +1,617 @@
+/* The order of the queue: by hand, and against a slow oracle that follows Java's words. */
+#include "unit.h"
+
+#include "lock/queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "_c_01234567-89ab-cdef-0123-456789abcdef-"
+
+static const char *
+lock_key (const char *name, gpointer user_data)
+{
+  return curator_queue_standard_key (name, user_data);
+}
+
+/* Of the read-write lock: behind __READ__, and of that what is behind __WRIT__. */
+static const char *
+read_write_key (const char *name, gpointer user_data)
+{
+  return curator_queue_standard_key (curator_queue_standard_key (name, "__READ__"), "__WRIT__");
+}
+
+static void
+check_names (const CuratorQueue *queue, const char *const *expected)
+{
+  gsize n = g_strv_length ((char **) expected);
+
+  assert_int_equal (queue->n_names, n);
+  for (gsize i = 0; i < n; i++)
+    {
+      assert_string_equal (queue->names[i], expected[i]);
+      assert_int_equal (curator_queue_index_of (queue, expected[i]), i);
+    }
+}
+
+static void
+test_parse_number (void **state)
+{
+  static const struct
+  {
+    const char *key;
+    gint64 number;
+  } good[] = {
+    { "0000000000", 0 },           { "0000000042", 42 },         { "2147483647", 2147483647 },
+    { "-000000001", -1 },          { "-999999999", -999999999 }, { "-1000000000", -1000000000 },
+    { "-2147483648", G_MININT32 },
+  };
+  static const char *const bad[] = { "",
+                                     "0",
+                                     "000000001",
+                                     "00000000001",
+                                     "2147483648",
+                                     "9999999999",
+                                     "-0000000001",
+                                     "-2147483649",
+                                     "-000000000",
+                                     "-00000001",
+                                     "-",
+                                     "+000000001",
+                                     " 000000001",
+                                     "000000001 ",
+                                     "0000000001x",
+                                     "x0000000001",
+                                     "00000x0001",
+                                     "0x00000001",
+                                     "\xd9\xa1/0000000",
+                                     "0000000000000000000000000000000000000000000001" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
+    {
+      gint64 number = 77;
+
+      assert_true (curator_queue_parse_number (good[i].key, &number));
+      assert_true (number == good[i].number);
+      assert_true (curator_queue_parse_number (good[i].key, NULL));
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      gint64 number = 77;
+
+      if (curator_queue_parse_number (bad[i], &number))
+        {
+          fail_msg ("\"%s\" was accepted", bad[i]);
+        }
+      assert_true (number == 77);
+    }
+}
+
+static void
+test_standard_key (void **state)
+{
+  assert_string_equal (curator_queue_standard_key (UUID "lock-0000000007", "lock-"), "0000000007");
+  assert_string_equal (curator_queue_standard_key ("lock-lock-0000000007", "lock-"), "0000000007");
+  assert_string_equal (curator_queue_standard_key ("lock-", "lock-"), "");
+  assert_string_equal (curator_queue_standard_key ("other", "lock-"), "other");
+  assert_string_equal (curator_queue_standard_key ("", "lock-"), "");
+  assert_string_equal (curator_queue_standard_key ("x1", ""), "x1");
+}
+
+/* Names as Curator, an older Curator and go-zookeeper write them. */
+static void
+test_order_of_a_mutex (void **state)
+{
+  static const char *const children[] = {
+    UUID "lock-0000000010",
+    "_c_00000000-0000-4000-8000-000000000000-lock-0000000011",
+    "lock-0000000009",
+    "_c_0123456789abcdef0123456789abcdef-lock-0000000002",
+  };
+  static const char *const expected[] = {
+    "_c_0123456789abcdef0123456789abcdef-lock-0000000002",
+    "lock-0000000009",
+    UUID "lock-0000000010",
+    "_c_00000000-0000-4000-8000-000000000000-lock-0000000011",
+    NULL,
+  };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, G_N_ELEMENTS (children), lock_key, (gpointer) "lock-");
+  check_names (&queue, expected);
+  assert_int_equal (queue.n_foreign, 0);
+  assert_null (queue.first_foreign);
+  assert_false (queue.exhausted);
+  assert_int_equal (curator_queue_index_of (&queue, "lock-0000000008"), -1);
+}
+
+/* Each of these stops a Java mutex for ever, or may. */
+static void
+test_foreign_children_are_left_out (void **state)
+{
+  static const char *const children[] = { "0",
+                                          "lock-",
+                                          "zlock-0",
+                                          "0000000001",
+                                          UUID "lock-0000000005",
+                                          "aaa",
+                                          "__lock__0000000001",
+                                          "lock-0000000001x",
+                                          "\xff\xfe-lock-1",
+                                          "" };
+  static const char *const expected[] = { UUID "lock-0000000005", NULL };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, G_N_ELEMENTS (children), lock_key, (gpointer) "lock-");
+  check_names (&queue, expected);
+  assert_int_equal (queue.n_foreign, G_N_ELEMENTS (children) - 1);
+  assert_ptr_equal (queue.first_foreign, children[0]);
+  assert_false (queue.exhausted);
+}
+
+static void
+test_any_bytes_of_any_length (void **state)
+{
+  g_autofree char *long_name = g_strdup_printf ("%s%0290d%s", "_c_", 0, "-lock-0000000003");
+  const char *children[] = { long_name, "\xff\xc3(\x01%n-lock-0000000002", "\xff\xfe" };
+  const char *expected[] = { children[1], children[0], NULL };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, G_N_ELEMENTS (children), lock_key, (gpointer) "lock-");
+  check_names (&queue, expected);
+  assert_int_equal (queue.n_foreign, 1);
+  assert_ptr_equal (queue.first_foreign, children[2]);
+}
+
+static void
+test_empty (void **state)
+{
+  CuratorQueue queue;
+
+  curator_queue_init (&queue, NULL, 0, lock_key, (gpointer) "lock-");
+  assert_int_equal (queue.n_names, 0);
+  assert_int_equal (curator_queue_index_of (&queue, "x"), -1);
+  assert_false (queue.exhausted);
+  curator_queue_clear (&queue);
+  curator_queue_clear (&queue);
+}
+
+static const char *
+no_key (const char *name, gpointer user_data)
+{
+  return NULL;
+}
+
+static void
+test_a_driver_may_know_no_key (void **state)
+{
+  static const char *const children[] = { "lock-0000000001" };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, 1, no_key, NULL);
+  assert_int_equal (queue.n_names, 0);
+  assert_int_equal (queue.n_foreign, 1);
+}
+
+static gboolean
+is_exhausted (const char *const *children, CuratorQueueKeyFunc key)
+{
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, g_strv_length ((char **) children), key,
+                      (gpointer) "lock-");
+  assert_int_equal (queue.n_names, g_strv_length ((char **) children));
+  return queue.exhausted;
+}
+
+#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void
+test_end_of_the_counter (void **state)
+{
+  G_STATIC_ASSERT (CURATOR_QUEUE_LAST_NUMBER == 2147418111);
+  assert_false (is_exhausted (NAMES ("lock-2147418111"), lock_key));
+  assert_true (is_exhausted (NAMES ("lock-2147418112"), lock_key));
+  assert_true (is_exhausted (NAMES ("lock-0000000001", "lock-2147483647"), lock_key));
+  assert_true (is_exhausted (NAMES ("lock--000000001"), lock_key));
+  assert_true (is_exhausted (NAMES ("lock-0000000001", "lock--2147483648"), lock_key));
+}
+
+static void
+test_ties (void **state)
+{
+  assert_true (is_exhausted (NAMES ("a-lock-0000000001", "b-lock-0000000001"), lock_key));
+  assert_true (is_exhausted (NAMES ("a__WRIT__0000000001", "b__WRIT__0000000001"), read_write_key));
+  /* A writer that became a reader, before and after it released the write lock; and one whose first
+   * read node was left over when an answer was lost. */
+  assert_false (
+      is_exhausted (NAMES ("a__READ__0000000001", "b__WRIT__0000000001"), read_write_key));
+  assert_false (is_exhausted (
+      NAMES ("a__READ__0000000001", "b__READ__0000000001", "c__WRIT__0000000001"), read_write_key));
+  assert_false (
+      is_exhausted (NAMES ("a__READ__0000000001", "b__READ__0000000001"), read_write_key));
+  assert_true (is_exhausted (
+      NAMES ("a__WRIT__0000000001", "b__READ__0000000001", "c__WRIT__0000000001"), read_write_key));
+}
+
+static void
+test_order_of_a_downgrade (void **state)
+{
+  static const char *const children[] = { "c__WRIT__0000000006", "a__READ__0000000005",
+                                          "b__WRIT__0000000005" };
+  static const char *const expected[] = { "b__WRIT__0000000005", "a__READ__0000000005",
+                                          "c__WRIT__0000000006", NULL };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, G_N_ELEMENTS (children), read_write_key, NULL);
+  check_names (&queue, expected);
+  assert_false (queue.exhausted);
+}
+
+/* Java: "-" sorts before the digits, and negative numbers by their text. */
+static void
+test_order_of_negative_numbers (void **state)
+{
+  static const char *const children[] = {
+    "lock-0000000000",  "lock--000000002", "lock--2147483648",
+    "lock--1000000000", "lock--000000001", "lock--999999999"
+  };
+  static const char *const expected[] = { "lock--000000001",
+                                          "lock--000000002",
+                                          "lock--1000000000",
+                                          "lock--2147483648",
+                                          "lock--999999999",
+                                          "lock-0000000000",
+                                          NULL };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, G_N_ELEMENTS (children), lock_key, (gpointer) "lock-");
+  check_names (&queue, expected);
+  assert_true (queue.exhausted);
+}
+
+/* The oracle: what Java says, the slow way. */
+
+#define MAX_CHILDREN 16
+#define MAX_NAME     96
+
+typedef struct
+{
+  char name[MAX_NAME];
+  const char *key; /* NULL: foreign */
+} Child;
+
+static const char *
+oracle_key (const char *name, const char *lock_name)
+{
+  const char *found = NULL;
+
+  for (const char *c = name; *c != '\0'; c++)
+    {
+      found = strncmp (c, lock_name, strlen (lock_name)) == 0 ? c + strlen (lock_name) : found;
+    }
+  return found;
+}
+
+static gboolean
+oracle_is_number (const char *key, gint64 *number)
+{
+  char again[32];
+
+  *number = strtoll (key, NULL, 10);
+  g_snprintf (again, sizeof again, "%010d", (gint32) CLAMP (*number, G_MININT32, G_MAXINT32));
+  return strcmp (key, again) == 0;
+}
+
+static gboolean
+oracle_is_read_write (const char *name, const char *kind)
+{
+  return g_str_has_prefix (name, kind);
+}
+
+typedef struct
+{
+  Child children[MAX_CHILDREN];
+  gsize n;
+  gboolean read_write;
+} Case;
+
+/* By names of fixed shape, so that the oracle can tell the kinds by their first letters: what comes
+ * before the lock name is "R", "W" or "L" and noise without an underscore. */
+static void
+make_child (GRand *rand, Case *c, Child *child)
+{
+  static const char *const separators[] = { "__READ__", "__WRIT__" };
+  static const char *const odd[] = {
+    "0", "lock-", "zlock-0", "0000000001", "x", "\xff\xfe", "lock"
+  };
+  char number[16];
+  int kind = g_rand_int_range (rand, 0, 2);
+
+  if (g_rand_int_range (rand, 0, 12) == 0)
+    {
+      g_strlcpy (child->name, odd[g_rand_int_range (rand, 0, (gint32) G_N_ELEMENTS (odd))],
+                 sizeof child->name);
+      return;
+    }
+  switch (g_rand_int_range (rand, 0, 40))
+    {
+    case 0:
+      g_snprintf (number, sizeof number, "%010d", (gint32) g_rand_int (rand));
+      break;
+    case 1:
+      g_snprintf (number, sizeof number, "%d", g_rand_int_range (rand, 0, 100));
+      break;
+    case 2:
+      g_snprintf (number, sizeof number, "%010d",
+                  (gint32) (CURATOR_QUEUE_LAST_NUMBER + g_rand_int_range (rand, -2, 3)));
+      break;
+    default:
+      g_snprintf (number, sizeof number, "%010d", g_rand_int_range (rand, 0, 60));
+      break;
+    }
+  g_snprintf (child->name, sizeof child->name, "%c%x%s%s", c->read_write ? "RW"[kind] : 'L',
+              g_rand_int (rand), c->read_write ? separators[kind] : "-lock-", number);
+}
+
+/* Whether children with one number may stand side by side. */
+static gboolean
+oracle_tie_is_legal (const Case *c, const char *key)
+{
+  guint n_writers = 0;
+
+  for (gsize i = 0; i < c->n; i++)
+    {
+      if (c->children[i].key != NULL && strcmp (c->children[i].key, key) == 0)
+        {
+          if (!c->read_write)
+            {
+              return FALSE;
+            }
+          n_writers += oracle_is_read_write (c->children[i].name, "W") ? 1 : 0;
+        }
+    }
+  return n_writers <= 1;
+}
+
+static gsize
+oracle_count (const Case *c, const char *key)
+{
+  gsize n = 0;
+
+  for (gsize i = 0; i < c->n; i++)
+    {
+      n += c->children[i].key != NULL && strcmp (c->children[i].key, key) == 0 ? 1 : 0;
+    }
+  return n;
+}
+
+/* Fills the keys; tells how many children are foreign and whether the counter has ended. */
+static gsize
+oracle_judge (Case *c, gboolean *exhausted)
+{
+  gsize n_foreign = 0;
+
+  *exhausted = FALSE;
+  for (gsize i = 0; i < c->n; i++)
+    {
+      Child *child = &c->children[i];
+      gint64 number = 0;
+
+      child->key = c->read_write ? oracle_key (child->name, "__READ__") : NULL;
+      child->key = child->key == NULL
+                       ? oracle_key (child->name, c->read_write ? "__WRIT__" : "lock-")
+                       : child->key;
+      if (child->key == NULL || !oracle_is_number (child->key, &number))
+        {
+          child->key = NULL;
+          n_foreign++;
+        }
+      else if (number < 0 || number > G_MAXINT32 - 65536)
+        {
+          *exhausted = TRUE;
+        }
+    }
+  for (gsize i = 0; i < c->n; i++)
+    {
+      const char *key = c->children[i].key;
+
+      if (key != NULL && oracle_count (c, key) > 1 && !oracle_tie_is_legal (c, key))
+        {
+          *exhausted = TRUE;
+        }
+    }
+  return n_foreign;
+}
+
+/* Nobody with a smaller key, nor a writer with the same, comes later; everybody comes once. */
+static void
+check_order (const Case *c, const CuratorQueue *queue)
+{
+  for (gsize i = 0; i < c->n; i++)
+    {
+      gssize at = curator_queue_index_of (queue, c->children[i].name);
+
+      assert_int_equal (at >= 0, c->children[i].key != NULL);
+      for (gsize j = 0; at >= 0 && j < c->n; j++)
+        {
+          gssize other = curator_queue_index_of (queue, c->children[j].name);
+          if (other < 0 || i == j)
+            {
+              continue;
+            }
+          int order = strcmp (c->children[i].key, c->children[j].key);
+          assert_int_not_equal (at, other);
+          assert_true (order == 0 || (order < 0) == (at < other));
+          assert_true (order != 0 || !c->read_write || c->children[i].name[0] != 'W'
+                       || c->children[j].name[0] != 'R' || at < other);
+        }
+    }
+}
+
+static gboolean
+has_twin (const Case *c, gsize i)
+{
+  for (gsize j = 0; j < i; j++)
+    {
+      if (strcmp (c->children[i].name, c->children[j].name) == 0)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static void
+make_case (GRand *rand, Case *c)
+{
+  c->read_write = g_rand_boolean (rand);
+  c->n = (gsize) g_rand_int_range (rand, 0, MAX_CHILDREN + 1);
+  for (gsize i = 0; i < c->n; i++)
+    {
+      do
+        {
+          make_child (rand, c, &c->children[i]);
+        }
+      while (has_twin (c, i));
+    }
+}
+
+static void
+shuffle (GRand *rand, const char **names, gsize n)
+{
+  for (gsize i = n; i > 1; i--)
+    {
+      gsize j = (gsize) g_rand_int_range (rand, 0, (gint32) i);
+      const char *name = names[i - 1];
+
+      names[i - 1] = names[j];
+      names[j] = name;
+    }
+}
+
+static void
+check_case (GRand *rand, Case *c, guint *n_exhausted)
+{
+  const char *names[MAX_CHILDREN + 1];
+  gboolean exhausted = FALSE;
+  gsize n_foreign = oracle_judge (c, &exhausted);
+  CuratorQueueKeyFunc key = c->read_write ? read_write_key : lock_key;
+  g_auto (CuratorQueue) queue = { 0 };
+  g_auto (CuratorQueue) shuffled = { 0 };
+
+  for (gsize i = 0; i < c->n; i++)
+    {
+      names[i] = c->children[i].name;
+    }
+  curator_queue_init (&queue, names, c->n, key, (gpointer) "lock-");
+  assert_int_equal (queue.n_foreign, n_foreign);
+  assert_int_equal (queue.n_names, c->n - n_foreign);
+  assert_int_equal (queue.exhausted, exhausted);
+  assert_int_equal (queue.first_foreign != NULL, n_foreign > 0);
+  check_order (c, &queue);
+
+  /* The server lists in any order; what comes out must not depend on it. */
+  shuffle (rand, names, c->n);
+  curator_queue_init (&shuffled, names, c->n, key, (gpointer) "lock-");
+  for (gsize i = 0; i < queue.n_names; i++)
+    {
+      assert_ptr_equal (queue.names[i], shuffled.names[i]);
+    }
+  *n_exhausted += exhausted ? 1 : 0;
+}
+
+static void
+test_random_against_the_oracle (void **state)
+{
+  g_autoptr (GRand) rand = unit_rand_new (__func__);
+  guint n_exhausted = 0;
+
+  for (int i = 0; i < 100000; i++)
+    {
+      Case c;
+
+      make_case (rand, &c);
+      check_case (rand, &c, &n_exhausted);
+    }
+  /* The cases are of both kinds. */
+  assert_true (n_exhausted > 10000 && n_exhausted < 90000);
+}
+
+static void
+test_random_numbers (void **state)
+{
+  g_autoptr (GRand) rand = unit_rand_new (__func__);
+
+  for (int i = 0; i < 1000000; i++)
+    {
+      gint32 expected = (gint32) g_rand_int (rand) >> g_rand_int_range (rand, 0, 31);
+      gint64 number = 0;
+      char key[16];
+
+      g_snprintf (key, sizeof key, "%010d", expected);
+      assert_true (curator_queue_parse_number (key, &number));
+      assert_true (number == expected);
+      /* One byte changed: a number only if it prints back. */
+      key[g_rand_int_range (rand, 0, 10)] = "0123456789-+ x"[g_rand_int_range (rand, 0, 14)];
+      gint64 changed = 0;
+      assert_int_equal (curator_queue_parse_number (key, NULL), oracle_is_number (key, &changed));
+    }
+}
+
+/* Every hand-off lists the whole queue, so that has to be quick; the bound is for slow machines. */
+static void
+test_many_children (void **state)
+{
+  const gsize n = 5000;
+  g_autoptr (GRand) rand = unit_rand_new (__func__);
+  g_autofree const char **names = g_new0 (const char *, n);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      names[i] = g_strdup_printf (UUID "lock-%010d", (int) i);
+    }
+  shuffle (rand, names, n);
+  gint64 start = g_get_monotonic_time ();
+  for (int i = 0; i < 20; i++)
+    {
+      g_auto (CuratorQueue) queue = { 0 };
+      gint64 number = -1;
+
+      curator_queue_init (&queue, names, n, lock_key, (gpointer) "lock-");
+      assert_int_equal (queue.n_names, n);
+      assert_true (curator_queue_parse_number (strrchr (queue.names[4321], '-') + 1, &number));
+      assert_true (number == 4321);
+    }
+  gint64 each_us = (g_get_monotonic_time () - start) / 20;
+  print_message ("%" G_GSIZE_FORMAT " children: %" G_GINT64_FORMAT " us\n", n, each_us);
+  assert_true (each_us < 200 * 1000);
+  for (gsize i = 0; i < n; i++)
+    {
+      g_free ((char *) names[i]);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_parse_number),
+    cmocka_unit_test (test_standard_key),
+    cmocka_unit_test (test_order_of_a_mutex),
+    cmocka_unit_test (test_foreign_children_are_left_out),
+    cmocka_unit_test (test_any_bytes_of_any_length),
+    cmocka_unit_test (test_empty),
+    cmocka_unit_test (test_a_driver_may_know_no_key),
+    cmocka_unit_test (test_end_of_the_counter),
+    cmocka_unit_test (test_ties),
+    cmocka_unit_test (test_order_of_a_downgrade),
+    cmocka_unit_test (test_order_of_negative_numbers),
+    cmocka_unit_test (test_random_against_the_oracle),
+    cmocka_unit_test (test_random_numbers),
+    cmocka_unit_test (test_many_children),
+  };
+
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,25 @@
+/* What the unit tests share: CMocka with the includes it needs, and repeatable random numbers. */
+#ifndef CURATOR_UNIT_H
+#define CURATOR_UNIT_H
+
+#include <glib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* A generator whose seed is printed; CURATOR_TEST_SEED in the environment repeats a run. */
+static inline GRand *
+unit_rand_new (const char *test)
+{
+  const char *wanted = g_getenv ("CURATOR_TEST_SEED");
+  guint32 seed = wanted != NULL ? (guint32) g_ascii_strtoull (wanted, NULL, 0) : g_random_int ();
+
+  print_message ("%s: CURATOR_TEST_SEED=%u\n", test, seed);
+  return g_rand_new_with_seed (seed);
+}
+
+#endif
