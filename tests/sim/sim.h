@@ -1,0 +1,194 @@
+/* A simulated ZooKeeper, network, machine and scheduler for testing the client library.
+ *
+ * One SimWorld is one schedule: everything in it happens in virtual time and in an order that its
+ * seed decides, so a failure can be replayed. The library stands on the ops table of a SimProcess
+ * and cannot tell the difference.
+ *
+ * Threads: one thread drives the world (sim_world_run). Actors, and the library's callback and
+ * session lanes, have threads of their own, but a baton lets exactly one thread run at a time.
+ * Nothing here locks: the baton is the lock.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include "client/zk_ops.h"
+
+#include <glib.h>
+
+typedef struct _SimWorld SimWorld;
+typedef struct _SimProcess SimProcess;
+typedef struct _SimActor SimActor;
+
+/* --- configuration ---------------------------------------------------------------------- */
+
+/* Faults that strike at random times. */
+typedef enum
+{
+  SIM_FAULT_DROP,       /* connection reset */
+  SIM_FAULT_DROP_QUIET, /* connection reset, but the library forgets the CONNECTING event */
+  SIM_FAULT_DUPLICATE,  /* a second CONNECTED event out of the blue */
+  SIM_FAULT_SILENT,     /* nothing passes in either direction for a while */
+  SIM_FAULT_DEAF,       /* requests arrive and take effect, nothing comes back for a while */
+  SIM_FAULT_OUTAGE,     /* connection reset, and no server can be reached for a while */
+  SIM_FAULT_EXPIRE,     /* the server ends the session */
+  SIM_FAULT_PAUSE,      /* the client's process stops for a while (SIGSTOP) */
+  SIM_FAULT_SUSPEND,    /* its machine sleeps for a while: CLOCK_MONOTONIC stops as well */
+  SIM_FAULT_STALL,      /* ZooKeeper's delivery thread does not get the CPU for a while */
+  SIM_FAULT_CUT,        /* a server is cut from the quorum: it still reads, answers pings */
+  SIM_FAULT_LIAR,       /* the same for a deposed leader: sync succeeds there, too */
+  SIM_FAULT_LAG,        /* a server falls behind for a while */
+  SIM_FAULT_REAP,       /* the container reaper comes by */
+  SIM_FAULT_CRASH,      /* the client's process dies */
+  SIM_N_FAULTS
+} SimFault;
+
+typedef struct
+{
+  int n_servers;          /* 1 to 8 */
+  gint64 tick_ms;         /* the servers' tickTime; bounds session time-outs as in ZooKeeper */
+  gint64 latency_max_us;  /* of one hop between client and server */
+  gint64 lag_max_us;      /* of a server behind the commit */
+  gint64 fault_every_us;  /* mean time between timed faults, 0 for none */
+  gint64 faults_until_us; /* no timed fault starts after this moment */
+  gint64 outage_max_us;   /* how long the lasting ones may last */
+  guint weights[SIM_N_FAULTS];
+
+  /* Per request: the connection is cut just before or just after the server executes it; the
+   * server refuses it (SESSIONMOVED, THROTTLEDOP); the library does not take it. */
+  double p_cut_before;
+  double p_cut_after;
+  double p_refuse;
+  double p_not_taken;
+  double p_spurious_wake; /* per step */
+  double p_connect_fails; /* per attempt */
+  double p_open_fails;
+
+  gint64 time_limit_us; /* of virtual time; a world that is older hangs */
+  guint64 step_limit;
+} SimConfig;
+
+/* Several servers with small delays and no faults. */
+void sim_config_calm (SimConfig *config);
+
+/* --- world ------------------------------------------------------------------------------ */
+
+SimWorld *sim_world_new (guint32 seed, const SimConfig *config);
+/* Every actor must be done and every handle closed, or the world complains. */
+void sim_world_free (SimWorld *world);
+
+SimConfig *sim_world_config (SimWorld *world);
+GRand *sim_world_rand (SimWorld *world);
+gint64 sim_world_now_us (SimWorld *world);
+
+/* Runs until every actor of a living process is done. FALSE if a failure was recorded. */
+gboolean sim_world_run (SimWorld *world);
+/* Runs for so long in virtual time, or until nothing is left that could ever happen. */
+gboolean sim_world_run_for (SimWorld *world, gint64 ms);
+/* No more faults; connections, servers and processes recover. Dead processes come back as zombies:
+ * they run again, without a network, so that a test can take their memory apart. */
+void sim_world_heal (SimWorld *world);
+
+/* The first failure counts. It prints the seed, how to replay and the end of the trace. */
+void sim_world_fail (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
+gboolean sim_world_failed (SimWorld *world);
+/* Recorded by tests, too: one line, names of lock nodes abbreviated. */
+void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
+guint64 sim_world_trace_hash (SimWorld *world);
+guint64 sim_world_steps (SimWorld *world);
+
+/* Keeps the whole test on one CPU: handing the baton over is several times faster so. */
+void sim_pin_to_one_cpu (void);
+
+/* --- processes: one client machine each --------------------------------------------------- */
+
+SimProcess *sim_process_new (SimWorld *world, const char *name);
+CuratorZkOps *sim_process_ops (SimProcess *process);
+const char *sim_process_name (SimProcess *process);
+gboolean sim_process_is_dead (SimProcess *process);
+
+/* How the world steps a client's lanes. */
+typedef struct
+{
+  gint64 (*ready_at) (gpointer client, int lane);
+  gboolean (*step) (gpointer client, int lane);
+} SimLanes;
+void sim_process_set_client (SimProcess *process, const SimLanes *lanes, gpointer client);
+
+struct _CuratorClient;
+/* The process runs this client. Stop it (with NULL) after the client is closed. */
+void sim_world_add_client (SimWorld *world, SimProcess *process, struct _CuratorClient *client);
+
+/* --- actors: straight-line test code ------------------------------------------------------ */
+
+typedef void (*SimActorFunc) (gpointer data);
+
+/* process may be NULL: then it is nobody's code and never paused. */
+SimActor *sim_actor_new (SimWorld *world, SimProcess *process, const char *name, SimActorFunc func,
+                         gpointer data);
+gboolean sim_actor_is_done (SimActor *actor);
+/* Called by the running actor. */
+void sim_sleep_ms (SimWorld *world, gint64 ms);
+void sim_sleep_us (SimWorld *world, gint64 us);
+/* An actor that does this to its own process goes on until it waits next. */
+void sim_process_crash (SimProcess *process);
+
+/* --- faults on order ---------------------------------------------------------------------- */
+
+typedef enum
+{
+  SIM_OP_CREATE,
+  SIM_OP_REMOVE,
+  SIM_OP_GET,
+  SIM_OP_EXISTS,
+  SIM_OP_CHILDREN,
+  SIM_OP_SET,
+  SIM_OP_SYNC,
+  SIM_OP_CHECK,
+  SIM_OP_UNWATCH,
+  SIM_OP_CLOSE,
+  SIM_N_OPS
+} SimOp;
+
+typedef enum
+{
+  SIM_AT_SUBMIT,     /* the call itself returns the code */
+  SIM_BEFORE_EFFECT, /* the completion brings the code, the server did nothing */
+  SIM_AFTER_EFFECT   /* the completion brings the code, the server did it */
+} SimWhen;
+
+/* The nth (from 1; 0 is every) request of this kind from this process (NULL: from any) ends with
+ * rc. CONNECTIONLOSS and OPERATIONTIMEOUT cut the connection, SESSIONEXPIRED ends the session,
+ * AUTHFAILED ends the handle; other codes are just the answer. */
+void sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc,
+                       SimWhen when);
+/* How many requests of this kind the process has made (NULL: all have). */
+guint sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op);
+
+void sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 duration_us);
+/* Which server the process talks to, -1 for none; and the server it shall choose next. */
+int sim_process_server (SimProcess *process);
+void sim_process_prefer_server (SimProcess *process, int server);
+
+/* --- the ensemble as an operator sees it ---------------------------------------------------- */
+
+/* Done at once by nobody's session. FALSE if ZooKeeper would refuse. */
+gboolean sim_world_put (SimWorld *world, const char *path, const char *data, int mode);
+gboolean sim_world_delete (SimWorld *world, const char *path);
+gboolean sim_world_exists (SimWorld *world, const char *path);
+char *sim_world_get (SimWorld *world, const char *path);
+/* Names, sorted; NULL-terminated; empty if there is no such node. */
+char **sim_world_children (SimWorld *world, const char *path);
+gint64 sim_world_owner (SimWorld *world, const char *path);
+/* The next sequence number under this node. */
+void sim_world_set_counter (SimWorld *world, const char *path, gint32 next);
+/* Everything but exists is refused at and below this path; NULL for nowhere. */
+void sim_world_set_noauth (SimWorld *world, const char *path);
+
+/* Watches at all servers for this process, known to the server or to the client. */
+guint sim_process_server_watches (SimProcess *process);
+guint sim_process_client_watches (SimProcess *process);
+/* Accepted requests that may still be answered, on handles that are open. */
+guint sim_process_pending (SimProcess *process);
+guint sim_process_open_handles (SimProcess *process);
+
+#endif

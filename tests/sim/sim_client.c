@@ -1,0 +1,28 @@
+/* Ties a client of the library to its process: the world steps its lanes.
+ *
+ * Apart from the rest so that a test of the simulator alone does not need the library.
+ */
+#include "client/dispatch.h"
+#include "sim.h"
+
+static gint64
+ready_at (gpointer client, int lane)
+{
+  return curator_dispatch_ready_at (client, (CuratorLane) lane);
+}
+
+static gboolean
+step (gpointer client, int lane)
+{
+  return curator_dispatch_step (client, (CuratorLane) lane);
+}
+
+void
+sim_world_add_client (SimWorld *world, SimProcess *process, CuratorClient *client)
+{
+  static const SimLanes lanes = { ready_at, step };
+
+  (void) world;
+  G_STATIC_ASSERT (CURATOR_LANE_TIMERS == 0 && CURATOR_N_LANES == 3);
+  sim_process_set_client (process, &lanes, client);
+}

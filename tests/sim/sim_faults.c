@@ -1,0 +1,460 @@
+/* What goes wrong: at random moments, on order, and how it ends. Runs with the baton. */
+#include "sim-private.h"
+
+#include <string.h>
+
+/* --- on order ---------------------------------------------------------------------------------- */
+
+void
+sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc, SimWhen when)
+{
+  SimScript *script = g_new0 (SimScript, 1);
+
+  script->process = process;
+  script->op = op;
+  script->nth = nth;
+  script->rc = rc;
+  script->when = when;
+  g_ptr_array_add (world->scripts, script);
+}
+
+SimScript *
+sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_submit)
+{
+  SimScript *match = NULL;
+
+  for (guint i = 0; !world->healing && i < world->scripts->len; i++)
+    {
+      SimScript *script = world->scripts->pdata[i];
+
+      if (script->op != op || (script->when == SIM_AT_SUBMIT) != at_submit
+          || (script->process != NULL && script->process != process))
+        {
+          continue;
+        }
+      script->seen++;
+      if (match == NULL && (script->nth == 0 || script->nth == script->seen))
+        {
+          match = script;
+        }
+    }
+  return match;
+}
+
+/* --- at random moments ---------------------------------------------------------------------------- */
+
+static gint64
+some_time (SimWorld *world)
+{
+  gint64 max = world->config.outage_max_us;
+
+  return 1
+         + (gint64) (g_rand_double (world->rand)
+                     * (double) (sim_chance (world, 0.5) ? max / 20 : max));
+}
+
+static void
+schedule_next (SimWorld *world)
+{
+  gint64 mean = world->config.fault_every_us;
+
+  world->next_fault_at = SIM_NEVER;
+  if (mean > 0 && !world->healing)
+    {
+      world->next_fault_at =
+          world->now + 1 + (gint64) (g_rand_double (world->rand) * 2 * (double) mean);
+    }
+}
+
+void
+sim_faults_start (SimWorld *world)
+{
+  if (world->config.faults_until_us > 0)
+    {
+      world->config.faults_until_us += world->now;
+    }
+  schedule_next (world);
+}
+
+static SimFault
+pick_fault (SimWorld *world)
+{
+  guint total = 0;
+  guint ticket;
+  int fault = 0;
+
+  for (int i = 0; i < SIM_N_FAULTS; i++)
+    {
+      total += world->config.weights[i];
+    }
+  ticket = sim_rand_below (world, total);
+  while (ticket >= world->config.weights[fault])
+    {
+      ticket -= world->config.weights[fault++];
+    }
+  return (SimFault) fault;
+}
+
+static SimProcess *
+pick_process (SimWorld *world, SimFault fault)
+{
+  g_autoptr (GPtrArray) alive = g_ptr_array_new ();
+
+  for (guint i = 0; i < world->processes->len; i++)
+    {
+      if (!sim_process_is_dead (world->processes->pdata[i]))
+        {
+          g_ptr_array_add (alive, world->processes->pdata[i]);
+        }
+    }
+  if (alive->len < (fault == SIM_FAULT_CRASH ? 2u : 1u))
+    {
+      return NULL;
+    }
+  return alive->pdata[sim_rand_below (world, alive->len)];
+}
+
+void
+sim_fault_strike_at_random (SimWorld *world)
+{
+  gboolean any = FALSE;
+
+  for (int i = 0; i < SIM_N_FAULTS; i++)
+    {
+      any = any || world->config.weights[i] > 0;
+    }
+  if (any && (world->config.faults_until_us == 0 || world->now < world->config.faults_until_us))
+    {
+      SimFault fault = pick_fault (world);
+      SimProcess *process = pick_process (world, fault);
+
+      if (process != NULL)
+        {
+          sim_world_strike (world, fault, process, some_time (world));
+        }
+      schedule_next (world);
+    }
+  else
+    {
+      world->next_fault_at = SIM_NEVER;
+    }
+}
+
+/* --- each of them ---------------------------------------------------------------------------------- */
+
+static CuratorZkHandle *
+handle_of (SimProcess *process)
+{
+  for (guint i = 0; i < process->world->handles->len; i++)
+    {
+      CuratorZkHandle *handle = process->world->handles->pdata[i];
+
+      if (handle->process == process && handle->conn != NULL)
+        {
+          return handle;
+        }
+    }
+  return NULL;
+}
+
+static void
+update_sessions (SimWorld *world)
+{
+  for (guint i = 0; i < world->live_sessions->len; i++)
+    {
+      sim_session_update (world, world->live_sessions->pdata[i]);
+    }
+}
+
+/* One server at a time, so that there is always another to go to. */
+static void
+cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean liar)
+{
+  CuratorZkHandle *handle = handle_of (process);
+  SimServer *server = handle != NULL ? handle->conn->server : NULL;
+
+  for (int i = 0; i < world->n_servers; i++)
+    {
+      if (world->servers[i]->cut_until != 0)
+        {
+          return;
+        }
+    }
+  if (server == NULL || world->n_servers < 2)
+    {
+      return;
+    }
+  sim_trace (world, "server %d: no quorum for %" G_GINT64_FORMAT " ms", server->id,
+             duration_us / 1000);
+  server->cut_until = world->now + duration_us;
+  server->hangs_up_at =
+      sim_chance (world, 0.5)
+          ? world->now + (gint64) (g_rand_double (world->rand) * (double) duration_us)
+          : SIM_NEVER;
+  server->liar = liar;
+  update_sessions (world);
+}
+
+void
+sim_server_uncut (SimWorld *world, SimServer *server)
+{
+  sim_trace (world, "server %d: has a quorum again", server->id);
+  server->cut_until = 0;
+  server->hangs_up_at = SIM_NEVER;
+  server->liar = FALSE;
+  server->next_apply_at = SIM_NEVER;
+  sim_server_notice (world);
+  update_sessions (world);
+}
+
+static void
+pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
+{
+  SimWorld *world = process->world;
+
+  if (process->paused_until != 0)
+    {
+      return;
+    }
+  process->paused_until = world->now + duration_us;
+  process->suspended = suspended;
+  if (suspended)
+    {
+      /* Nobody looks at the clock of a machine that sleeps. */
+      process->suspended_us += duration_us;
+    }
+  update_sessions (world);
+}
+
+/* The library may look at its clock before it looks at its socket, or after. */
+void
+sim_process_resume (SimProcess *process)
+{
+  SimWorld *world = process->world;
+  CuratorZkHandle *handle = handle_of (process);
+
+  sim_trace (world, "%s: goes on", process->name);
+  process->paused_until = 0;
+  process->suspended = FALSE;
+  if (handle != NULL && sim_chance (world, 0.3))
+    {
+      sim_net_drop (world, handle, ZOPERATIONTIMEOUT, TRUE);
+    }
+  update_sessions (world);
+}
+
+void
+sim_process_crash (SimProcess *process)
+{
+  sim_trace (process->world, "%s: dies", process->name);
+  process->dead = TRUE;
+  update_sessions (process->world);
+}
+
+static void
+strike_connection (SimWorld *world, SimFault fault, CuratorZkHandle *handle, gint64 duration_us)
+{
+  int rc = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
+
+  if (fault == SIM_FAULT_DROP)
+    {
+      sim_net_drop (world, handle, rc, TRUE);
+    }
+  else if (fault == SIM_FAULT_DROP_QUIET)
+    {
+      sim_net_drop (world, handle, sim_chance (world, 0.5) ? ZRUNTIMEINCONSISTENCY : rc, FALSE);
+    }
+  else if (fault == SIM_FAULT_DUPLICATE)
+    {
+      sim_handle_put_session (handle, ZOO_CONNECTED_STATE, 0);
+    }
+  else if (fault == SIM_FAULT_SILENT || fault == SIM_FAULT_DEAF)
+    {
+      sim_conn_silence (world, handle->conn, duration_us, fault == SIM_FAULT_DEAF);
+    }
+  else if (fault == SIM_FAULT_EXPIRE)
+    {
+      sim_session_end (world, handle->session, "by the server");
+    }
+  else if (fault == SIM_FAULT_STALL)
+    {
+      handle->stalled_until = world->now + duration_us;
+    }
+}
+
+void
+sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 duration_us)
+{
+  CuratorZkHandle *handle = process == NULL ? NULL : handle_of (process);
+
+  sim_trace (world, "fault: %s for %s, %" G_GINT64_FORMAT " ms", sim_fault_name (fault),
+             process == NULL ? "all" : process->name, duration_us / 1000);
+  switch (fault)
+    {
+    case SIM_FAULT_DROP:
+    case SIM_FAULT_DROP_QUIET:
+    case SIM_FAULT_DUPLICATE:
+    case SIM_FAULT_SILENT:
+    case SIM_FAULT_DEAF:
+    case SIM_FAULT_EXPIRE:
+    case SIM_FAULT_STALL:
+      if (handle != NULL && !handle->closing)
+        {
+          strike_connection (world, fault, handle, duration_us);
+        }
+      break;
+    case SIM_FAULT_OUTAGE:
+      process->outage_until = world->now + duration_us;
+      if (handle != NULL)
+        {
+          sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
+        }
+      break;
+    case SIM_FAULT_PAUSE:
+    case SIM_FAULT_SUSPEND:
+      pause_process (process, duration_us, fault == SIM_FAULT_SUSPEND);
+      break;
+    case SIM_FAULT_CUT:
+    case SIM_FAULT_LIAR:
+      cut_server (world, process, duration_us, fault == SIM_FAULT_LIAR);
+      break;
+    case SIM_FAULT_LAG:
+      if (handle != NULL)
+        {
+          handle->conn->server->lag_until = world->now + duration_us;
+        }
+      break;
+    case SIM_FAULT_REAP:
+      sim_leader_reap (world);
+      break;
+    case SIM_FAULT_CRASH:
+      sim_process_crash (process);
+      break;
+    case SIM_N_FAULTS:
+      break;
+    }
+}
+
+/* --- the end of all faults --------------------------------------------------------------------------- */
+
+static void
+raise_the_dead (SimWorld *world)
+{
+  for (guint i = 0; i < world->processes->len; i++)
+    {
+      SimProcess *process = world->processes->pdata[i];
+
+      process->outage_until = 0;
+      if (process->paused_until != 0)
+        {
+          if (process->suspended)
+            {
+              process->suspended_us -= process->paused_until - world->now;
+            }
+          process->paused_until = 0;
+          process->suspended = FALSE;
+        }
+      process->zombie = process->zombie || process->dead;
+      process->dead = FALSE;
+    }
+}
+
+void
+sim_world_heal (SimWorld *world)
+{
+  sim_trace (world, "--- all faults end");
+  world->healing = TRUE;
+  world->next_fault_at = SIM_NEVER;
+  for (guint i = 0; i < world->handles->len; i++)
+    {
+      CuratorZkHandle *handle = world->handles->pdata[i];
+
+      handle->stalled_until = 0;
+      if (handle->process->dead)
+        {
+          sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
+        }
+    }
+  raise_the_dead (world);
+  for (int i = 0; i < world->n_servers; i++)
+    {
+      world->servers[i]->lag_until = 0;
+      if (world->servers[i]->cut_until != 0)
+        {
+          sim_server_uncut (world, world->servers[i]);
+        }
+      else if (world->servers[i]->next_apply_at != SIM_NEVER)
+        {
+          world->servers[i]->next_apply_at = world->now;
+        }
+    }
+  for (guint i = 0; i < world->conns->len; i++)
+    {
+      sim_conn_unsilence (world, world->conns->pdata[i]);
+    }
+  update_sessions (world);
+}
+
+/* --- for tests ------------------------------------------------------------------------------------------ */
+
+int
+sim_process_server (SimProcess *process)
+{
+  CuratorZkHandle *handle = handle_of (process);
+
+  return handle == NULL ? -1 : handle->conn->server->id;
+}
+
+void
+sim_process_prefer_server (SimProcess *process, int server)
+{
+  process->prefer_server = server;
+}
+
+guint
+sim_process_server_watches (SimProcess *process)
+{
+  CuratorZkHandle *handle = handle_of (process);
+
+  return handle == NULL ? 0 : sim_server_count_watches (handle->conn->server, handle->conn);
+}
+
+guint
+sim_process_client_watches (SimProcess *process)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < process->world->handles->len; i++)
+    {
+      CuratorZkHandle *handle = process->world->handles->pdata[i];
+
+      n += handle->process == process ? handle->watches->len : 0;
+    }
+  return n;
+}
+
+guint
+sim_process_pending (SimProcess *process)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < process->world->handles->len; i++)
+    {
+      CuratorZkHandle *handle = process->world->handles->pdata[i];
+
+      n += handle->process == process ? handle->pending.length : 0;
+    }
+  return n;
+}
+
+guint
+sim_process_open_handles (SimProcess *process)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < process->world->handles->len; i++)
+    {
+      n += ((CuratorZkHandle *) process->world->handles->pdata[i])->process == process ? 1 : 0;
+    }
+  return n;
+}

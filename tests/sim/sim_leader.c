@@ -1,0 +1,455 @@
+/* What the quorum decides: transactions in one order, sessions and their end, the reaper.
+ *
+ * Mirrors PrepRequestProcessor, SessionTrackerImpl and ContainerManager. Runs with the baton.
+ */
+#include "sim-private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void
+sim_txn_free (SimTxn *txn)
+{
+  g_clear_pointer (&txn->path, g_ref_string_release);
+  g_clear_pointer (&txn->data, g_bytes_unref);
+  g_clear_pointer (&txn->paths, g_ptr_array_unref);
+  g_free (txn);
+}
+
+void
+sim_txn_apply (SimTree *tree, const SimTxn *txn)
+{
+  switch (txn->type)
+    {
+    case SIM_TXN_CREATE:
+      sim_tree_create (tree, txn->path, txn->data, txn->session, txn->container, txn->zxid);
+      break;
+    case SIM_TXN_DELETE:
+      sim_tree_delete (tree, txn->path, txn->zxid);
+      break;
+    case SIM_TXN_SET:
+      sim_tree_set (tree, txn->path, txn->data, txn->zxid);
+      break;
+    case SIM_TXN_COUNTER:
+      sim_tree_lookup (tree, txn->path)->created = txn->counter;
+      break;
+    case SIM_TXN_END_SESSION:
+      for (guint i = 0; i < txn->paths->len; i++)
+        {
+          sim_tree_delete (tree, txn->paths->pdata[i], txn->zxid);
+        }
+      break;
+    }
+}
+
+static SimTxn *
+txn_new (SimTxnType type, const char *path)
+{
+  SimTxn *txn = g_new0 (SimTxn, 1);
+
+  txn->type = type;
+  txn->path = path == NULL ? NULL : g_ref_string_new (path);
+  return txn;
+}
+
+static void
+commit (SimWorld *world, SimTxn *txn)
+{
+  txn->zxid = SIM_ZXID_BASE + (gint64) world->log->len + 1;
+  g_ptr_array_add (world->log, txn);
+  sim_txn_apply (world->tree, txn);
+  sim_server_notice (world);
+}
+
+/* --- sessions --------------------------------------------------------------------------- */
+
+static void
+release_string (gpointer data)
+{
+  g_ref_string_release (data);
+}
+
+SimSession *
+sim_session_new (SimWorld *world, gint64 timeout_us)
+{
+  SimSession *session = g_new0 (SimSession, 1);
+  gint64 tick = world->config.tick_ms * 1000;
+
+  session->id = G_GINT64_CONSTANT (0x10000000) + (gint64) world->sessions->len + 1;
+  session->timeout_us = CLAMP (timeout_us, 2 * tick, 20 * tick);
+  session->ephemerals = g_ptr_array_new_with_free_func (release_string);
+  session->expires_at = SIM_NEVER;
+  g_ptr_array_add (world->sessions, session);
+  g_ptr_array_add (world->live_sessions, session);
+  return session;
+}
+
+void
+sim_session_free (SimSession *session)
+{
+  g_ptr_array_unref (session->ephemerals);
+  g_free (session);
+}
+
+void
+sim_session_end (SimWorld *world, SimSession *session, const char *why)
+{
+  SimTxn *txn;
+
+  if (session->state == SIM_SESSION_ENDED)
+    {
+      return;
+    }
+  sim_trace (world, "quorum: session %" G_GINT64_MODIFIER "x ends (%s), %u nodes go", session->id,
+             why, session->ephemerals->len);
+  session->state = SIM_SESSION_ENDED;
+  g_ptr_array_remove (world->live_sessions, session);
+  txn = txn_new (SIM_TXN_END_SESSION, NULL);
+  txn->session = session->id;
+  txn->paths = session->ephemerals;
+  session->ephemerals = g_ptr_array_new_with_free_func (release_string);
+  commit (world, txn);
+}
+
+/* Can the leader hear of this session's client? */
+static gboolean
+is_heard (SimWorld *world, SimSession *session)
+{
+  SimConn *conn = session->conn;
+
+  return conn != NULL && conn->handle != NULL && (conn->silent_until == 0 || conn->deaf)
+         && !sim_server_is_cut (world, conn->server) && sim_process_runs (conn->handle->process);
+}
+
+void
+sim_session_update (SimWorld *world, SimSession *session)
+{
+  if (session == NULL || session->state != SIM_SESSION_ALIVE)
+    {
+      return;
+    }
+  if (is_heard (world, session))
+    {
+      if (session->expires_at != SIM_NEVER)
+        {
+          sim_conn_touch (world, session->conn);
+        }
+      session->expires_at = SIM_NEVER;
+    }
+  else if (session->expires_at == SIM_NEVER)
+    {
+      gint64 heard =
+          session->conn == NULL ? world->now : sim_conn_last_touch (world, session->conn);
+
+      session->expires_at =
+          heard + session->timeout_us + 1 + sim_rand_us (world, world->config.tick_ms * 1000);
+      session->expires_at = MAX (session->expires_at, world->now + 1);
+    }
+}
+
+/* --- requests ----------------------------------------------------------------------------- */
+
+gboolean
+sim_world_is_forbidden (SimWorld *world, const char *path)
+{
+  gsize length;
+
+  if (world->noauth == NULL)
+    {
+      return FALSE;
+    }
+  length = strlen (world->noauth);
+  return strncmp (path, world->noauth, length) == 0
+         && (path[length] == '\0' || path[length] == '/');
+}
+
+static gboolean
+is_sequential (int mode)
+{
+  return mode == ZOO_PERSISTENT_SEQUENTIAL || mode == ZOO_EPHEMERAL_SEQUENTIAL;
+}
+
+static gboolean
+is_ephemeral (int mode)
+{
+  return mode == ZOO_EPHEMERAL || mode == ZOO_EPHEMERAL_SEQUENTIAL;
+}
+
+static int
+leader_create (SimWorld *world, SimSession *session, SimRequest *request)
+{
+  SimNode *parent = sim_tree_lookup_parent (world->tree, request->path);
+  char *path = request->path;
+  g_autofree char *numbered = NULL;
+  SimTxn *txn;
+
+  if (parent == NULL)
+    {
+      return ZNONODE;
+    }
+  if (sim_world_is_forbidden (world, parent->path))
+    {
+      return ZNOAUTH;
+    }
+  if (is_sequential (request->number))
+    {
+      path = numbered = g_strdup_printf ("%s%010d", request->path, parent->created);
+    }
+  if (sim_tree_lookup (world->tree, path) != NULL)
+    {
+      return ZNODEEXISTS;
+    }
+  if (parent->owner != 0)
+    {
+      return ZNOCHILDRENFOREPHEMERALS;
+    }
+  txn = txn_new (SIM_TXN_CREATE, path);
+  txn->data = request->data == NULL ? NULL : g_bytes_ref (request->data);
+  txn->container = request->number == ZOO_CONTAINER;
+  request->reply_path = g_ref_string_acquire (txn->path);
+  if (is_ephemeral (request->number) && session != NULL)
+    {
+      txn->session = session->id;
+      g_ptr_array_add (session->ephemerals, g_ref_string_acquire (txn->path));
+    }
+  commit (world, txn);
+  return ZOK;
+}
+
+static void
+forget_ephemeral (SimWorld *world, SimNode *node)
+{
+  for (guint i = 0; node->owner != 0 && i < world->live_sessions->len; i++)
+    {
+      SimSession *session = world->live_sessions->pdata[i];
+
+      for (guint k = 0; session->id == node->owner && k < session->ephemerals->len; k++)
+        {
+          if (strcmp (session->ephemerals->pdata[k], node->path) == 0)
+            {
+              g_ptr_array_remove_index (session->ephemerals, k);
+              return;
+            }
+        }
+    }
+}
+
+static int
+leader_remove (SimWorld *world, SimRequest *request)
+{
+  SimNode *node = sim_tree_lookup (world->tree, request->path);
+
+  if (node == NULL)
+    {
+      return ZNONODE;
+    }
+  if (sim_world_is_forbidden (world, request->path))
+    {
+      return ZNOAUTH;
+    }
+  if (request->number != -1 && request->number != node->version)
+    {
+      return ZBADVERSION;
+    }
+  if (sim_node_n_children (node) > 0)
+    {
+      return ZNOTEMPTY;
+    }
+  forget_ephemeral (world, node);
+  commit (world, txn_new (SIM_TXN_DELETE, request->path));
+  return ZOK;
+}
+
+static int
+leader_set (SimWorld *world, SimRequest *request)
+{
+  SimNode *node = sim_tree_lookup (world->tree, request->path);
+  SimTxn *txn;
+
+  if (node == NULL)
+    {
+      return ZNONODE;
+    }
+  if (sim_world_is_forbidden (world, request->path))
+    {
+      return ZNOAUTH;
+    }
+  if (request->number != -1 && request->number != node->version)
+    {
+      return ZBADVERSION;
+    }
+  txn = txn_new (SIM_TXN_SET, request->path);
+  txn->data = request->data == NULL ? NULL : g_bytes_ref (request->data);
+  commit (world, txn);
+  return ZOK;
+}
+
+/* It changes nothing, so it leaves nothing in the log; but only a quorum can answer it. */
+static int
+leader_check (SimWorld *world, SimRequest *request)
+{
+  for (int i = 0; request->paths[i] != NULL; i++)
+    {
+      if (sim_tree_lookup (world->tree, request->paths[i]) == NULL)
+        {
+          request->failed_index = i;
+          return ZNONODE;
+        }
+    }
+  return ZOK;
+}
+
+void
+sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request)
+{
+  int rc = ZOK;
+
+  if (session != NULL && session->state != SIM_SESSION_ALIVE)
+    {
+      rc = ZSESSIONEXPIRED;
+    }
+  else if (request->op == SIM_OP_CREATE)
+    {
+      rc = leader_create (world, session, request);
+    }
+  else if (request->op == SIM_OP_REMOVE)
+    {
+      rc = leader_remove (world, request);
+    }
+  else if (request->op == SIM_OP_SET)
+    {
+      rc = leader_set (world, request);
+    }
+  else if (request->op == SIM_OP_CHECK)
+    {
+      rc = leader_check (world, request);
+    }
+  else if (request->op == SIM_OP_CLOSE)
+    {
+      sim_session_end (world, session, "closed");
+    }
+  request->rc = rc;
+  request->decided = world->log->len;
+  sim_trace (world, "quorum: #%u %s -> %d %s", request->serial, sim_op_name (request->op), rc,
+             request->reply_path != NULL ? strrchr (request->reply_path, '/') : "");
+}
+
+/* --- the container reaper and the operator -------------------------------------------------- */
+
+static void
+find_empty_container (SimNode *node, gpointer data)
+{
+  if (node->container && sim_node_n_children (node) == 0 && node->created > 0)
+    {
+      g_ptr_array_add (data, g_ref_string_acquire (node->path));
+    }
+}
+
+static int
+compare_paths (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+gboolean
+sim_leader_reap (SimWorld *world)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (release_string);
+
+  sim_tree_foreach (world->tree, find_empty_container, paths);
+  g_ptr_array_sort (paths, compare_paths);
+  for (guint i = 0; i < paths->len; i++)
+    {
+      sim_trace (world, "quorum: reaper deletes %s", (char *) paths->pdata[i]);
+      commit (world, txn_new (SIM_TXN_DELETE, paths->pdata[i]));
+    }
+  return paths->len > 0;
+}
+
+static int
+execute_for_nobody (SimWorld *world, SimOp op, const char *path, const char *data, int number)
+{
+  SimRequest request = { .op = op, .number = number, .failed_index = -1 };
+
+  request.path = g_ref_string_new (path);
+  request.data = data == NULL ? NULL : g_bytes_new (data, strlen (data));
+  sim_trace (world, "operator: %s %s", sim_op_name (op), path);
+  sim_leader_execute (world, NULL, &request);
+  g_ref_string_release (request.path);
+  g_clear_pointer (&request.data, g_bytes_unref);
+  g_clear_pointer (&request.reply_path, g_ref_string_release);
+  return request.rc;
+}
+
+gboolean
+sim_world_put (SimWorld *world, const char *path, const char *data, int mode)
+{
+  if (sim_tree_lookup (world->tree, path) != NULL)
+    {
+      return execute_for_nobody (world, SIM_OP_SET, path, data, -1) == ZOK;
+    }
+  return execute_for_nobody (world, SIM_OP_CREATE, path, data, mode) == ZOK;
+}
+
+gboolean
+sim_world_delete (SimWorld *world, const char *path)
+{
+  return execute_for_nobody (world, SIM_OP_REMOVE, path, NULL, -1) == ZOK;
+}
+
+gboolean
+sim_world_exists (SimWorld *world, const char *path)
+{
+  return sim_tree_lookup (world->tree, path) != NULL;
+}
+
+char *
+sim_world_get (SimWorld *world, const char *path)
+{
+  SimNode *node = sim_tree_lookup (world->tree, path);
+
+  if (node == NULL || node->data == NULL)
+    {
+      return NULL;
+    }
+  return g_strndup (g_bytes_get_data (node->data, NULL), g_bytes_get_size (node->data));
+}
+
+char **
+sim_world_children (SimWorld *world, const char *path)
+{
+  SimNode *node = sim_tree_lookup (world->tree, path);
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; node != NULL && i < sim_node_n_children (node); i++)
+    {
+      g_ptr_array_add (names, g_strdup (sim_node_name (node->children->pdata[i])));
+    }
+  g_ptr_array_sort (names, compare_paths);
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
+}
+
+gint64
+sim_world_owner (SimWorld *world, const char *path)
+{
+  SimNode *node = sim_tree_lookup (world->tree, path);
+
+  return node == NULL ? -1 : node->owner;
+}
+
+void
+sim_world_set_counter (SimWorld *world, const char *path, gint32 next)
+{
+  SimTxn *txn = txn_new (SIM_TXN_COUNTER, path);
+
+  txn->counter = next;
+  commit (world, txn);
+}
+
+void
+sim_world_set_noauth (SimWorld *world, const char *path)
+{
+  g_free (world->noauth);
+  world->noauth = g_strdup (path);
+}

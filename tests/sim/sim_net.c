@@ -1,0 +1,535 @@
+/* Connections: how requests and answers travel, and what is left when a connection goes.
+ *
+ * After a cut the client knows that nothing more will come; the server may still execute what had
+ * reached it, until the session turns up on a new connection (an orphan connection does that).
+ * Runs with the baton.
+ */
+#include "sim-private.h"
+
+#include <string.h>
+
+static gint64
+hop (SimWorld *world)
+{
+  return sim_rand_us (world, world->config.latency_max_us);
+}
+
+SimConn *
+sim_conn_new (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
+{
+  SimConn *conn = g_new0 (SimConn, 1);
+
+  conn->id = world->next_id++;
+  conn->server = server;
+  conn->session = handle->session;
+  conn->handle = handle;
+  conn->touches[0] = world->now;
+  conn->n_touches = 1;
+  g_queue_init (&conn->requests);
+  g_queue_init (&conn->held);
+  g_ptr_array_add (world->conns, conn);
+  g_ptr_array_add (server->conns, conn);
+  conn->session->conn = conn;
+  handle->conn = conn;
+  sim_session_update (world, conn->session);
+  return conn;
+}
+
+void
+sim_conn_free (SimConn *conn)
+{
+  g_queue_clear_full (&conn->requests, (GDestroyNotify) sim_request_unref);
+  g_queue_clear_full (&conn->held, (GDestroyNotify) sim_item_free);
+  g_clear_pointer (&conn->waiting, sim_request_unref);
+  g_free (conn);
+}
+
+void
+sim_conn_discard (SimWorld *world, SimConn *conn)
+{
+  sim_server_forget_conn (conn->server, conn);
+  if (conn->handle != NULL)
+    {
+      conn->handle->conn = NULL;
+    }
+  if (conn->session->conn == conn)
+    {
+      conn->session->conn = NULL;
+    }
+  g_ptr_array_remove (world->conns, conn);
+  sim_conn_free (conn);
+}
+
+/* --- from client to server -------------------------------------------------------------------- */
+
+void
+sim_conn_send (SimWorld *world, SimConn *conn, SimRequest *request)
+{
+  conn->last_arrival = MAX (conn->last_arrival, world->now + hop (world));
+  request->arrives_at = conn->last_arrival;
+  request->stage = SIM_STAGE_SENT;
+  g_queue_push_tail (&conn->requests, sim_request_ref (request));
+}
+
+/* Whoever cannot wait for the server at least gives it everything. */
+void
+sim_conn_flush (SimWorld *world, SimConn *conn)
+{
+  for (GList *l = conn->requests.head; l != NULL; l = l->next)
+    {
+      SimRequest *request = l->data;
+
+      request->arrives_at = MIN (request->arrives_at, world->now);
+    }
+}
+
+static gboolean
+needs_quorum (SimConn *conn, SimRequest *request)
+{
+  switch (request->op)
+    {
+    case SIM_OP_GET:
+    case SIM_OP_EXISTS:
+    case SIM_OP_CHILDREN:
+    case SIM_OP_UNWATCH:
+      return FALSE;
+    case SIM_OP_SYNC:
+      return !conn->server->liar;
+    case SIM_OP_CREATE:
+    case SIM_OP_REMOVE:
+    case SIM_OP_SET:
+    case SIM_OP_CHECK:
+    case SIM_OP_CLOSE:
+    case SIM_N_OPS:
+      break;
+    }
+  return TRUE;
+}
+
+gboolean
+sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
+{
+  SimRequest *request = g_queue_peek_head (&conn->requests);
+
+  if (request == NULL || conn->waiting != NULL || (conn->silent_until != 0 && !conn->deaf))
+    {
+      return FALSE;
+    }
+  if (sim_server_is_cut (world, conn->server) && needs_quorum (conn, request))
+    {
+      return FALSE;
+    }
+  *due = request->arrives_at;
+  return TRUE;
+}
+
+/* A follower tells the leader only every half tick whom it has heard of. */
+void
+sim_conn_touch (SimWorld *world, SimConn *conn)
+{
+  gint64 newest = conn->touches[(conn->n_touches - 1) % SIM_N_TOUCHES];
+
+  if (world->now - newest > world->config.tick_ms * 1000 / SIM_N_TOUCHES)
+    {
+      conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = world->now;
+    }
+  if (conn->session->expires_at != SIM_NEVER && !sim_server_is_cut (world, conn->server))
+    {
+      conn->session->expires_at =
+          MAX (conn->session->expires_at, world->now + conn->session->timeout_us + 1);
+    }
+}
+
+/* The library pings after a third of the time-out without requests. */
+gint64
+sim_conn_last_touch (SimWorld *world, SimConn *conn)
+{
+  gint64 period = conn->session->timeout_us / 3;
+  gint64 told = world->now;
+  gint64 best = SIM_NEVER;
+
+  if (conn->server->id > 0)
+    {
+      told -= sim_rand_us (world, world->config.tick_ms * 1000 / 2);
+    }
+  for (guint i = 0; i < MIN (conn->n_touches, SIM_N_TOUCHES); i++)
+    {
+      gint64 heard = conn->touches[i];
+
+      if (heard <= told ? best == SIM_NEVER || best > told || heard > best : heard < best)
+        {
+          best = heard;
+        }
+    }
+  if (best < told)
+    {
+      best += (told - best) / period * period;
+    }
+  return best;
+}
+
+static void
+misfortune (SimWorld *world, SimConn *conn, int rc)
+{
+  if (conn->handle == NULL)
+    {
+      return;
+    }
+  if (rc == ZSESSIONEXPIRED)
+    {
+      sim_session_end (world, conn->session, "on order");
+      rc = ZCONNECTIONLOSS;
+    }
+  if (rc == ZAUTHFAILED)
+    {
+      sim_handle_die (conn->handle, ZOO_AUTH_FAILED_STATE, ZAUTHFAILED);
+      return;
+    }
+  sim_net_drop (world, conn->handle, rc, TRUE);
+}
+
+static gboolean
+breaks_connection (int rc)
+{
+  return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED
+         || rc == ZAUTHFAILED;
+}
+
+/* TRUE if the request does not reach the server's logic. */
+static gboolean
+strikes_before (SimWorld *world, SimConn *conn, SimRequest *request)
+{
+  SimConfig *config = &world->config;
+  int rc = ZOK;
+
+  if (request->script != NULL && request->script->when == SIM_BEFORE_EFFECT)
+    {
+      rc = request->script->rc;
+    }
+  else if (conn->handle == NULL || world->healing || request->op == SIM_OP_CLOSE)
+    {
+      return FALSE;
+    }
+  else if (sim_chance (world, config->p_cut_before))
+    {
+      rc = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
+    }
+  else if (sim_chance (world, config->p_refuse))
+    {
+      rc = sim_chance (world, 0.5) ? ZSESSIONMOVED : ZTHROTTLEDOP;
+    }
+  if (rc == ZOK)
+    {
+      return FALSE;
+    }
+  sim_trace (world, "fault: #%u %s does not happen, %d", request->serial, sim_op_name (request->op),
+             rc);
+  if (breaks_connection (rc))
+    {
+      misfortune (world, conn, rc);
+      sim_request_unref (request);
+      return TRUE;
+    }
+  request->rc = rc;
+  sim_server_answer (world, conn, request);
+  return TRUE;
+}
+
+static void
+execute (SimWorld *world, SimConn *conn, SimRequest *request)
+{
+  if (conn->handle == NULL)
+    {
+      if (needs_quorum (conn, request))
+        {
+          sim_leader_execute (world, conn->session, request);
+        }
+      sim_request_unref (request);
+      return;
+    }
+  if (!needs_quorum (conn, request))
+    {
+      sim_server_read (world, conn, request);
+      return;
+    }
+  sim_leader_execute (world, conn->session, request);
+  if (conn->server->applied >= request->decided)
+    {
+      sim_server_answer (world, conn, request);
+    }
+  else
+    {
+      conn->waiting = request;
+    }
+}
+
+void
+sim_conn_execute (SimWorld *world, SimConn *conn)
+{
+  SimRequest *request = g_queue_pop_head (&conn->requests);
+  int cut = ZOK;
+
+  if (conn->handle != NULL)
+    {
+      sim_conn_touch (world, conn);
+    }
+  if (strikes_before (world, conn, request))
+    {
+      return;
+    }
+  if (request->script != NULL && request->script->when == SIM_AFTER_EFFECT)
+    {
+      cut = request->script->rc;
+      request->override = !breaks_connection (cut);
+      request->forced_rc = cut;
+    }
+  else if (conn->handle != NULL && !world->healing && request->op != SIM_OP_CLOSE
+           && sim_chance (world, world->config.p_cut_after))
+    {
+      cut = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
+    }
+  if (breaks_connection (cut) && conn->handle != NULL)
+    {
+      sim_trace (world, "fault: #%u %s happens, but %d", request->serial, sim_op_name (request->op),
+                 cut);
+      /* Keeps the answer back until the connection goes. */
+      conn->silent_until = SIM_NEVER;
+      conn->deaf = TRUE;
+    }
+  execute (world, conn, request);
+  if (breaks_connection (cut) && conn->handle != NULL)
+    {
+      misfortune (world, conn, cut);
+    }
+  else if (conn->handle == NULL && g_queue_is_empty (&conn->requests))
+    {
+      sim_conn_discard (world, conn);
+    }
+}
+
+/* --- from server to client -------------------------------------------------------------------- */
+
+void
+sim_conn_push (SimWorld *world, SimConn *conn, SimItem *item)
+{
+  if (conn->handle == NULL)
+    {
+      sim_item_free (item);
+    }
+  else if (conn->silent_until != 0)
+    {
+      g_queue_push_tail (&conn->held, item);
+    }
+  else
+    {
+      item->arrives_at = world->now + hop (world);
+      sim_handle_put (conn->handle, item);
+    }
+}
+
+void
+sim_conn_silence (SimWorld *world, SimConn *conn, gint64 duration_us, gboolean deaf)
+{
+  CuratorZkHandle *handle = conn->handle;
+  gint64 third = handle->timeout_us / 3;
+  SimItem *item;
+
+  if (conn->silent_until != 0)
+    {
+      return;
+    }
+  conn->silent_until = world->now + duration_us;
+  conn->deaf = deaf;
+  while ((item = g_queue_peek_tail (&handle->inbox)) != NULL && item->arrives_at > world->now
+         && item->kind != SIM_ITEM_SESSION)
+    {
+      g_queue_push_head (&conn->held, g_queue_pop_tail (&handle->inbox));
+    }
+  handle->inbox_last = world->now;
+  handle->gives_up_at = world->now + third + sim_rand_us (world, third);
+  sim_session_update (world, conn->session);
+}
+
+void
+sim_conn_unsilence (SimWorld *world, SimConn *conn)
+{
+  SimItem *item;
+
+  conn->silent_until = 0;
+  if (conn->handle != NULL)
+    {
+      conn->handle->gives_up_at = SIM_NEVER;
+    }
+  while ((item = g_queue_pop_head (&conn->held)) != NULL)
+    {
+      sim_conn_push (world, conn, item);
+    }
+  sim_session_update (world, conn->session);
+}
+
+/* --- made and cut ------------------------------------------------------------------------------- */
+
+/* What was still on its way arrives in part. */
+static void
+make_orphan (SimWorld *world, SimConn *conn)
+{
+  gboolean lost = conn->silent_until != 0 && !conn->deaf;
+  guint kept = 0;
+  guint flying = 0;
+
+  conn->handle = NULL;
+  conn->silent_until = 0;
+  g_queue_clear_full (&conn->held, (GDestroyNotify) sim_item_free);
+  g_clear_pointer (&conn->waiting, sim_request_unref);
+  for (GList *l = conn->requests.head; l != NULL; l = l->next)
+    {
+      gboolean there = ((SimRequest *) l->data)->arrives_at <= world->now && !lost;
+
+      kept += there ? 1 : 0;
+      flying += there || lost ? 0 : 1;
+    }
+  kept += sim_rand_below (world, flying + 1);
+  while (conn->requests.length > kept)
+    {
+      sim_request_unref (g_queue_pop_tail (&conn->requests));
+    }
+  sim_server_forget_conn (conn->server, conn);
+}
+
+void
+sim_net_abandon (SimWorld *world, CuratorZkHandle *handle)
+{
+  SimConn *conn = handle->conn;
+
+  if (conn == NULL)
+    {
+      return;
+    }
+  sim_handle_lose_unarrived (handle);
+  handle->conn = NULL;
+  handle->gives_up_at = SIM_NEVER;
+  make_orphan (world, conn);
+  sim_session_update (world, conn->session);
+  if (g_queue_is_empty (&conn->requests))
+    {
+      sim_conn_discard (world, conn);
+    }
+}
+
+void
+sim_net_drop (SimWorld *world, CuratorZkHandle *handle, int rc, gboolean tell)
+{
+  if (handle->conn == NULL)
+    {
+      return;
+    }
+  sim_trace (world, "%s/%d: connection to server %d is cut (%d)%s", handle->process->name,
+             handle->id, handle->conn->server->id, rc, tell ? "" : ", quietly");
+  sim_net_abandon (world, handle);
+  handle->state = SIM_HANDLE_CONNECTING;
+  handle->attempt_at = world->now + hop (world);
+  if (tell)
+    {
+      sim_handle_put_session (handle, ZOO_CONNECTING_STATE, 0);
+    }
+  sim_handle_fail_pending (handle, rc, FALSE, 0);
+  sim_cond_wake (world, handle);
+}
+
+static SimServer *
+find_server (SimWorld *world, CuratorZkHandle *handle)
+{
+  SimServer *candidates[SIM_MAX_SERVERS];
+  guint n = 0;
+
+  for (int i = 0; i < world->n_servers; i++)
+    {
+      SimServer *server = world->servers[i];
+
+      if (sim_server_is_cut (world, server)
+          || SIM_ZXID_BASE + (gint64) server->applied < handle->last_zxid)
+        {
+          continue;
+        }
+      if (i == handle->process->prefer_server)
+        {
+          return server;
+        }
+      candidates[n++] = server;
+    }
+  return n == 0 ? NULL : candidates[sim_rand_below (world, n)];
+}
+
+static void
+attempt_failed (SimWorld *world, CuratorZkHandle *handle)
+{
+  gboolean silent = sim_chance (world, 0.25);
+
+  sim_trace (world, "%s/%d: cannot connect%s", handle->process->name, handle->id,
+             silent ? ", silence" : "");
+  handle->attempt_at = world->now + (silent ? handle->timeout_us * 2 / 3 : handle->timeout_us / 60);
+  sim_handle_fail_pending (handle, silent ? ZOPERATIONTIMEOUT : ZCONNECTIONLOSS, TRUE, 0);
+}
+
+static void
+greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
+{
+  SimSession *session = handle->session;
+  SimConn *conn;
+
+  if (session->conn != NULL)
+    {
+      sim_conn_discard (world, session->conn);
+    }
+  conn = sim_conn_new (world, server, handle);
+  handle->state = SIM_HANDLE_CONNECTED;
+  handle->attempt_at = SIM_NEVER;
+  handle->inbox_last = MAX (handle->inbox_last, world->now);
+  sim_trace (world, "%s/%d: connected to server %d, session %" G_GINT64_MODIFIER "x",
+             handle->process->name, handle->id, server->id, session->id);
+  sim_handle_put_session (handle, ZOO_CONNECTED_STATE, hop (world));
+  sim_server_restore_watches (world, conn, handle->last_zxid);
+  for (GList *l = handle->pending.head; l != NULL; l = l->next)
+    {
+      SimRequest *request = l->data;
+
+      if (request->stage == SIM_STAGE_QUEUED)
+        {
+          sim_conn_send (world, conn, request);
+        }
+    }
+}
+
+void
+sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
+{
+  SimProcess *process = handle->process;
+  SimServer *server = NULL;
+
+  if (!process->zombie && process->outage_until <= world->now
+      && (world->healing || !sim_chance (world, world->config.p_connect_fails)))
+    {
+      server = find_server (world, handle);
+    }
+  if (server == NULL)
+    {
+      attempt_failed (world, handle);
+      return;
+    }
+  if (handle->bad_auth)
+    {
+      sim_handle_die (handle, ZOO_AUTH_FAILED_STATE, ZAUTHFAILED);
+      return;
+    }
+  if (handle->session == NULL)
+    {
+      handle->session = sim_session_new (world, handle->timeout_us);
+      handle->timeout_us = handle->session->timeout_us;
+    }
+  else if (handle->session->state != SIM_SESSION_ALIVE)
+    {
+      sim_handle_die (handle, ZOO_EXPIRED_SESSION_STATE, ZSESSIONEXPIRED);
+      return;
+    }
+  greet (world, handle, server);
+}

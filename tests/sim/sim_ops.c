@@ -1,0 +1,389 @@
+/* The ops table that the library under test stands on.
+ *
+ * Called by any thread that has the baton, usually with the client's mutex held. Nothing is ever
+ * delivered from inside a call; only close() gives the baton away.
+ */
+#include "sim-private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static SimProcess *
+process_of (CuratorZkOps *ops)
+{
+  return (SimProcess *) ops;
+}
+
+/* --- the handle's life ---------------------------------------------------------------------------- */
+
+static CuratorZkHandle *
+op_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
+         gpointer context)
+{
+  SimProcess *process = process_of (ops);
+  SimWorld *world = process->world;
+  CuratorZkHandle *handle;
+
+  if (hosts == NULL || hosts[0] == '\0')
+    {
+      errno = EINVAL;
+      return NULL;
+    }
+  if (!world->healing && sim_chance (world, world->config.p_open_fails))
+    {
+      sim_trace (world, "%s: no handle can be opened", process->name);
+      errno = ENOMEM;
+      return NULL;
+    }
+  handle = sim_handle_new (process, (gint64) session_timeout_ms * 1000, watcher, context);
+  sim_trace (world, "%s/%d: opened", process->name, handle->id);
+  return handle;
+}
+
+/* The server answers, or it does not in time. */
+static void
+say_goodbye (SimWorld *world, CuratorZkHandle *handle)
+{
+  SimRequest *request = g_new0 (SimRequest, 1);
+  gint64 deadline = world->now + (sim_chance (world, 0.5) ? 1500 : 4500) * 1000;
+
+  request->refs = 1;
+  request->serial = world->next_serial++;
+  request->op = SIM_OP_CLOSE;
+  request->path = g_ref_string_new ("");
+  g_queue_push_tail (&handle->pending, request);
+  sim_conn_send (world, handle->conn, request);
+  if (world->running == NULL)
+    {
+      sim_conn_flush (world, handle->conn);
+    }
+  while (world->running != NULL && !handle->close_done && handle->conn != NULL
+         && world->now < deadline)
+    {
+      sim_cond_wait (world, handle, deadline);
+    }
+}
+
+/* Some of what is under way is told so, the rest never hears of it. */
+static void
+tell_closing (SimWorld *world, CuratorZkHandle *handle)
+{
+  gint64 deadline = world->now + 1500 * 1000;
+  guint n = handle->pending.length;
+
+  sim_handle_fail_pending (handle, ZCLOSING, FALSE, n == 0 ? 0 : sim_rand_below (world, n + 1));
+  while (world->running != NULL && !g_queue_is_empty (&handle->inbox) && world->now < deadline)
+    {
+      sim_cond_wait (world, handle, deadline);
+    }
+  while (world->running == NULL && !handle->delivering && !g_queue_is_empty (&handle->inbox))
+    {
+      sim_handle_deliver (handle);
+    }
+}
+
+static void
+op_close (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  SimProcess *process = process_of (ops);
+  SimWorld *world = process->world;
+
+  sim_trace (world, "%s/%d: close", process->name, handle->id);
+  handle->closing = TRUE;
+  handle->mute = sim_chance (world, 0.3);
+  if (handle->state == SIM_HANDLE_CONNECTED && handle->conn != NULL)
+    {
+      say_goodbye (world, handle);
+    }
+  sim_net_abandon (world, handle);
+  handle->attempt_at = SIM_NEVER;
+  tell_closing (world, handle);
+  sim_trace (world, "%s/%d: closed", process->name, handle->id);
+  g_assert (!handle->delivering);
+  sim_handle_free (handle);
+}
+
+static gint64
+op_session_id (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  (void) ops;
+  return handle->session == NULL ? 0 : handle->session->id;
+}
+
+static int
+op_session_timeout_ms (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  (void) ops;
+  return (int) (handle->timeout_us / 1000);
+}
+
+static int
+op_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
+             int cert_length)
+{
+  (void) ops;
+  (void) cert;
+  (void) cert_length;
+  handle->bad_auth =
+      handle->bad_auth || (strcmp (scheme, "digest") != 0 && strcmp (scheme, "ip") != 0);
+  return ZOK;
+}
+
+/* --- requests --------------------------------------------------------------------------------------- */
+
+static gboolean
+is_valid_path (const char *path)
+{
+  gsize length = path == NULL ? 0 : strlen (path);
+
+  return length > 0 && path[0] == '/' && (length == 1 || path[length - 1] != '/')
+         && strstr (path, "//") == NULL;
+}
+
+/* The watches that an answer on its way will bring do not count yet. */
+static gboolean
+is_watching (CuratorZkHandle *handle, SimRequest *request)
+{
+  SimWatch *watch = sim_handle_watch (handle, request->path);
+  guint kinds =
+      request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA | SIM_WATCH_EXIST;
+
+  return watch != NULL && (watch->kinds & kinds) != 0;
+}
+
+static int
+why_not (CuratorZkHandle *handle, SimRequest *request, gboolean *lost)
+{
+  SimWorld *world = handle->world;
+  SimScript *script = sim_script_match (world, handle->process, request->op, TRUE);
+
+  if (script != NULL)
+    {
+      return script->rc;
+    }
+  if (handle->closing)
+    {
+      return ZMARSHALLINGERROR;
+    }
+  if (handle->state == SIM_HANDLE_DEAD)
+    {
+      /* A request that slips in while the library notices is taken and forgotten. */
+      *lost = !handle->dead_told && sim_chance (world, 0.5);
+      return *lost ? ZOK : ZINVALIDSTATE;
+    }
+  if (!is_valid_path (request->path))
+    {
+      return ZBADARGUMENTS;
+    }
+  if (request->op == SIM_OP_UNWATCH && !is_watching (handle, request))
+    {
+      return ZNOWATCHER;
+    }
+  if (!world->healing && sim_chance (world, world->config.p_not_taken))
+    {
+      return ZMARSHALLINGERROR;
+    }
+  return ZOK;
+}
+
+static int
+submit (CuratorZkHandle *handle, SimRequest *request, CuratorZkTicket *ticket)
+{
+  SimWorld *world = handle->world;
+  gboolean lost = FALSE;
+  int rc;
+
+  request->refs = 1;
+  request->serial = world->next_serial++;
+  request->failed_index = -1;
+  handle->process->n_requests[request->op]++;
+  rc = why_not (handle, request, &lost);
+  sim_trace (world, "%s/%d: #%u %s %s%s -> %d%s", handle->process->name, handle->id,
+             request->serial, sim_op_name (request->op), request->path,
+             request->watch ? " watch" : "", rc, lost ? ", lost" : "");
+  if (rc != ZOK || lost)
+    {
+      sim_request_unref (request);
+      return rc;
+    }
+  request->ticket = ticket;
+  request->script = sim_script_match (world, handle->process, request->op, FALSE);
+  g_queue_push_tail (&handle->pending, request);
+  if (handle->state == SIM_HANDLE_CONNECTED)
+    {
+      sim_conn_send (world, handle->conn, request);
+    }
+  return ZOK;
+}
+
+static SimRequest *
+request_new (SimOp op, const char *path, CuratorZkTicket *ticket)
+{
+  SimRequest *request = g_new0 (SimRequest, 1);
+
+  request->op = op;
+  request->path = g_ref_string_new (path == NULL ? "" : path);
+  ticket->ops_data = NULL;
+  ticket->ops_free = NULL;
+  return request;
+}
+
+static GBytes *
+bytes_of (const char *data, int length)
+{
+  return length < 0 || data == NULL ? NULL : g_bytes_new (data, (gsize) length);
+}
+
+static int
+op_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+           int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
+{
+  SimRequest *request = request_new (SIM_OP_CREATE, path, ticket);
+
+  (void) ops;
+  g_assert (acl != NULL && acl->count > 0);
+  request->data = bytes_of (data, length);
+  request->number = mode;
+  return submit (handle, request, ticket);
+}
+
+static int
+op_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
+           CuratorZkTicket *ticket)
+{
+  SimRequest *request = request_new (SIM_OP_REMOVE, path, ticket);
+
+  (void) ops;
+  request->number = version;
+  return submit (handle, request, ticket);
+}
+
+static int
+submit_read (CuratorZkHandle *handle, SimOp op, const char *path, gboolean watch,
+             CuratorZkTicket *ticket)
+{
+  SimRequest *request = request_new (op, path, ticket);
+
+  request->watch = watch;
+  return submit (handle, request, ticket);
+}
+
+static int
+op_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+        CuratorZkTicket *ticket)
+{
+  (void) ops;
+  return submit_read (handle, SIM_OP_GET, path, watch, ticket);
+}
+
+static int
+op_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+           CuratorZkTicket *ticket)
+{
+  (void) ops;
+  return submit_read (handle, SIM_OP_EXISTS, path, watch, ticket);
+}
+
+static int
+op_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+                 CuratorZkTicket *ticket)
+{
+  (void) ops;
+  return submit_read (handle, SIM_OP_CHILDREN, path, watch, ticket);
+}
+
+static int
+op_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data, int length,
+        int version, CuratorZkTicket *ticket)
+{
+  SimRequest *request = request_new (SIM_OP_SET, path, ticket);
+
+  (void) ops;
+  request->data = bytes_of (data, length);
+  request->number = version;
+  return submit (handle, request, ticket);
+}
+
+static int
+op_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
+{
+  (void) ops;
+  return submit_read (handle, SIM_OP_SYNC, path, FALSE, ticket);
+}
+
+/* The real one keeps the results of a multi somewhere: forgetting to free them must show. */
+static int
+op_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+          CuratorZkTicket *ticket)
+{
+  SimRequest *request = request_new (SIM_OP_CHECK, paths[0], ticket);
+  int rc;
+
+  (void) ops;
+  request->paths = g_new0 (char *, n_paths + 1);
+  for (int i = 0; i < n_paths; i++)
+    {
+      request->paths[i] = g_strdup (paths[i]);
+    }
+  rc = submit (handle, request, ticket);
+  if (rc == ZOK)
+    {
+      ticket->ops_data = g_malloc0 ((gsize) n_paths);
+      ticket->ops_free = g_free;
+    }
+  return rc;
+}
+
+static int
+op_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                       ZooWatcherType type, CuratorZkTicket *ticket)
+{
+  SimRequest *request = request_new (SIM_OP_UNWATCH, path, ticket);
+
+  (void) ops;
+  request->number = (int) type;
+  return submit (handle, request, ticket);
+}
+
+/* --- clocks --------------------------------------------------------------------------------------------- */
+
+/* Two clocks far apart, so that nobody can take one for the other. */
+#define BOOTTIME_AHEAD_US (G_GINT64_CONSTANT (86400) * G_USEC_PER_SEC)
+
+static gint64
+op_monotonic_us (CuratorZkOps *ops)
+{
+  SimProcess *process = process_of (ops);
+
+  return process->world->now - process->suspended_us;
+}
+
+static gint64
+op_boottime_us (CuratorZkOps *ops)
+{
+  return process_of (ops)->world->now + BOOTTIME_AHEAD_US;
+}
+
+void
+sim_ops_fill (CuratorZkOps *ops)
+{
+  ops->open = op_open;
+  ops->close = op_close;
+  ops->session_id = op_session_id;
+  ops->session_timeout_ms = op_session_timeout_ms;
+  ops->add_auth = op_add_auth;
+  ops->create = op_create;
+  ops->remove = op_remove;
+  ops->get = op_get;
+  ops->exists = op_exists;
+  ops->get_children = op_get_children;
+  ops->set = op_set;
+  ops->sync = op_sync;
+  ops->check = op_check;
+  ops->remove_all_watches = op_remove_all_watches;
+  ops->monotonic_us = op_monotonic_us;
+  ops->boottime_us = op_boottime_us;
+  ops->wait = sim_ops_wait;
+  ops->wake = sim_ops_wake;
+  ops->threads = FALSE;
+}
