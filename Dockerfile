@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Plain Debian and its packages; compose.yaml uses both stages.
+FROM debian:12-slim AS server
+WORKDIR /curator
+COPY scripts/lib scripts/lib
+RUN scripts/lib/packages-install server && rm -rf /var/lib/apt/lists/*
+VOLUME /var/lib/zookeeper
+EXPOSE 2181
+CMD ["scripts/lib/zookeeper-node"]
+
+FROM debian:12-slim AS test
+WORKDIR /curator
+COPY scripts/lib scripts/lib
+RUN scripts/lib/packages-install test && rm -rf /var/lib/apt/lists/*
+COPY . .
+CMD ["scripts/test"]
