@@ -45,6 +45,6 @@ quietly() {
 configure() {
   local dir=$1
   shift
-  say "configuring $(realpath --relative-to="$ROOT" "$dir")"
+  say "configuring $(realpath -m --relative-to="$ROOT" "$dir")"
   (cd "$ROOT" && quietly "$dir/configure.log" cmake "$@")
 }
