@@ -11,13 +11,13 @@ void
 headers_use_every_type (void)
 {
   g_autoptr (CuratorClient) client = NULL;
-  g_autoptr (CuratorRetryPolicy) policy = NULL;
-  g_autoptr (CuratorLock) lock = NULL;
-  g_autoptr (CuratorLease) lease = NULL;
-  g_autoptr (CuratorLockDriver) driver = NULL;
-  g_autoptr (CuratorSemaphore) semaphore = NULL;
-  g_autoptr (CuratorSharedCount) count = NULL;
-  g_autoptr (CuratorRwLock) rw_lock = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorRetryPolicy) policy = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorLock) lock = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorLockDriver) driver = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorSemaphore) semaphore = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorSharedCount) count = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorRwLock) rw_lock = NULL;
 
   curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
 }
