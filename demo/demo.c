@@ -15,11 +15,11 @@
 #include <glib-unix.h>
 #include <locale.h>
 
-#define EXIT_USAGE 64
+#define EXIT_USAGE       64
 #define EXIT_INTERRUPTED 130
-#define FRAME_MS 100
-#define FINISH_SECONDS 30  /* for the queue to drain once the workers were told to stop */
-#define MAX_COMPLAINTS 12
+#define FRAME_MS         100
+#define FINISH_SECONDS   30 /* for the queue to drain once the workers were told to stop */
+#define MAX_COMPLAINTS   12
 
 typedef struct
 {
@@ -44,8 +44,8 @@ typedef struct
   View view;
   Scene *scene;
   Observer *observer;
-  GPtrArray *peers;       /* Peer, in the order of the scene's processes */
-  GPtrArray *complaints;  /* lines of the workers' stderr */
+  GPtrArray *peers;      /* Peer, in the order of the scene's processes */
+  GPtrArray *complaints; /* lines of the workers' stderr */
   GMainLoop *loop;
   guint finish_timer;
 } Demo;
@@ -54,24 +54,31 @@ static void
 take_options (Options *options, int *argc, char ***argv)
 {
   const GOptionEntry entries[] = {
-    { "connect", 0, 0, G_OPTION_ARG_STRING, &options->connect, "Connect string of ZooKeeper", "HOSTS" },
+    { "connect", 0, 0, G_OPTION_ARG_STRING, &options->connect, "Connect string of ZooKeeper",
+      "HOSTS" },
     { "path", 0, 0, G_OPTION_ARG_STRING, &options->path, "Path of the lock (/demo/lock)", "PATH" },
     { "seconds", 0, 0, G_OPTION_ARG_INT, &options->seconds, "How long to run (20)", "N" },
     { "acquisitions", 0, 0, G_OPTION_ARG_INT, &options->acquisitions,
       "Run until each thread has held the lock N times instead", "N" },
-    { "hold", 0, 0, G_OPTION_ARG_INT, &options->hold_ms, "How long a thread keeps the lock (200)", "MS" },
-    { "think", 0, 0, G_OPTION_ARG_INT, &options->think_ms, "Pause of a thread between two turns (100)", "MS" },
+    { "hold", 0, 0, G_OPTION_ARG_INT, &options->hold_ms, "How long a thread keeps the lock (200)",
+      "MS" },
+    { "think", 0, 0, G_OPTION_ARG_INT, &options->think_ms,
+      "Pause of a thread between two turns (100)", "MS" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &options->threads, "Threads in each process (2)", "N" },
-    { "c-processes", 0, 0, G_OPTION_ARG_INT, &options->c_processes, "Number of C processes (2)", "N" },
-    { "java-processes", 0, 0, G_OPTION_ARG_INT, &options->java_processes, "Number of JVMs (1)", "N" },
+    { "c-processes", 0, 0, G_OPTION_ARG_INT, &options->c_processes, "Number of C processes (2)",
+      "N" },
+    { "java-processes", 0, 0, G_OPTION_ARG_INT, &options->java_processes, "Number of JVMs (1)",
+      "N" },
     { "log", 0, 0, G_OPTION_ARG_NONE, &options->log, "Write a log even to a terminal", NULL },
     { "worker", 0, 0, G_OPTION_ARG_FILENAME, &options->worker, "The C worker", "PROGRAM" },
     { "java", 0, 0, G_OPTION_ARG_FILENAME, &options->java, "The java program", "PROGRAM" },
-    { "classpath", 0, 0, G_OPTION_ARG_STRING, &options->classpath, "Where the Java worker and Curator are", "PATH" },
+    { "classpath", 0, 0, G_OPTION_ARG_STRING, &options->classpath,
+      "Where the Java worker and Curator are", "PATH" },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
   g_autoptr (GError) error = NULL;
-  g_autoptr (GOptionContext) context = g_option_context_new ("- C and Java take turns with one lock");
+  g_autoptr (GOptionContext) context =
+      g_option_context_new ("- C and Java take turns with one lock");
 
   g_option_context_add_main_entries (context, entries, NULL);
   if (!g_option_context_parse (context, argc, argv, &error))
@@ -88,9 +95,9 @@ options_fault (const Options *options)
     {
       return "--connect is missing";
     }
-  if (options->seconds < 1 || options->acquisitions < 0 || options->hold_ms < 0 || options->think_ms < 0
-      || options->threads < 1 || options->c_processes < 0 || options->java_processes < 0
-      || options->c_processes + options->java_processes < 1)
+  if (options->seconds < 1 || options->acquisitions < 0 || options->hold_ms < 0
+      || options->think_ms < 0 || options->threads < 1 || options->c_processes < 0
+      || options->java_processes < 0 || options->c_processes + options->java_processes < 1)
     {
       return "a number is out of range";
     }
@@ -154,8 +161,9 @@ begin_if_ready (Demo *demo)
   if (scene->began_ns == 0 && scene_all_began (scene))
     {
       scene->began_ns = scene_now_ns ();
-      scene->end_ns
-          = scene->per_thread > 0 ? 0 : scene->began_ns + (gint64) demo->options->seconds * 1000 * 1000 * 1000;
+      scene->end_ns = scene->per_thread > 0
+                          ? 0
+                          : scene->began_ns + (gint64) demo->options->seconds * 1000 * 1000 * 1000;
     }
 }
 
@@ -250,7 +258,9 @@ on_signal (gpointer data)
 static void
 start_process (Demo *demo, Language language)
 {
-  static const PeerListener listener = { .line = on_line, .complaint = on_complaint, .exited = on_exited };
+  static const PeerListener listener = { .line = on_line,
+                                         .complaint = on_complaint,
+                                         .exited = on_exited };
   const Options *options = demo->options;
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autoptr (GError) error = NULL;
@@ -262,8 +272,9 @@ start_process (Demo *demo, Language language)
   else
     {
       /* A small, quickly started JVM: two hands full of locks a second need no more. */
-      g_strv_builder_add_many (builder, options->java, "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                               "-cp", options->classpath, "LockWorker", NULL);
+      g_strv_builder_add_many (builder, options->java, "-Xmx64m", "-XX:+UseSerialGC",
+                               "-XX:TieredStopAtLevel=1", "-cp", options->classpath, "LockWorker",
+                               NULL);
     }
   g_strv_builder_add_many (builder, options->connect, options->path, NULL);
   const int numbers[] = { options->threads, options->acquisitions, options->hold_ms };

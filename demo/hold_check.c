@@ -3,9 +3,9 @@
 
 struct _HoldCheck
 {
-  GArray *holds;        /* HoldRecord */
+  GArray *holds; /* HoldRecord */
   gboolean sorted;
-  gboolean judged;      /* the verdict covers all holds */
+  gboolean judged; /* the verdict covers all holds */
   HoldVerdict verdict;
 };
 
@@ -67,9 +67,10 @@ hold_check_get_verdict (HoldCheck *check)
     {
       guint n;
       const HoldRecord *holds = hold_check_get_holds (check, &n);
-      gint64 free_from_ns = G_MININT64;  /* the latest end so far: a long hold may outlast its successors */
+      /* The latest end so far: a long hold may outlast its successors. */
+      gint64 free_from_ns = G_MININT64;
 
-      check->verdict = (HoldVerdict) { 0, 0 };
+      check->verdict = (HoldVerdict){ 0, 0 };
       for (guint i = 0; i < n; i++)
         {
           check->verdict.overlaps += holds[i].granted_ns < free_from_ns ? 1 : 0;

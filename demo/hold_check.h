@@ -12,10 +12,10 @@
 
 typedef struct
 {
-  guint owner;         /* whatever number the user gives a contender */
-  gint64 queued_ns;    /* acquire called */
-  gint64 granted_ns;   /* acquire returned */
-  gint64 released_ns;  /* just before release was called */
+  guint owner;        /* whatever number the user gives a contender */
+  gint64 queued_ns;   /* acquire called */
+  gint64 granted_ns;  /* acquire returned */
+  gint64 released_ns; /* just before release was called */
   guint64 token;
 } HoldRecord;
 

@@ -4,16 +4,16 @@
 #include <zookeeper/zookeeper.h>
 
 #define SESSION_TIMEOUT_MS 10000
-#define PERIOD_US (40 * 1000)
+#define PERIOD_US          (40 * 1000)
 
 struct _Observer
 {
   char *connect;
   char *path;
   GThread *thread;
-  int stopping;      /* atomic */
+  int stopping; /* atomic */
   GMutex mutex;
-  GPtrArray *queue;  /* QueueNode; guarded by mutex */
+  GPtrArray *queue; /* QueueNode; guarded by mutex */
 };
 
 static void

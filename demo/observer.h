@@ -9,8 +9,8 @@
 typedef struct
 {
   char *name;
-  gint64 session;  /* whose node it is */
-  guint64 token;   /* czxid */
+  gint64 session; /* whose node it is */
+  guint64 token;  /* czxid */
 } QueueNode;
 
 typedef struct _Observer Observer;

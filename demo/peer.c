@@ -15,7 +15,7 @@ struct _Peer
   gpointer user_data;
   char *pid;
   guint open_streams;
-  gboolean waited;       /* the process has ended */
+  gboolean waited; /* the process has ended */
   gboolean successfully;
   gboolean told;
 };
@@ -51,14 +51,16 @@ line_read (GObject *source, GAsyncResult *result, gpointer data)
       tell_exit_if_complete (peer);
       return;
     }
-  (stream == peer->out ? peer->listener.line : peer->listener.complaint) (peer, line, peer->user_data);
+  (stream == peer->out ? peer->listener.line : peer->listener.complaint) (peer, line,
+                                                                          peer->user_data);
   read_line (peer, stream);
 }
 
 static void
 read_line (Peer *peer, GDataInputStream *stream)
 {
-  g_data_input_stream_read_line_async (stream, G_PRIORITY_DEFAULT, peer->cancellable, line_read, peer);
+  g_data_input_stream_read_line_async (stream, G_PRIORITY_DEFAULT, peer->cancellable, line_read,
+                                       peer);
 }
 
 static void
@@ -98,11 +100,11 @@ open_stream (Peer *peer, GInputStream *pipe)
 Peer *
 peer_spawn (char **argv, const PeerListener *listener, gpointer user_data, GError **error)
 {
-  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
-      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_autoptr (GSubprocessLauncher) launcher =
+      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+                                 | G_SUBPROCESS_FLAGS_STDERR_PIPE);
   g_subprocess_launcher_set_child_setup (launcher, set_up_child, NULL, NULL);
-  GSubprocess *process
-      = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv, error);
+  GSubprocess *process = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv, error);
 
   if (process == NULL)
     {

@@ -9,9 +9,9 @@ typedef struct _Peer Peer;
 
 typedef struct
 {
-  void (*line) (Peer *peer, const char *line, gpointer user_data);         /* of stdout */
-  void (*complaint) (Peer *peer, const char *line, gpointer user_data);    /* of stderr */
-  void (*exited) (Peer *peer, gboolean successfully, gpointer user_data);  /* after the last line */
+  void (*line) (Peer *peer, const char *line, gpointer user_data);        /* of stdout */
+  void (*complaint) (Peer *peer, const char *line, gpointer user_data);   /* of stderr */
+  void (*exited) (Peer *peer, gboolean successfully, gpointer user_data); /* after the last line */
 } PeerListener;
 
 Peer *peer_spawn (char **argv, const PeerListener *listener, gpointer user_data, GError **error);
@@ -19,6 +19,6 @@ const char *peer_get_pid (Peer *peer);
 gboolean peer_is_running (Peer *peer);
 void peer_close_stdin (Peer *peer);
 void peer_kill (Peer *peer);
-void peer_free (Peer *peer);  /* kills it if it still runs */
+void peer_free (Peer *peer); /* kills it if it still runs */
 
 #endif

@@ -44,7 +44,7 @@ parse_fields (char **words, guint n_words, WorkerEvent *event)
 gboolean
 worker_event_parse (const char *line, WorkerEvent *event)
 {
-  *event = (WorkerEvent) { .type = WORKER_ERROR };
+  *event = (WorkerEvent){ .type = WORKER_ERROR };
   if (g_str_has_prefix (line, "ERROR "))
     {
       event->text = g_strdup (line + strlen ("ERROR "));

@@ -7,20 +7,20 @@
 
 typedef enum
 {
-  WORKER_QUEUED,    /* thread, time */
-  WORKER_GRANTED,   /* thread, time, node, token */
-  WORKER_RELEASED,  /* thread, time */
+  WORKER_QUEUED,   /* thread, time */
+  WORKER_GRANTED,  /* thread, time, node, token */
+  WORKER_RELEASED, /* thread, time */
   WORKER_DONE,
-  WORKER_ERROR      /* text */
+  WORKER_ERROR /* text */
 } WorkerEventType;
 
 typedef struct
 {
   WorkerEventType type;
   guint thread;
-  gint64 time_ns;  /* CLOCK_MONOTONIC */
+  gint64 time_ns; /* CLOCK_MONOTONIC */
   guint64 token;
-  char *text;      /* name of the node, or the error; NULL otherwise */
+  char *text; /* name of the node, or the error; NULL otherwise */
 } WorkerEvent;
 
 /* FALSE if the line is none of the above; only then is there nothing to clear. */

@@ -25,38 +25,38 @@ typedef struct
 {
   Language language;
   char *pid;
-  gint64 session;      /* learnt from the first grant that the observer can place; 0 until then */
-  GPtrArray *threads;  /* Contender, owned by the scene */
-  gboolean began;      /* a thread has asked for the lock */
+  gint64 session;     /* learnt from the first grant that the observer can place; 0 until then */
+  GPtrArray *threads; /* Contender, owned by the scene */
+  gboolean began;     /* a thread has asked for the lock */
   gboolean done;
-  char *failure;       /* NULL while all is well */
+  char *failure; /* NULL while all is well */
 } Process;
 
 typedef struct
 {
   Process *process;
-  guint index;          /* in the scene */
-  guint number;         /* of the thread, from 1 */
+  guint index;  /* in the scene */
+  guint number; /* of the thread, from 1 */
   ContenderState state;
   gint64 queued_ns;
   gint64 granted_ns;
-  char *node;           /* own node, as far as known; NULL otherwise */
-  guint64 token;        /* goes with the node */
+  char *node;    /* own node, as far as known; NULL otherwise */
+  guint64 token; /* goes with the node */
 } Contender;
 
 typedef struct
 {
   char *connect;
   char *path;
-  GPtrArray *processes;   /* Process */
-  GPtrArray *contenders;  /* Contender */
+  GPtrArray *processes;  /* Process */
+  GPtrArray *contenders; /* Contender */
   HoldCheck *check;
-  GHashTable *granted;    /* names of all nodes that were granted: set */
+  GHashTable *granted; /* names of all nodes that were granted: set */
   guint grants[N_LANGUAGES];
   gint64 created_ns;
-  gint64 began_ns;        /* when every process had asked for the lock; 0 before */
-  gint64 end_ns;          /* when the workers are asked to stop; 0: they count */
-  guint per_thread;       /* acquisitions per thread; 0: by time */
+  gint64 began_ns;  /* when every process had asked for the lock; 0 before */
+  gint64 end_ns;    /* when the workers are asked to stop; 0: they count */
+  guint per_thread; /* acquisitions per thread; 0: by time */
   gboolean finishing;
   gboolean interrupted;
 } Scene;

@@ -10,17 +10,18 @@ view_detect (gboolean force_log)
   const char *no_color = g_getenv ("NO_COLOR");
   gboolean terminal = isatty (STDOUT_FILENO) && term != NULL && !g_str_equal (term, "dumb");
 
-  return (View) { .live = terminal && !force_log,
-                  .colour = terminal && (no_color == NULL || *no_color == '\0'),
-                  .unicode = g_get_charset (NULL) };
+  return (View){ .live = terminal && !force_log,
+                 .colour = terminal && (no_color == NULL || *no_color == '\0'),
+                 .unicode = g_get_charset (NULL) };
 }
 
 const char *
 view_style (const View *view, Style style)
 {
   static const char *const sequences[] = {
-    [STYLE_PLAIN] = "\033[0m",  [STYLE_BOLD] = "\033[1m", [STYLE_DIM] = "\033[2m",   [STYLE_GOOD] = "\033[32m",
-    [STYLE_BAD] = "\033[1;31m", [STYLE_C] = "\033[36m",   [STYLE_JAVA] = "\033[33m",
+    [STYLE_PLAIN] = "\033[0m", [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
+    [STYLE_GOOD] = "\033[32m", [STYLE_BAD] = "\033[1;31m", [STYLE_C] = "\033[36m",
+    [STYLE_JAVA] = "\033[33m",
   };
 
   return view->colour ? sequences[style] : "";
@@ -57,6 +58,7 @@ view_log_grant (const View *view, Scene *scene, const Contender *contender)
            (double) (contender->granted_ns - scene->created_ns) / 1e9,
            view_style (view, view_style_of (contender->process->language)),
            language_name (contender->process->language), view_style (view, STYLE_PLAIN),
-           contender->process->pid, contender->number, short_name (contender->node), contender->token,
-           (double) (contender->granted_ns - contender->queued_ns) / 1e6, waiting);
+           contender->process->pid, contender->number, short_name (contender->node),
+           contender->token, (double) (contender->granted_ns - contender->queued_ns) / 1e6,
+           waiting);
 }

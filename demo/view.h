@@ -7,7 +7,7 @@
 
 typedef struct
 {
-  gboolean live;     /* stdout is a terminal that can be redrawn */
+  gboolean live; /* stdout is a terminal that can be redrawn */
   gboolean colour;
   gboolean unicode;
 } View;
@@ -24,7 +24,7 @@ typedef enum
 } Style;
 
 View view_detect (gboolean force_log);
-const char *view_style (const View *view, Style style);  /* escape sequence, perhaps empty */
+const char *view_style (const View *view, Style style); /* escape sequence, perhaps empty */
 Style view_style_of (Language language);
 
 void view_screen_enter (const View *view);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define CHART_CELL_NS (G_GINT64_CONSTANT (100) * 1000 * 1000)
-#define LABEL_WIDTH 20
+#define LABEL_WIDTH   20
 
 /* One screen being put together. Text beyond the right or lower edge is dropped. */
 typedef struct
@@ -121,8 +121,9 @@ put_contender (Frame *frame, const Contender *contender, guint place, gint64 now
 {
   Style style = view_style_of (contender->process->language);
   gboolean holds = contender->state == CONTENDER_HOLDS;
-  g_autofree char *token = contender->token != 0 ? g_strdup_printf ("%" G_GUINT64_FORMAT, contender->token)
-                                                 : g_strdup ("");
+  g_autofree char *token = contender->token != 0
+                               ? g_strdup_printf ("%" G_GUINT64_FORMAT, contender->token)
+                               : g_strdup ("");
   const char *sequence = contender->node != NULL ? strrchr (contender->node, '-') : NULL;
 
   if (holds)
@@ -138,14 +139,15 @@ put_contender (Frame *frame, const Contender *contender, guint place, gint64 now
       put (frame, STYLE_DIM, "    -    ");
     }
   put (frame, style, "%-5s", language_name (contender->process->language));
-  put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%8s %6u   %-13.4s%-10s  %12s  ", contender->process->pid,
-       contender->number, node_id (contender),
+  put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%8s %6u   %-13.4s%-10s  %12s  ",
+       contender->process->pid, contender->number, node_id (contender),
        sequence != NULL ? sequence + 1 : "", token);
   if (contender->state != CONTENDER_RESTS)
     {
       gint64 since_ns = holds ? contender->granted_ns : contender->queued_ns;
 
-      put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%6.1f s", (double) MAX (now_ns - since_ns, 0) / 1e9);
+      put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%6.1f s",
+           (double) MAX (now_ns - since_ns, 0) / 1e9);
     }
   end_row (frame);
 }
@@ -158,7 +160,8 @@ put_queue (Frame *frame, Scene *scene, gint64 now_ns)
 
   /* Between two holds the first row stays free, so that the table does not jump. */
   const Contender *first = g_ptr_array_index (ranking, 0);
-  put (frame, STYLE_DIM, "         lang  process thread   node         sequence           token      for");
+  put (frame, STYLE_DIM,
+       "         lang  process thread   node         sequence           token      for");
   end_row (frame);
   if (first->state != CONTENDER_HOLDS)
     {
@@ -212,7 +215,8 @@ cell_at (const Contender *contender, const HoldRecord *holds, guint n_holds, gin
     {
       if (holds[i].owner == contender->index)
         {
-          cell = cell_of_hold (holds[i].queued_ns, holds[i].granted_ns, holds[i].released_ns, at_ns);
+          cell =
+              cell_of_hold (holds[i].queued_ns, holds[i].granted_ns, holds[i].released_ns, at_ns);
         }
     }
   return cell;
@@ -242,7 +246,8 @@ put_chart (Frame *frame, Scene *scene, gint64 now_ns)
       Style style = view_style_of (contender->process->language);
 
       put (frame, style, " %-5s", language_name (contender->process->language));
-      put (frame, STYLE_PLAIN, "%8s %-*u", contender->process->pid, LABEL_WIDTH - 15, contender->number);
+      put (frame, STYLE_PLAIN, "%8s %-*u", contender->process->pid, LABEL_WIDTH - 15,
+           contender->number);
       for (int column = 0; column < width; column++)
         {
           gint64 at_ns = (right - width + 1 + column) * CHART_CELL_NS;
@@ -273,8 +278,8 @@ put_totals (Frame *frame, Scene *scene)
       end_row (frame);
     }
   put (frame, verdict.overlaps == 0 ? STYLE_GOOD : STYLE_BAD, " Two at once: %u", verdict.overlaps);
-  put (frame, verdict.token_errors == 0 ? STYLE_GOOD : STYLE_BAD, "   Fencing token out of order: %u",
-       verdict.token_errors);
+  put (frame, verdict.token_errors == 0 ? STYLE_GOOD : STYLE_BAD,
+       "   Fencing token out of order: %u", verdict.token_errors);
   put (frame, STYLE_DIM, "   Ctrl-C ends early");
 }
 

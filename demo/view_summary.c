@@ -98,8 +98,9 @@ print_failures (const View *view, Scene *scene)
       if (process->failure != NULL)
         {
           failures++;
-          g_print ("  %s%s process %s: %s%s\n", view_style (view, STYLE_BAD), language_name (process->language),
-                   process->pid, process->failure, view_style (view, STYLE_PLAIN));
+          g_print ("  %s%s process %s: %s%s\n", view_style (view, STYLE_BAD),
+                   language_name (process->language), process->pid, process->failure,
+                   view_style (view, STYLE_PLAIN));
         }
     }
   return failures;
@@ -116,8 +117,8 @@ print_starved (const View *view, Scene *scene, const Times times[N_LANGUAGES])
       if (threads_of (scene, i) > 0 && times[i].waits->len == 0)
         {
           starved++;
-          g_print ("  %s%s never held the lock%s\n", view_style (view, STYLE_BAD), language_name (i),
-                   view_style (view, STYLE_PLAIN));
+          g_print ("  %s%s never held the lock%s\n", view_style (view, STYLE_BAD),
+                   language_name (i), view_style (view, STYLE_PLAIN));
         }
     }
   return starved;
@@ -131,8 +132,8 @@ view_summary (const View *view, Scene *scene, GPtrArray *complaints)
   const char *plain = view_style (view, STYLE_PLAIN);
 
   collect (scene, times);
-  g_print ("\n%sOne lock, two languages: %s on %s%s\n\n", view_style (view, STYLE_BOLD), scene->path,
-           scene->connect, plain);
+  g_print ("\n%sOne lock, two languages: %s on %s%s\n\n", view_style (view, STYLE_BOLD),
+           scene->path, scene->connect, plain);
   g_print ("  %s                                waited:                           hand-over:%s\n",
            view_style (view, STYLE_DIM), plain);
   g_print ("  %slanguage threads acquisitions       median       95 %%        max      median%s\n",
@@ -150,9 +151,10 @@ view_summary (const View *view, Scene *scene, GPtrArray *complaints)
   guint failures = print_failures (view, scene) + print_starved (view, scene, times);
   gboolean good = verdict.overlaps == 0 && verdict.token_errors == 0 && failures == 0;
 
-  g_print ("  %sviolations: %u%s   (two holders at once: %u; fencing token that did not rise: %u)\n",
-           view_style (view, verdict.overlaps + verdict.token_errors == 0 ? STYLE_GOOD : STYLE_BAD),
-           verdict.overlaps + verdict.token_errors, plain, verdict.overlaps, verdict.token_errors);
+  g_print (
+      "  %sviolations: %u%s   (two holders at once: %u; fencing token that did not rise: %u)\n",
+      view_style (view, verdict.overlaps + verdict.token_errors == 0 ? STYLE_GOOD : STYLE_BAD),
+      verdict.overlaps + verdict.token_errors, plain, verdict.overlaps, verdict.token_errors);
   if (!good)
     {
       for (guint i = 0; i < complaints->len; i++)

@@ -6,10 +6,10 @@
  */
 #include <curator/curator.h>
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,18 +18,19 @@
 typedef struct
 {
   CuratorLock *lock;
-  int acquisitions;  /* per thread; 0: until stdin closes */
+  int threads;
+  int acquisitions; /* per thread; 0: until stdin closes */
   int hold_ms;
   int think_ms;
-  int stopping;      /* atomic */
-  int failed;        /* atomic */
+  int stopping; /* atomic */
+  int failed;   /* atomic */
 } Work;
 
 typedef struct
 {
   Work *work;
   int number;
-  pthread_t thread;
+  GThread *thread;
 } Turns;
 
 static gint64
@@ -93,8 +94,8 @@ goes_on (Work *work, int done)
   return work->acquisitions > 0 ? done < work->acquisitions : !g_atomic_int_get (&work->stopping);
 }
 
-static void *
-take_turns (void *data)
+static gpointer
+take_turns (gpointer data)
 {
   Turns *turns = data;
   Work *work = turns->work;
@@ -115,8 +116,8 @@ take_turns (void *data)
   return NULL;
 }
 
-static void *
-watch_stdin (void *data)
+static gpointer
+watch_stdin (gpointer data)
 {
   Work *work = data;
   char ignored[64];
@@ -129,27 +130,23 @@ watch_stdin (void *data)
 }
 
 static gboolean
-run_threads (Work *work, int n_threads)
+run_threads (Work *work)
 {
-  g_autofree Turns *turns = g_new0 (Turns, n_threads);
-  pthread_t watcher;
+  g_autofree Turns *turns = g_new0 (Turns, work->threads);
 
-  if (work->acquisitions == 0 && pthread_create (&watcher, NULL, watch_stdin, work) == 0)
+  if (work->acquisitions == 0)
     {
-      pthread_detach (watcher);
+      g_thread_unref (g_thread_new ("stdin", watch_stdin, work));
     }
-  for (int i = 0; i < n_threads; i++)
+  for (int i = 0; i < work->threads; i++)
     {
       turns[i].work = work;
       turns[i].number = i + 1;
-      if (pthread_create (&turns[i].thread, NULL, take_turns, &turns[i]) != 0)
-        {
-          g_error ("cannot start a thread");
-        }
+      turns[i].thread = g_thread_new ("turns", take_turns, &turns[i]);
     }
-  for (int i = 0; i < n_threads; i++)
+  for (int i = 0; i < work->threads; i++)
     {
-      pthread_join (turns[i].thread, NULL);
+      g_thread_join (turns[i].thread);
     }
   return !g_atomic_int_get (&work->failed);
 }
@@ -173,25 +170,41 @@ run (Work *work, char **argv)
       return FALSE;
     }
   work->lock = lock;
-  gboolean good = run_threads (work, atoi (argv[3]));
+  gboolean good = run_threads (work);
   curator_client_close (client);
   return good;
+}
+
+static int
+take_number (const char *text, int minimum)
+{
+  guint64 number;
+
+  if (!g_ascii_string_to_unsigned (text, 10, (guint64) minimum, G_MAXINT, &number, NULL))
+    {
+      fprintf (stderr, "not a number of %d or more: %s\n", minimum, text);
+      exit (EX_USAGE);
+    }
+  return (int) number;
 }
 
 int
 main (int argc, char **argv)
 {
-  static Work work;  /* outlives main for the sake of the thread that reads stdin */
+  static Work work; /* outlives main for the sake of the thread that reads stdin */
 
-  if (argc < 7 || argc > 8 || atoi (argv[3]) < 1 || strcmp (argv[6], "mutex") != 0)
+  if (argc < 7 || argc > 8 || strcmp (argv[6], "mutex") != 0)
     {
-      fprintf (stderr, "usage: %s connect-string path threads acquisitions(0: until stdin closes) hold-ms mutex [think-ms]\n",
+      fprintf (stderr,
+               "usage: %s connect-string path threads acquisitions(0: until stdin closes) "
+               "hold-ms mutex [think-ms]\n",
                argv[0]);
-      return 64;
+      return EX_USAGE;
     }
-  work.acquisitions = atoi (argv[4]);
-  work.hold_ms = atoi (argv[5]);
-  work.think_ms = argc > 7 ? atoi (argv[7]) : 0;
+  work.threads = take_number (argv[3], 1);
+  work.acquisitions = take_number (argv[4], 0);
+  work.hold_ms = take_number (argv[5], 0);
+  work.think_ms = argc > 7 ? take_number (argv[7], 0) : 0;
   if (!run (&work, argv))
     {
       return EXIT_FAILURE;

@@ -15,7 +15,8 @@ fail (const GError *error)
 int
 main (int argc, char **argv)
 {
-  g_autoptr (CuratorClient) client = curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
+  g_autoptr (CuratorClient) client =
+      curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
     {
@@ -28,7 +29,8 @@ main (int argc, char **argv)
       return fail (error);
     }
   CuratorLease *lease = curator_lock_get_lease (lock);
-  g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (lease));
+  g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n",
+           curator_lease_get_fencing_token (lease));
   /* ... the work; whatever it writes to can refuse tokens lower than the highest it has seen ... */
   if (!curator_lock_release (lock, &error))
     {

@@ -83,8 +83,10 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (no_holds_are_no_violation),          cmocka_unit_test (holds_may_touch_and_come_late),
-    cmocka_unit_test (an_overlap_by_a_nanosecond_counts),  cmocka_unit_test (a_long_hold_overlaps_all_within_it),
+    cmocka_unit_test (no_holds_are_no_violation),
+    cmocka_unit_test (holds_may_touch_and_come_late),
+    cmocka_unit_test (an_overlap_by_a_nanosecond_counts),
+    cmocka_unit_test (a_long_hold_overlaps_all_within_it),
     cmocka_unit_test (tokens_must_rise),
   };
 

@@ -13,7 +13,8 @@ a_grant_has_thread_time_node_and_token (void **state)
 {
   g_auto (WorkerEvent) event = { .type = WORKER_ERROR };
 
-  assert_true (worker_event_parse ("GRANTED 2 1799630972059 _c_33b4952e-lock-0000000007 4294967312", &event));
+  assert_true (worker_event_parse ("GRANTED 2 1799630972059 _c_33b4952e-lock-0000000007 4294967312",
+                                   &event));
   assert_int_equal (event.type, WORKER_GRANTED);
   assert_int_equal (event.thread, 2);
   assert_int_equal (event.time_ns, G_GINT64_CONSTANT (1799630972059));
