@@ -1,0 +1,174 @@
+/* A single read or write in Curator's retry loop (RetryLoop.callWithRetry).
+ *
+ * Threads: any starts one and waits; it is advanced under the client's mutex like every operation.
+ */
+#include "client/call.h"
+
+#include "client/op.h"
+#include "client/request.h"
+#include "client/retry_loop.h"
+
+typedef struct
+{
+  CuratorOp op;
+  CuratorRetryLoop loop;
+  CuratorCallKind kind;
+  char *path;
+  GBytes *bytes;
+  int version;
+  CuratorRequest *request;
+} Call;
+
+void
+curator_call_result_free (CuratorCallResult *result)
+{
+  g_clear_pointer (&result->data, g_bytes_unref);
+  g_clear_pointer (&result->children, g_ptr_array_unref);
+  g_free (result);
+}
+
+static CuratorCallResult *
+result_new (const CuratorZkReply *reply)
+{
+  CuratorCallResult *result = g_new0 (CuratorCallResult, 1);
+
+  result->data = g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
+  if (reply->stat != NULL)
+    {
+      result->version = reply->stat->version;
+      result->mzxid = reply->stat->mzxid;
+    }
+  if (reply->children != NULL)
+    {
+      result->children = g_ptr_array_new_with_free_func (g_free);
+      for (int i = 0; i < reply->children->count; i++)
+        {
+          g_ptr_array_add (result->children, g_strdup (reply->children->data[i]));
+        }
+    }
+  return result;
+}
+
+static const char *
+call_name (const Call *call)
+{
+  static const char *const names[] = { "reading", "listing", "writing" };
+  return names[call->kind];
+}
+
+static void
+call_fail (Call *call, int rc)
+{
+  curator_op_finish (&call->op, NULL,
+                     curator_error_from_zk (rc, call_name (call),
+                                            curator_client_user_path (call->op.client,
+                                                                      call->path)));
+}
+
+/* @locks client mutex held. */
+static void
+on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Call *call = data;
+
+  call->request = NULL;
+  if (rc == ZOK)
+    {
+      curator_op_finish (&call->op, result_new (reply), NULL);
+    }
+  else if (curator_zk_is_retryable (rc))
+    {
+      curator_retry_loop_again (&call->loop, rc);
+    }
+  else
+    {
+      call_fail (call, rc);
+    }
+}
+
+/* @locks client mutex held (retry loop). */
+static void
+call_go (gpointer data)
+{
+  Call *call = data;
+  CuratorSession *session = call->op.client->session;
+
+  switch (call->kind)
+    {
+    case CURATOR_CALL_GET:
+      call->request = curator_request_get (session, call->path, FALSE, on_reply, call);
+      break;
+    case CURATOR_CALL_GET_CHILDREN:
+      call->request = curator_request_get_children (session, call->path, FALSE, on_reply, call);
+      break;
+    case CURATOR_CALL_SET:
+      call->request
+          = curator_request_set (session, call->path, call->bytes, call->version, on_reply, call);
+      break;
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+static void
+call_give_up (gpointer data, int rc)
+{
+  call_fail (data, rc);
+}
+
+static void
+call_cancel (CuratorOp *op, GError *reason)
+{
+  Call *call = (Call *) op;
+  curator_retry_loop_stop (&call->loop);
+  if (call->request != NULL)
+    {
+      curator_request_forget (call->request);
+      call->request = NULL;
+    }
+  curator_op_finish (op, NULL, reason);
+}
+
+static void
+call_finalize (CuratorOp *op)
+{
+  Call *call = (Call *) op;
+  g_free (call->path);
+  g_clear_pointer (&call->bytes, g_bytes_unref);
+}
+
+static void
+free_result (gpointer result)
+{
+  curator_call_result_free (result);
+}
+
+CuratorCallResult *
+curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBytes *bytes,
+              int version, GError **error)
+{
+  static const CuratorOpClass klass
+      = { .cancel = call_cancel, .finalize = call_finalize, .free_result = free_result };
+  CuratorAwait await;
+  gpointer result = NULL;
+
+  if (!curator_client_check_usable (client, error))
+    {
+      return NULL;
+    }
+  curator_await_init (&await, client);
+  Call *call = curator_op_alloc (sizeof *call, &klass, client, G_MAXINT64, curator_await_done,
+                                 &await);
+  call->kind = kind;
+  call->path = g_strdup (path);
+  call->bytes = bytes != NULL ? g_bytes_ref (bytes) : NULL;
+  call->version = version;
+  curator_client_lock (client);
+  if (curator_op_begin (&call->op))
+    {
+      curator_retry_loop_init (&call->loop, client, call_go, call_give_up, call);
+      curator_retry_loop_begin (&call->loop);
+    }
+  curator_client_unlock (client);
+  return curator_await_op (&await, &call->op, NULL, &result, error) ? result : NULL;
+}

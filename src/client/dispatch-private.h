@@ -1,0 +1,17 @@
+/* The lanes' insides, for client.c, which makes and ends them. */
+#ifndef CURATOR_DISPATCH_PRIVATE_H
+#define CURATOR_DISPATCH_PRIVATE_H
+
+#include "client/client-private.h"
+
+CuratorDispatch *curator_dispatch_new (void);
+void curator_dispatch_free (CuratorDispatch *dispatch);
+/* @locks client mutex required. Starts the threads, if the ops want threads. */
+gboolean curator_dispatch_start (CuratorClient *client, GError **error);
+/* @locks client mutex required. The lanes finish what they have and end. */
+void curator_dispatch_stop (CuratorClient *client);
+/* @locks client mutex required, given back while waiting. Until the lanes have ended; at once on a
+ * lane's own thread. */
+void curator_dispatch_join (CuratorClient *client);
+
+#endif

@@ -1,0 +1,362 @@
+/* Timers, callbacks and session work of one client, each on a lane of its own.
+ *
+ * Mirrors what Curator spreads over its ConnectionStateManager, EventThread and background
+ * executors. Threads: everything here is guarded by the client's mutex; each lane's thread takes it
+ * only to look for work. The threads are detached and own a memory reference of the client, so that
+ * the last reference may be dropped on any of them.
+ */
+#include "client/dispatch.h"
+
+#include "client/client-private.h"
+#include "client/dispatch-private.h"
+#include "client/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+struct _CuratorTimer
+{
+  gint64 when_us;
+  guint64 order;  /* timers of one moment fire in the order in which they were set */
+  CuratorWork func;
+  gpointer data;
+  GSequenceIter *place;
+};
+
+typedef struct
+{
+  CuratorWork func;
+  gpointer data;
+  GDestroyNotify destroy;
+} Job;
+
+typedef struct
+{
+  CuratorClient *client;
+  CuratorLane lane;
+} LaneStart;
+
+struct _CuratorDispatch
+{
+  GSequence *timers;
+  guint64 last_order;
+  GQueue jobs[CURATOR_N_LANES];           /* Job; the timer lane has none */
+  pthread_cond_t news[CURATOR_N_LANES];
+  guint n_running;                        /* threads that have not ended */
+  gboolean running[CURATOR_N_LANES];
+  gboolean stopping;
+};
+
+static _Thread_local CuratorClient *lane_of;  /* the client whose lane this thread is */
+
+CuratorDispatch *
+curator_dispatch_new (void)
+{
+  CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
+  pthread_condattr_t attr;
+
+  dispatch->timers = g_sequence_new (g_free);
+  pthread_condattr_init (&attr);
+  pthread_condattr_setclock (&attr, CLOCK_MONOTONIC);
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      g_queue_init (&dispatch->jobs[lane]);
+      pthread_cond_init (&dispatch->news[lane], &attr);
+    }
+  pthread_condattr_destroy (&attr);
+  return dispatch;
+}
+
+void
+curator_dispatch_free (CuratorDispatch *dispatch)
+{
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      g_queue_clear_full (&dispatch->jobs[lane], g_free);
+      pthread_cond_destroy (&dispatch->news[lane]);
+    }
+  g_sequence_free (dispatch->timers);
+  g_free (dispatch);
+}
+
+static int
+compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  const CuratorTimer *x = a;
+  const CuratorTimer *y = b;
+  if (x->when_us != y->when_us)
+    {
+      return x->when_us < y->when_us ? -1 : 1;
+    }
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static CuratorTimer *
+first_timer (CuratorDispatch *dispatch)
+{
+  GSequenceIter *first = g_sequence_get_begin_iter (dispatch->timers);
+  return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
+}
+
+CuratorTimer *
+curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
+{
+  CuratorDispatch *dispatch = client->dispatch;
+  CuratorTimer *timer = g_new (CuratorTimer, 1);
+
+  timer->when_us = when_us;
+  timer->order = ++dispatch->last_order;
+  timer->func = func;
+  timer->data = data;
+  timer->place = g_sequence_insert_sorted (dispatch->timers, timer, compare_timers, NULL);
+  if (first_timer (dispatch) == timer)
+    {
+      pthread_cond_signal (&dispatch->news[CURATOR_LANE_TIMERS]);
+    }
+  return timer;
+}
+
+void
+curator_timer_cancel (CuratorClient *client, CuratorTimer *timer)
+{
+  g_sequence_remove (timer->place);
+}
+
+static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error);
+
+static void
+push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+          GDestroyNotify destroy)
+{
+  Job *job = g_new (Job, 1);
+  job->func = func;
+  job->data = data;
+  job->destroy = destroy;
+  g_queue_push_tail (&client->dispatch->jobs[lane], job);
+  /* A client that is not started yet or closed already still owes answers. */
+  if (client->ops->threads && !client->dispatch->running[lane]
+      && !start_lane (client, lane, NULL))
+    {
+      curator_warn ("no thread could be started: a callback is late");
+    }
+  pthread_cond_signal (&client->dispatch->news[lane]);
+}
+
+static gboolean
+run_job (gpointer data)
+{
+  Job *job = data;
+  job->func (job->data);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+free_job (gpointer data)
+{
+  Job *job = data;
+  if (job->destroy != NULL)
+    {
+      job->destroy (job->data);
+    }
+  g_free (job);
+}
+
+void
+curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                           GDestroyNotify destroy)
+{
+  if (client->callback_context == NULL)
+    {
+      push_job (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+      return;
+    }
+  Job *job = g_new (Job, 1);
+  job->func = func;
+  job->data = data;
+  job->destroy = destroy;
+  GSource *source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_callback (source, run_job, job, free_job);
+  g_source_attach (source, client->callback_context);
+  g_source_unref (source);
+}
+
+void
+curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data)
+{
+  push_job (client, CURATOR_LANE_SESSION, func, data, NULL);
+}
+
+/* @locks client mutex required. */
+static gint64
+ready_at (CuratorClient *client, CuratorLane lane)
+{
+  if (lane == CURATOR_LANE_TIMERS)
+    {
+      const CuratorTimer *timer = first_timer (client->dispatch);
+      return timer == NULL ? G_MAXINT64 : timer->when_us;
+    }
+  return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
+}
+
+/* @locks client mutex held on entry; given back. Timers fire under it, jobs run without it. */
+static gboolean
+step_and_unlock (CuratorClient *client, CuratorLane lane)
+{
+  if (ready_at (client, lane) > curator_client_now_us (client))
+    {
+      curator_client_unlock (client);
+      return FALSE;
+    }
+  if (lane == CURATOR_LANE_TIMERS)
+    {
+      const CuratorTimer timer = *first_timer (client->dispatch);
+      g_sequence_remove (timer.place);
+      timer.func (timer.data);
+      curator_client_unlock (client);
+      return TRUE;
+    }
+  Job *job = g_queue_pop_head (&client->dispatch->jobs[lane]);
+  curator_client_unlock (client);
+  run_job (job);
+  free_job (job);
+  return TRUE;
+}
+
+gint64
+curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
+{
+  curator_client_lock (client);
+  const gint64 when = ready_at (client, lane);
+  curator_client_unlock (client);
+  return when;
+}
+
+gboolean
+curator_dispatch_step (CuratorClient *client, CuratorLane lane)
+{
+  curator_client_memory_ref (client);
+  curator_client_lock (client);
+  const gboolean stepped = step_and_unlock (client, lane);
+  curator_client_memory_unref (client);
+  return stepped;
+}
+
+/* @locks client mutex held; given back while waiting. */
+static void
+wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
+{
+  pthread_cond_t *news = &client->dispatch->news[lane];
+
+  if (until_us == G_MAXINT64)
+    {
+      pthread_cond_wait (news, &client->mutex);
+      return;
+    }
+  const struct timespec until = { .tv_sec = until_us / G_USEC_PER_SEC,
+                                  .tv_nsec = (until_us % G_USEC_PER_SEC) * 1000 };
+  pthread_cond_timedwait (news, &client->mutex, &until);
+}
+
+static void *
+run_lane (void *data)
+{
+  LaneStart start = *(LaneStart *) data;
+  CuratorClient *client = start.client;
+  CuratorDispatch *dispatch = client->dispatch;
+
+  g_free (data);
+  lane_of = client;
+  curator_client_lock (client);
+  for (;;)
+    {
+      const gint64 when = ready_at (client, start.lane);
+      if (when <= curator_client_now_us (client))
+        {
+          step_and_unlock (client, start.lane);
+          curator_client_lock (client);
+        }
+      else if (dispatch->stopping
+               && (start.lane == CURATOR_LANE_SESSION || client->sessions_open == 0))
+        {
+          break;
+        }
+      else
+        {
+          wait_for_news (client, start.lane, when);
+        }
+    }
+  dispatch->n_running--;
+  dispatch->running[start.lane] = FALSE;
+  pthread_cond_broadcast (&client->changed);
+  curator_client_unlock (client);
+  curator_client_memory_unref (client);
+  return NULL;
+}
+
+static gboolean
+start_lane (CuratorClient *client, CuratorLane lane, GError **error)
+{
+  static const char *const names[] = { "curator-timers", "curator-calls", "curator-session" };
+  LaneStart *start = g_new (LaneStart, 1);
+  sigset_t all;
+  sigset_t before;
+  pthread_t thread;
+
+  start->client = client;
+  start->lane = lane;
+  /* The program's signals are not for our threads. */
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  curator_client_memory_ref (client);
+  const int failed = pthread_create (&thread, NULL, run_lane, start);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  if (failed != 0)
+    {
+      curator_client_memory_unref (client);
+      g_free (start);
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (failed),
+                   "a thread of the client could not be started: %s", g_strerror (failed));
+      return FALSE;
+    }
+  pthread_setname_np (thread, names[lane]);
+  pthread_detach (thread);
+  client->dispatch->n_running++;
+  client->dispatch->running[lane] = TRUE;
+  return TRUE;
+}
+
+gboolean
+curator_dispatch_start (CuratorClient *client, GError **error)
+{
+  for (int lane = 0; client->ops->threads && lane < CURATOR_N_LANES; lane++)
+    {
+      if (!client->dispatch->running[lane] && !start_lane (client, lane, error))
+        {
+          curator_dispatch_stop (client);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+void
+curator_dispatch_stop (CuratorClient *client)
+{
+  client->dispatch->stopping = TRUE;
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      pthread_cond_broadcast (&client->dispatch->news[lane]);
+    }
+}
+
+void
+curator_dispatch_join (CuratorClient *client)
+{
+  while (lane_of != client && (client->dispatch->n_running > 0 || client->sessions_open > 0))
+    {
+      client->ops->wait (client->ops, &client->changed, &client->mutex);
+    }
+}

@@ -1,0 +1,51 @@
+/* The three lanes on which a client's own work runs: timers, callbacks, session work.
+ *
+ * TIMERS     deadlines, retry sleeps, heartbeats, loss of a lease. Never runs user code, never
+ *            blocks, so neither ZooKeeper's threads nor a slow callback can hold it up.
+ * CALLBACKS  everything the user asked to be told, when no GMainContext was named.
+ * SESSION    what may block: name resolution, opening and closing ZooKeeper handles.
+ *
+ * In production each lane is a thread. With ops->threads FALSE nobody runs them: the simulator asks
+ * when a lane has work and steps it. Guarded by the client's mutex unless a line says otherwise.
+ */
+#ifndef CURATOR_DISPATCH_H
+#define CURATOR_DISPATCH_H
+
+#include "curator/client.h"
+
+#include <glib.h>
+
+typedef enum
+{
+  CURATOR_LANE_TIMERS,
+  CURATOR_LANE_CALLBACKS,
+  CURATOR_LANE_SESSION,
+  CURATOR_N_LANES
+} CuratorLane;
+
+typedef struct _CuratorDispatch CuratorDispatch;
+typedef struct _CuratorTimer CuratorTimer;
+typedef void (*CuratorWork) (gpointer data);
+
+/* @locks client mutex required. Runs func under the client's mutex, on the timer lane, once, at or
+ * after when_us (monotonic); not at all after curator_timer_cancel(). The timer frees itself when
+ * it has fired or was cancelled: whoever holds the pointer forgets it then. */
+CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func,
+                                 gpointer data);
+void curator_timer_cancel (CuratorClient *client, CuratorTimer *timer);
+
+/* @locks client mutex required. Runs func without any lock of ours, in order, on the callback lane
+ * or in the user's GMainContext; destroy (may be NULL) runs right after it on the same thread. */
+void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                                GDestroyNotify destroy);
+
+/* @locks client mutex required. Runs func without any lock of ours, in order, on the session lane. */
+void curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data);
+
+/* For a driver of the lanes other than our threads. @locks client mutex NOT held.
+ * ready_at: monotonic time at which the lane has something to do, G_MAXINT64 if never.
+ * step: runs one piece of work if it is due; FALSE if nothing was due. */
+gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane);
+gboolean curator_dispatch_step (CuratorClient *client, CuratorLane lane);
+
+#endif

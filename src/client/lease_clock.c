@@ -1,0 +1,338 @@
+/* Quorum heartbeat and lease deadline of a session.
+ *
+ * Curator has no counterpart: its holders learn of a loss from the connection state, which a server
+ * cut off from its quorum keeps up for seconds after somebody else was given the lock. Threads: any;
+ * guarded by the client's mutex; loss comes on the timer lane, which needs neither a reply nor a
+ * ZooKeeper thread.
+ *
+ * NOTES: a check is a transaction, so a server that cannot reach a quorum cannot answer it; a read,
+ * a ping or a sync it would answer. The guard covers what the servers' clock for the session may be
+ * ahead of ours: followers report touches to the leader every half tick, and one heartbeat may be
+ * lost on the way.
+ */
+#include "client/lease_clock.h"
+
+#include "client/log.h"
+#include "client/request.h"
+
+#define MAX_CHECKS_A_BEAT 1000
+#define HALF_TICK_US G_USEC_PER_SEC
+
+static void beat_arm (CuratorSession *session);
+
+static gint64
+session_us (const CuratorSession *session)
+{
+  return (gint64) session->timeout_ms * 1000;
+}
+
+static gint64
+period_us (const CuratorSession *session)
+{
+  return session_us (session) / 6;
+}
+
+/* Sessions are at least two ticks long, which bounds the tick where it is not known. The last term
+ * allows the clocks to differ by one in a hundred. */
+static gint64
+guard_us (const CuratorSession *session)
+{
+  const gint64 t = session_us (session);
+  return period_us (session) + MIN (HALF_TICK_US, t / 4) + t / 100;
+}
+
+static gint64
+proof_age_us (CuratorSession *session)
+{
+  return session->proof_us == 0 ? G_MAXINT64
+                                : curator_client_boottime_us (session->client) - session->proof_us;
+}
+
+gint64
+curator_lease_clock_remaining_us (CuratorSession *session)
+{
+  if (session->proof_us == 0 || session->state == CURATOR_SESSION_DEAD)
+    {
+      return 0;
+    }
+  return MAX (session_us (session) - guard_us (session) - proof_age_us (session), 0);
+}
+
+gboolean
+curator_lease_clock_is_fresh (CuratorSession *session)
+{
+  return session->state == CURATOR_SESSION_CONNECTED
+         && proof_age_us (session) <= 2 * period_us (session);
+}
+
+/* @locks client mutex required. */
+static void
+tell_held (CuratorSession *session, CuratorLeaseState state)
+{
+  GList *next;
+  for (GList *link = session->held.head; link != NULL; link = next)
+    {
+      CuratorStake *stake = link->data;
+      next = link->next;
+      if (state == CURATOR_LEASE_LOST)
+        {
+          curator_stake_unregister (stake);
+        }
+      stake->state = state;
+      stake->changed (stake, state);
+    }
+}
+
+/* A hold is suspect when two heartbeats in a row brought nothing, or the connection is gone. */
+static gint64
+until_suspect_us (CuratorSession *session)
+{
+  return 5 * period_us (session) / 2 - proof_age_us (session);
+}
+
+static void
+on_lapse (gpointer data)
+{
+  CuratorSession *session = data;
+  session->lapse_timer = NULL;
+  if (session->held.length == 0)
+    {
+      return;
+    }
+  const gint64 remaining = curator_lease_clock_remaining_us (session);
+  const gboolean suspect
+      = session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0;
+
+  if (remaining == 0)
+    {
+      curator_warn ("no quorum has confirmed session 0x%" G_GINT64_MODIFIER
+                    "x in time: its holds are lost",
+                    session->id);
+      session->suspect = FALSE;
+      tell_held (session, CURATOR_LEASE_LOST);
+      return;
+    }
+  if (suspect != session->suspect)
+    {
+      session->suspect = suspect;
+      tell_held (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD);
+    }
+  const gint64 next = suspect ? remaining : MIN (remaining, until_suspect_us (session));
+  session->lapse_timer = curator_timer_add (
+      session->client, curator_client_now_us (session->client) + next, on_lapse, session);
+}
+
+/* @locks client mutex required. Looks at the clock now, not when the timer says. */
+static void
+look (CuratorSession *session)
+{
+  if (session->lapse_timer != NULL)
+    {
+      curator_timer_cancel (session->client, session->lapse_timer);
+    }
+  on_lapse (session);
+}
+
+void
+curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
+{
+  const gint64 now = curator_client_boottime_us (session->client);
+
+  /* A slow answer may have been committed by a leader that was paused just before it expires us. */
+  if (session->state == CURATOR_SESSION_DEAD || now - sent_us > session_us (session) / 10
+      || sent_us <= session->proof_us)
+    {
+      return;
+    }
+  session->proof_us = sent_us;
+  if (session->suspect)
+    {
+      look (session);
+    }
+}
+
+static void
+forget_beat_stake (CuratorSession *session, CuratorStake *stake)
+{
+  guint index;
+  if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, stake, &index))
+    {
+      session->beat_stakes->pdata[index] = NULL;
+    }
+}
+
+void
+curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held)
+{
+  stake->link = (GList){ .data = stake };
+  stake->session = session;
+  stake->held = held;
+  stake->state = CURATOR_LEASE_HELD;
+  g_queue_push_tail_link (held ? &session->held : &session->waiting, &stake->link);
+  if (session->beat_timer == NULL && session->beat == NULL)
+    {
+      beat_arm (session);
+    }
+  if (held && session->lapse_timer == NULL)
+    {
+      session->suspect = FALSE;
+      on_lapse (session);
+    }
+}
+
+void
+curator_stake_unregister (CuratorStake *stake)
+{
+  CuratorSession *session = stake->session;
+  if (session != NULL)
+    {
+      stake->session = NULL;
+      g_queue_unlink (stake->held ? &session->held : &session->waiting, &stake->link);
+      forget_beat_stake (session, stake);
+    }
+}
+
+/* @locks client mutex required. A node of ours is gone although the session lives. */
+static void
+stake_gone (CuratorStake *stake)
+{
+  if (stake->held)
+    {
+      curator_stake_unregister (stake);
+      stake->state = CURATOR_LEASE_LOST;
+    }
+  stake->changed (stake, CURATOR_LEASE_LOST);
+}
+
+static void beat_send (CuratorSession *session);
+
+/* @locks client mutex held. The proof itself has been taken by the request already. */
+static void
+on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorSession *session = data;
+  g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
+
+  session->beat = NULL;
+  if (rc == ZNONODE && reply->failed_index >= 0 && reply->failed_index < (int) stakes->len)
+    {
+      CuratorStake *gone = stakes->pdata[reply->failed_index];
+      if (gone != NULL)
+        {
+          stake_gone (gone);
+        }
+      /* A multi that fails proves nothing for the others. */
+      beat_send (session);
+      return;
+    }
+  beat_arm (session);
+}
+
+static void
+add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
+{
+  for (guint n = MIN (queue->length, most); n > 0; n--)
+    {
+      /* Those looked at go to the end, so that in time each has its turn. */
+      GList *link = g_queue_pop_head_link (queue);
+      CuratorStake *stake = link->data;
+      g_queue_push_tail_link (queue, link);
+      g_ptr_array_add (stakes, stake);
+      g_ptr_array_add (paths, g_strdup (stake->path));
+    }
+}
+
+static void
+beat_send (CuratorSession *session)
+{
+  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED)
+    {
+      return;
+    }
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray *stakes = g_ptr_array_new ();
+  add_stakes (stakes, paths, &session->held, MAX_CHECKS_A_BEAT);
+  if (stakes->len == 0)
+    {
+      add_stakes (stakes, paths, &session->waiting, 1);
+    }
+  if (stakes->len == 0)
+    {
+      g_ptr_array_unref (paths);
+      g_ptr_array_unref (stakes);
+      return;
+    }
+  session->beat_stakes = stakes;
+  session->beat = curator_request_check (session, paths, on_beat, session);
+}
+
+static void
+on_beat_due (gpointer data)
+{
+  CuratorSession *session = data;
+  session->beat_timer = NULL;
+  beat_send (session);
+}
+
+/* @locks client mutex required. The next heartbeat, unless nothing needs one. */
+static void
+beat_arm (CuratorSession *session)
+{
+  const gint64 period = period_us (session);
+
+  if (session->beat_timer != NULL || session->beat != NULL
+      || session->state != CURATOR_SESSION_CONNECTED
+      || (session->held.length == 0 && session->waiting.length == 0))
+    {
+      return;
+    }
+  const gint64 age = MIN (proof_age_us (session), period);
+  session->beat_timer = curator_timer_add (
+      session->client, curator_client_now_us (session->client) + MAX (period - age, period / 2),
+      on_beat_due, session);
+}
+
+static void
+stop_timers (CuratorSession *session)
+{
+  if (session->beat_timer != NULL)
+    {
+      curator_timer_cancel (session->client, session->beat_timer);
+      session->beat_timer = NULL;
+    }
+  if (session->beat != NULL)
+    {
+      curator_request_forget (session->beat);
+      session->beat = NULL;
+      g_clear_pointer (&session->beat_stakes, g_ptr_array_unref);
+    }
+}
+
+void
+curator_lease_clock_connected (CuratorSession *session)
+{
+  stop_timers (session);
+  beat_send (session);
+}
+
+void
+curator_lease_clock_suspended (CuratorSession *session)
+{
+  stop_timers (session);
+  if (session->held.length > 0)
+    {
+      look (session);
+    }
+}
+
+void
+curator_lease_clock_died (CuratorSession *session)
+{
+  stop_timers (session);
+  if (session->lapse_timer != NULL)
+    {
+      curator_timer_cancel (session->client, session->lapse_timer);
+      session->lapse_timer = NULL;
+    }
+  tell_held (session, CURATOR_LEASE_LOST);
+}

@@ -1,0 +1,42 @@
+/* How long a session's holds are still provable, by our own clock.
+ *
+ * A proof is the answer to a transaction that a quorum committed, and counts from the moment the
+ * request was sent. deadline = newest prompt proof + T - guard on CLOCK_BOOTTIME: before that no
+ * server can have expired the session. While anything is held or waited for, one multi of checks
+ * over the held nodes is sent every T/6. Guarded by the client's mutex.
+ */
+#ifndef CURATOR_LEASE_CLOCK_H
+#define CURATOR_LEASE_CLOCK_H
+
+#include "client/session.h"
+
+/* A node that is held (state) or waits in a queue (no state): what the heartbeat looks after. */
+typedef struct _CuratorStake CuratorStake;
+struct _CuratorStake
+{
+  GList link;
+  CuratorSession *session;  /* NULL while not registered */
+  gboolean held;
+  const char *path;         /* the full one; owned by whoever embeds the stake */
+  CuratorLeaseState state;
+  /* @locks client mutex held. Held: the state changed; after LOST the stake is unregistered.
+   * Waiting: LOST means that the node is gone; the stake stays registered. */
+  void (*changed) (CuratorStake *stake, CuratorLeaseState state);
+};
+
+/* @locks client mutex required, all of them. */
+void curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held);
+void curator_stake_unregister (CuratorStake *stake);
+
+void curator_lease_clock_proof (CuratorSession *session, gint64 sent_us);
+/* Microseconds for which a hold of this session is provable; 0 when it is no longer. */
+gint64 curator_lease_clock_remaining_us (CuratorSession *session);
+/* The newest proof is new enough to grant something on it without asking the server again. */
+gboolean curator_lease_clock_is_fresh (CuratorSession *session);
+
+/* For session.c. */
+void curator_lease_clock_connected (CuratorSession *session);
+void curator_lease_clock_suspended (CuratorSession *session);
+void curator_lease_clock_died (CuratorSession *session);
+
+#endif

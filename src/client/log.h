@@ -1,0 +1,31 @@
+/* Messages through GLib's structured log, domain "curator"; libzookeeper's own go the same way. */
+#ifndef CURATOR_LOG_H
+#define CURATOR_LOG_H
+
+#include <glib.h>
+
+#define CURATOR_LOG_DOMAIN "curator"
+
+/* Names that came from a server are escaped by the caller (curator_path_escape). */
+#define curator_warn(...) \
+  g_log_structured (CURATOR_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE", __VA_ARGS__)
+#define curator_info(...) \
+  g_log_structured (CURATOR_LOG_DOMAIN, G_LOG_LEVEL_INFO, "MESSAGE", __VA_ARGS__)
+/* Only formatted when G_MESSAGES_DEBUG names the domain: every step of every attempt has one. */
+#define curator_debug(...) \
+  do \
+    { \
+      if (G_UNLIKELY (curator_log_debug_is_on ())) \
+        { \
+          g_log_structured (CURATOR_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, "MESSAGE", __VA_ARGS__); \
+        } \
+    } \
+  while (0)
+
+/* @locality any thread. Looked up once. */
+gboolean curator_log_debug_is_on (void);
+
+/* @locality any thread, with locks of libzookeeper's possibly held: takes none of ours. */
+void curator_log_zookeeper_line (const char *line);
+
+#endif

@@ -1,0 +1,211 @@
+/* Operations: begun, cancelled or finished once, told once; and waiting for one.
+ *
+ * Mirrors nothing of Curator's, whose calls block in place. Threads: any; the fields are guarded by
+ * the client's mutex, an await by its own.
+ */
+#include "client/op.h"
+
+#include <gio/gio.h>
+
+gpointer
+curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
+                  gint64 deadline_us, CuratorOpDone done, gpointer data)
+{
+  CuratorOp *op = g_malloc0 (size);
+  g_atomic_ref_count_init (&op->refs);
+  g_atomic_ref_count_inc (&op->refs);
+  op->klass = klass;
+  op->client = client;
+  op->deadline_us = deadline_us;
+  op->done = done;
+  op->data = data;
+  op->link.data = op;
+  curator_client_memory_ref (client);
+  return op;
+}
+
+CuratorOp *
+curator_op_ref (CuratorOp *op)
+{
+  g_atomic_ref_count_inc (&op->refs);
+  return op;
+}
+
+void
+curator_op_unref (CuratorOp *op)
+{
+  if (!g_atomic_ref_count_dec (&op->refs))
+    {
+      return;
+    }
+  if (op->klass->finalize != NULL)
+    {
+      op->klass->finalize (op);
+    }
+  if (op->result != NULL && op->klass->free_result != NULL)
+    {
+      op->klass->free_result (op->result);
+    }
+  g_clear_error (&op->error);
+  curator_client_memory_unref (op->client);
+  g_free (op);
+}
+
+static void
+on_deadline (gpointer data)
+{
+  CuratorOp *op = data;
+  op->deadline_timer = NULL;
+  op->klass->cancel (op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
+                                              "the time given has passed"));
+}
+
+gboolean
+curator_op_begin (CuratorOp *op)
+{
+  CuratorClient *client = op->client;
+
+  g_queue_push_tail_link (&client->ops_running, &op->link);
+  if (!curator_client_is_running (client))
+    {
+      curator_op_finish (op, NULL,
+                         g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                              "the client is not running"));
+      return FALSE;
+    }
+  if (client->auth_failed)
+    {
+      curator_op_finish (op, NULL, curator_error_from_zk (ZAUTHFAILED, "connecting to",
+                                                          client->connect_string));
+      return FALSE;
+    }
+  if (op->deadline_us != G_MAXINT64)
+    {
+      op->deadline_timer = curator_timer_add (client, op->deadline_us, on_deadline, op);
+    }
+  return TRUE;
+}
+
+/* @locks none. */
+static void
+tell_done (gpointer data)
+{
+  CuratorOp *op = data;
+  op->done (op, g_steal_pointer (&op->result), op->error, op->data);
+  curator_op_unref (op);
+}
+
+void
+curator_op_finish (CuratorOp *op, gpointer result, GError *error)
+{
+  g_assert (!op->finished);
+  op->finished = TRUE;
+  op->result = result;
+  op->error = error;
+  g_queue_unlink (&op->client->ops_running, &op->link);
+  if (op->deadline_timer != NULL)
+    {
+      curator_timer_cancel (op->client, op->deadline_timer);
+      op->deadline_timer = NULL;
+    }
+  curator_client_after_unlock (op->client, tell_done, op);
+}
+
+void
+curator_op_cancel (CuratorOp *op, GError *reason)
+{
+  curator_client_lock (op->client);
+  if (!op->finished)
+    {
+      op->klass->cancel (op, g_steal_pointer (&reason));
+    }
+  curator_client_unlock (op->client);
+  g_clear_error (&reason);
+}
+
+void
+curator_await_init (CuratorAwait *await, CuratorClient *client)
+{
+  await->ops = client->ops;
+  pthread_mutex_init (&await->mutex, NULL);
+  pthread_cond_init (&await->cond, NULL);
+  await->done = FALSE;
+  await->result = NULL;
+  await->error = NULL;
+}
+
+void
+curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
+{
+  pthread_mutex_lock (&await->mutex);
+  await->result = result;
+  await->error = error != NULL ? g_error_copy (error) : NULL;
+  await->done = TRUE;
+  await->ops->wake (await->ops, &await->cond);
+  pthread_mutex_unlock (&await->mutex);
+}
+
+void
+curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await)
+{
+  curator_await_signal (await, result, error);
+}
+
+gboolean
+curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
+{
+  pthread_mutex_lock (&await->mutex);
+  while (!await->done)
+    {
+      await->ops->wait (await->ops, &await->cond, &await->mutex);
+    }
+  pthread_mutex_unlock (&await->mutex);
+  pthread_cond_destroy (&await->cond);
+  pthread_mutex_destroy (&await->mutex);
+  if (await->error != NULL)
+    {
+      g_propagate_error (error, await->error);
+      return FALSE;
+    }
+  if (result != NULL)
+    {
+      *result = await->result;
+    }
+  return TRUE;
+}
+
+/* @locality the thread that cancels. */
+static void
+on_cancelled (GCancellable *cancellable, gpointer op)
+{
+  curator_op_cancel (op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
+                                              "the operation was cancelled"));
+}
+
+static void
+unref_op (gpointer op)
+{
+  curator_op_unref (op);
+}
+
+gulong
+curator_op_connect (CuratorOp *op, GCancellable *cancellable)
+{
+  return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
+                                unref_op);
+}
+
+gboolean
+curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
+                  GError **error)
+{
+  const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
+  const gboolean succeeded = curator_await_finish (await, result, error);
+
+  if (handler != 0)
+    {
+      g_cancellable_disconnect (cancellable, handler);
+    }
+  curator_op_unref (op);
+  return succeeded;
+}

@@ -1,0 +1,79 @@
+/* One asynchronous operation: started, perhaps cancelled, done exactly once.
+ *
+ * Every acquire is one; a recipe's is made of those of its parts. The blocking calls start one and
+ * wait (curator_await_*), the asynchronous ones start one and return.
+ */
+#ifndef CURATOR_OP_H
+#define CURATOR_OP_H
+
+#include "client/client-private.h"
+
+typedef struct _CuratorOp CuratorOp;
+
+/* @locks none; runs on whichever thread brought the outcome. Exactly one of result and error is
+ * set, except that a success without a value has neither. result is transferred. */
+typedef void (*CuratorOpDone) (CuratorOp *op, gpointer result, const GError *error,
+                               gpointer data);
+
+typedef struct
+{
+  /* @locks client mutex held; never called after the op finished. Must finish it with reason
+   * (transfer full), leaving nothing behind. */
+  void (*cancel) (CuratorOp *op, GError *reason);
+  void (*finalize) (CuratorOp *op);  /* frees the members, not the op itself */
+  GDestroyNotify free_result;        /* for a result that nobody takes */
+} CuratorOpClass;
+
+struct _CuratorOp
+{
+  gatomicrefcount refs;
+  const CuratorOpClass *klass;
+  CuratorClient *client;
+  gint64 deadline_us;      /* monotonic; G_MAXINT64 for none */
+  CuratorTimer *deadline_timer;
+  CuratorOpDone done;
+  gpointer data;
+  gboolean finished;       /* guarded by the client's mutex */
+  gpointer result;
+  GError *error;
+  GList link;              /* in client->ops_running */
+};
+
+/* Allocates size bytes, zeroed, with the op at their head. One reference for the caller, one for
+ * the op itself until it is done. @locks client mutex NOT required. */
+gpointer curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
+                           gint64 deadline_us, CuratorOpDone done, gpointer data);
+/* @locks client mutex required. Registers the op with the client and arms its deadline, whose
+ * passing cancels it with TIMED_OUT. FALSE: the client is not running; the op has been finished. */
+gboolean curator_op_begin (CuratorOp *op);
+/* @locks client mutex required. Takes result and error. */
+void curator_op_finish (CuratorOp *op, gpointer result, GError *error);
+/* @locks none. Takes reason. Nothing happens if the op has finished. */
+void curator_op_cancel (CuratorOp *op, GError *reason);
+/* @locks none. Cancelling cancellable cancels op; disconnect the handler when op is done, but not
+ * from inside it. 0 if it was cancelled already (op then is, too). */
+gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
+CuratorOp *curator_op_ref (CuratorOp *op);
+void curator_op_unref (CuratorOp *op);
+
+/* Waiting for an op on the calling thread. Pass curator_await_done and the await as the op's done
+ * and data, then call curator_await_op, which takes the caller's reference of the op. */
+typedef struct
+{
+  CuratorZkOps *ops;
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+  gboolean done;
+  gpointer result;
+  GError *error;
+} CuratorAwait;
+
+void curator_await_init (CuratorAwait *await, CuratorClient *client);
+void curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await);
+gboolean curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
+                           gpointer *result, GError **error);
+/* The same for something that is no op and cannot be cancelled. */
+void curator_await_signal (CuratorAwait *await, gpointer result, const GError *error);
+gboolean curator_await_finish (CuratorAwait *await, gpointer *result, GError **error);
+
+#endif

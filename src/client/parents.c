@@ -1,0 +1,108 @@
+/* Making missing ancestors (ZKPaths.mkdirs): from the leaf upward until a create succeeds, then down.
+ *
+ * Threads: any; guarded by the client's mutex. Going upward needs no permission on ancestors that
+ * exist already. Containers are made one by one, because a container in a multi aborts the library.
+ */
+#include "client/parents.h"
+
+#include "client/path.h"
+
+#include <string.h>
+
+struct _CuratorParents
+{
+  CuratorSession *session;
+  char *path;
+  gsize length;             /* of the ancestor being made: a prefix of path */
+  CuratorRequest *request;
+  CuratorParentsDone done;
+  gpointer data;
+};
+
+static void make_level (CuratorParents *parents);
+
+static void
+parents_free (CuratorParents *parents)
+{
+  curator_session_unref (parents->session);
+  g_free (parents->path);
+  g_free (parents);
+}
+
+static void
+finish (CuratorParents *parents, int rc)
+{
+  const CuratorParentsDone done = parents->done;
+  const gpointer data = parents->data;
+  parents_free (parents);
+  done (rc, data);
+}
+
+/* @locks client mutex held. */
+static void
+on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorParents *parents = data;
+  CuratorClient *client = parents->session->client;
+  const char *up = NULL;
+
+  parents->request = NULL;
+  if (rc == ZUNIMPLEMENTED && !client->no_containers)
+    {
+      client->no_containers = TRUE;
+      make_level (parents);
+      return;
+    }
+  if (rc == ZNONODE)
+    {
+      up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
+    }
+  if (up != NULL && up != parents->path)
+    {
+      parents->length = (gsize) (up - parents->path);
+      make_level (parents);
+      return;
+    }
+  if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0')
+    {
+      finish (parents, rc == ZNODEEXISTS ? ZOK : rc);
+      return;
+    }
+  parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
+  make_level (parents);
+}
+
+static void
+make_level (CuratorParents *parents)
+{
+  CuratorClient *client = parents->session->client;
+  g_autofree char *level = g_strndup (parents->path, parents->length);
+  /* Zero bytes, not null data, as Curator writes. */
+  parents->request = curator_request_create (parents->session, level, NULL,
+                                             client->no_containers ? 0 : ZOO_CONTAINER, on_created,
+                                             parents);
+}
+
+CuratorParents *
+curator_parents_make (CuratorSession *session, const char *path, CuratorParentsDone done,
+                      gpointer data)
+{
+  CuratorParents *parents = g_new0 (CuratorParents, 1);
+  parents->session = curator_session_ref (session);
+  parents->path = g_strdup (path);
+  parents->length = strlen (path);
+  parents->done = done;
+  parents->data = data;
+  make_level (parents);
+  return parents;
+}
+
+void
+curator_parents_forget (CuratorParents *parents)
+{
+  if (parents->request != NULL)
+    {
+      curator_request_forget (parents->request);
+    }
+  parents_free (parents);
+}

@@ -1,0 +1,384 @@
+/* Guaranteed deletes and the search for nodes of unknown outcome, until a server has settled them.
+ *
+ * Mirrors FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by
+ * the client's mutex. Items know neither the caller nor the retry policy: they are tried at once, at
+ * every reconnect, and otherwise after a pause that grows to a second.
+ */
+#include "client/reaper.h"
+
+#include "client/log.h"
+#include "client/path.h"
+
+#include <string.h>
+
+#define FIRST_PAUSE_US (50 * 1000)
+#define LAST_PAUSE_US G_USEC_PER_SEC
+
+typedef struct
+{
+  GList link;
+  CuratorClient *client;
+  char *path;              /* of the node; for a search, of its parent */
+  char *prefix;            /* for a search: how the node's name begins */
+  gint64 owner;            /* delete the node only if it is this session's; 0: in any case */
+  CuratorRequest *request;
+  CuratorTimer *pause;
+  CuratorTimer *patience;
+  gint64 pause_us;
+  CuratorReaperDone done;
+  gpointer data;
+} Item;
+
+struct _CuratorReaper
+{
+  CuratorClient *client;
+  GQueue items;
+  gboolean closed;
+};
+
+typedef struct
+{
+  CuratorReaperDone done;
+  gpointer data;
+  GError *error;
+} Report;
+
+static void item_try (Item *item);
+
+CuratorReaper *
+curator_reaper_new (CuratorClient *client)
+{
+  CuratorReaper *reaper = g_new0 (CuratorReaper, 1);
+  reaper->client = client;
+  return reaper;
+}
+
+void
+curator_reaper_free (CuratorReaper *reaper)
+{
+  g_assert (reaper->items.length == 0);
+  g_free (reaper);
+}
+
+guint
+curator_reaper_pending (CuratorReaper *reaper)
+{
+  return reaper->items.length;
+}
+
+static void
+tell_report (gpointer data)
+{
+  Report *report = data;
+  report->done (report->error, report->data);
+  g_clear_error (&report->error);
+  g_free (report);
+}
+
+/* @locks client mutex required. Takes error. The asker is told once. */
+static void
+tell (Item *item, GError *error)
+{
+  if (item->patience != NULL)
+    {
+      curator_timer_cancel (item->client, item->patience);
+      item->patience = NULL;
+    }
+  if (item->done == NULL)
+    {
+      g_clear_error (&error);
+      return;
+    }
+  Report *report = g_new (Report, 1);
+  report->done = item->done;
+  report->data = item->data;
+  report->error = error;
+  item->done = NULL;
+  curator_client_after_unlock (item->client, tell_report, report);
+}
+
+static void
+item_end (Item *item, GError *error)
+{
+  tell (item, error);
+  if (item->request != NULL)
+    {
+      curator_request_forget (item->request);
+    }
+  if (item->pause != NULL)
+    {
+      curator_timer_cancel (item->client, item->pause);
+    }
+  g_queue_unlink (&item->client->reaper->items, &item->link);
+  g_free (item->path);
+  g_free (item->prefix);
+  g_free (item);
+}
+
+static void
+on_pause_over (gpointer data)
+{
+  Item *item = data;
+  item->pause = NULL;
+  item_try (item);
+}
+
+static void
+item_pause (Item *item)
+{
+  item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, LAST_PAUSE_US);
+  item->pause = curator_timer_add (item->client,
+                                   curator_client_now_us (item->client) + item->pause_us,
+                                   on_pause_over, item);
+}
+
+static void
+on_patience_over (gpointer data)
+{
+  Item *item = data;
+  item->patience = NULL;
+  tell (item, g_error_new (CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING,
+                           "the server has not confirmed the deletion of %s yet",
+                           curator_client_user_path (item->client, item->path)));
+}
+
+/* @locks client mutex held. */
+static void
+on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Item *item = data;
+  item->request = NULL;
+  if (rc == ZOK || rc == ZNONODE)
+    {
+      item_end (item, NULL);
+    }
+  else if (curator_zk_is_retryable (rc))
+    {
+      item_pause (item);
+    }
+  else
+    {
+      g_autofree char *shown = curator_path_escape (item->path);
+      curator_warn ("%s cannot be deleted: %s", shown, zerror (rc));
+      item_end (item, curator_error_from_zk (rc, "deleting", item->path));
+    }
+}
+
+/* @locks client mutex held. The children as they are after a sync: delete what is ours. */
+static void
+on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Item *item = data;
+  CuratorClient *client = item->client;
+
+  item->request = NULL;
+  if (curator_zk_is_retryable (rc))
+    {
+      item_pause (item);
+      return;
+    }
+  if (rc != ZOK && rc != ZNONODE)
+    {
+      g_autofree char *shown = curator_path_escape (item->path);
+      curator_warn ("%s cannot be searched for a node of ours: %s", shown, zerror (rc));
+    }
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
+    {
+      if (g_str_has_prefix (reply->children->data[i], item->prefix))
+        {
+          g_autofree char *path = curator_path_join (item->path, reply->children->data[i]);
+          curator_reaper_delete (client, path, G_MAXINT64, NULL, NULL);
+        }
+    }
+  item_end (item, NULL);
+}
+
+/* @locks client mutex held. The node has a name that others may use too: is it ours? */
+static void
+on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Item *item = data;
+  CuratorClient *client = item->client;
+
+  item->request = NULL;
+  if (curator_zk_is_retryable (rc))
+    {
+      item_pause (item);
+    }
+  else if (rc == ZOK && reply->stat->ephemeralOwner == item->owner
+           && curator_client_is_connected (client))
+    {
+      item->request = curator_request_remove (client->session, item->path, on_deleted, item);
+    }
+  else
+    {
+      item_end (item, NULL);
+    }
+}
+
+/* @locks client mutex held. */
+static void
+on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Item *item = data;
+  item->request = NULL;
+  if (curator_zk_is_retryable (rc) || !curator_client_is_connected (item->client))
+    {
+      item_pause (item);
+      return;
+    }
+  CuratorSession *session = item->client->session;
+  item->request = item->prefix != NULL
+                      ? curator_request_get_children (session, item->path, FALSE, on_listed, item)
+                      : curator_request_exists (session, item->path, FALSE, on_owner_known, item);
+}
+
+static void
+item_try (Item *item)
+{
+  CuratorClient *client = item->client;
+
+  if (!curator_client_is_connected (client))
+    {
+      /* The next connection tries it. */
+      return;
+    }
+  if (item->prefix == NULL && item->owner == 0)
+    {
+      item->request = curator_request_remove (client->session, item->path, on_deleted, item);
+    }
+  else
+    {
+      /* A lagging follower may not have what the leader has ordered already. */
+      item->request = curator_request_sync (client->session, item->path, on_synced, item);
+    }
+}
+
+static Item *
+item_new (CuratorClient *client, const char *path, const char *prefix)
+{
+  Item *item = g_new0 (Item, 1);
+  item->link.data = item;
+  item->client = client;
+  item->path = g_strdup (path);
+  item->prefix = g_strdup (prefix);
+  g_queue_push_tail_link (&client->reaper->items, &item->link);
+  return item;
+}
+
+void
+curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
+                       CuratorReaperDone done, gpointer data)
+{
+  Item *item = item_new (client, path, NULL);
+  const gint64 now = curator_client_now_us (client);
+
+  item->done = done;
+  item->data = data;
+  if (client->reaper->closed)
+    {
+      item_end (item, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                           "the client is closed"));
+      return;
+    }
+  if (patience_us < G_MAXINT64 - now)
+    {
+      item->patience = curator_timer_add (client, now + patience_us, on_patience_over, item);
+    }
+  item_try (item);
+}
+
+void
+curator_reaper_delete_unknown (CuratorClient *client, const char *parent, const char *prefix,
+                               const char *name, gint64 session_id)
+{
+  if (client->reaper->closed)
+    {
+      return;
+    }
+  if (prefix != NULL)
+    {
+      item_try (item_new (client, parent, prefix));
+      return;
+    }
+  g_autofree char *path = curator_path_join (parent, name);
+  Item *item = item_new (client, path, NULL);
+  item->owner = session_id;
+  item_try (item);
+}
+
+/* A create whose asker left, and what its node would be called. */
+typedef struct
+{
+  CuratorClient *client;
+  char *parent;
+  char *prefix;
+  char *name;
+  gint64 session_id;
+} Orphan;
+
+/* @locks client mutex held. */
+static void
+on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Orphan *orphan = data;
+
+  if (rc == ZOK)
+    {
+      curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
+    }
+  else if (curator_zk_is_ambiguous (rc))
+    {
+      curator_reaper_delete_unknown (orphan->client, orphan->parent, orphan->prefix, orphan->name,
+                                     orphan->session_id);
+    }
+  g_free (orphan->parent);
+  g_free (orphan->prefix);
+  g_free (orphan->name);
+  g_free (orphan);
+}
+
+void
+curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request, const char *parent,
+                             const char *prefix, const char *name, gint64 session_id)
+{
+  Orphan *orphan = g_new (Orphan, 1);
+  orphan->client = client;
+  orphan->parent = g_strdup (parent);
+  orphan->prefix = g_strdup (prefix);
+  orphan->name = g_strdup (name);
+  orphan->session_id = session_id;
+  curator_request_redirect (request, on_orphan_created, orphan);
+}
+
+void
+curator_reaper_connected (CuratorReaper *reaper)
+{
+  GList *next;
+  for (GList *link = reaper->items.head; link != NULL; link = next)
+    {
+      Item *item = link->data;
+      next = link->next;
+      if (item->request == NULL)
+        {
+          if (item->pause != NULL)
+            {
+              curator_timer_cancel (reaper->client, item->pause);
+              item->pause = NULL;
+            }
+          item_try (item);
+        }
+    }
+}
+
+void
+curator_reaper_close (CuratorReaper *reaper)
+{
+  reaper->closed = TRUE;
+  while (reaper->items.head != NULL)
+    {
+      item_end (reaper->items.head->data,
+                g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                     "the client was closed; the session's end takes the node"));
+    }
+}

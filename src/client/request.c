@@ -1,0 +1,347 @@
+/* The in-flight table of a session.
+ *
+ * Stands where Curator has OperationAndData. Threads: asked on any thread, answered on
+ * libzookeeper's completion thread or on whichever thread ends the session; guarded by the client's
+ * mutex throughout.
+ */
+#include "client/request.h"
+
+#include "client/lease_clock.h"
+
+/* More than 65,536 submissions while the library's thread is stalled overflow its wake-up pipe and
+ * cost the connection; a few thousand keep any link busy. */
+#define MAX_IN_FLIGHT 4096
+
+typedef enum
+{
+  REQUEST_CREATE,
+  REQUEST_REMOVE,
+  REQUEST_GET,
+  REQUEST_EXISTS,
+  REQUEST_GET_CHILDREN,
+  REQUEST_SET,
+  REQUEST_SYNC,
+  REQUEST_CHECK,
+  REQUEST_REMOVE_WATCHES
+} RequestKind;
+
+struct _CuratorRequest
+{
+  CuratorZkTicket ticket;  /* first: a completion's ticket is the request */
+  CuratorSession *session;
+  GList link;              /* in session->in_flight or session->backlog */
+  RequestKind kind;
+  char *path;
+  GBytes *bytes;
+  GPtrArray *paths;
+  int number;              /* create: mode; set: version; remove_watches: type */
+  gboolean watch;
+  gint64 sent_us;
+  CuratorRequestDone done;
+  gpointer user_data;
+  gboolean settled;
+  CuratorTimer *failure;   /* the library refused it: the answer comes by this timer */
+  int failure_rc;
+};
+
+static void flush_backlog (CuratorSession *session);
+
+static void
+request_free (CuratorRequest *request)
+{
+  if (request->failure != NULL)
+    {
+      curator_timer_cancel (request->session->client, request->failure);
+    }
+  if (request->ticket.ops_free != NULL)
+    {
+      request->ticket.ops_free (request->ticket.ops_data);
+    }
+  g_free (request->path);
+  g_clear_pointer (&request->bytes, g_bytes_unref);
+  g_clear_pointer (&request->paths, g_ptr_array_unref);
+  g_free (request);
+}
+
+static gboolean
+is_write (const CuratorRequest *request)
+{
+  return request->kind == REQUEST_CREATE || request->kind == REQUEST_REMOVE
+         || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK;
+}
+
+/* @locks client mutex required. */
+static void
+settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
+{
+  static const CuratorZkReply nothing = { .data_length = -1, .failed_index = -1 };
+
+  if (request->settled)
+    {
+      return;
+    }
+  request->settled = TRUE;
+  if (rc == ZOK && is_write (request))
+    {
+      curator_lease_clock_proof (request->session, request->sent_us);
+    }
+  if (request->done != NULL)
+    {
+      request->done (rc, reply != NULL ? reply : &nothing, request->sent_us, request->user_data);
+    }
+}
+
+/* @locality libzookeeper's completion thread, or the simulator. */
+static void
+on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
+{
+  CuratorRequest *request = (CuratorRequest *) ticket;
+  CuratorSession *session = request->session;
+  CuratorClient *client = session->client;
+
+  curator_client_lock (client);
+  g_queue_unlink (&session->in_flight, &request->link);
+  settle (request, rc, reply);
+  request_free (request);
+  flush_backlog (session);
+  curator_client_unlock (client);
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_failure (gpointer data)
+{
+  CuratorRequest *request = data;
+  request->failure = NULL;
+  g_queue_unlink (&request->session->in_flight, &request->link);
+  settle (request, request->failure_rc, NULL);
+  request_free (request);
+}
+
+static int
+hand_over (CuratorRequest *request)
+{
+  CuratorSession *session = request->session;
+  CuratorZkOps *ops = session->client->ops;
+  CuratorZkHandle *handle = session->handle;
+  CuratorZkTicket *ticket = &request->ticket;
+  gsize length = 0;
+  const char *data = request->bytes != NULL ? g_bytes_get_data (request->bytes, &length) : NULL;
+
+  switch (request->kind)
+    {
+    case REQUEST_CREATE:
+      return ops->create (ops, handle, request->path, data != NULL ? data : "", (int) length,
+                          &session->client->acl, request->number, ticket);
+    case REQUEST_REMOVE:
+      return ops->remove (ops, handle, request->path, -1, ticket);
+    case REQUEST_GET:
+      return ops->get (ops, handle, request->path, request->watch, ticket);
+    case REQUEST_EXISTS:
+      return ops->exists (ops, handle, request->path, request->watch, ticket);
+    case REQUEST_GET_CHILDREN:
+      return ops->get_children (ops, handle, request->path, request->watch, ticket);
+    case REQUEST_SET:
+      return ops->set (ops, handle, request->path, data != NULL ? data : "", (int) length,
+                       request->number, ticket);
+    case REQUEST_SYNC:
+      return ops->sync (ops, handle, request->path, ticket);
+    case REQUEST_CHECK:
+      return ops->check (ops, handle, (const char *const *) request->paths->pdata,
+                         (int) request->paths->len, ticket);
+    case REQUEST_REMOVE_WATCHES:
+      return ops->remove_all_watches (ops, handle, request->path, (ZooWatcherType) request->number,
+                                      ticket);
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+/* @locks client mutex required. */
+static void
+submit_now (CuratorRequest *request)
+{
+  CuratorSession *session = request->session;
+  CuratorClient *client = session->client;
+  int rc = ZCONNECTIONLOSS;
+
+  g_queue_push_tail_link (&session->in_flight, &request->link);
+  request->sent_us = curator_client_boottime_us (client);
+  if (session->handle != NULL)
+    {
+      rc = hand_over (request);
+    }
+  if (rc == ZOK)
+    {
+      return;
+    }
+  /* The handle expired or is closing and its event is on the way: nothing was sent. */
+  request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
+  request->failure
+      = curator_timer_add (client, curator_client_now_us (client), on_failure, request);
+}
+
+static void
+flush_backlog (CuratorSession *session)
+{
+  while (session->state != CURATOR_SESSION_DEAD && session->in_flight.length < MAX_IN_FLIGHT
+         && session->backlog.length > 0)
+    {
+      submit_now (g_queue_pop_head_link (&session->backlog)->data);
+    }
+}
+
+static CuratorRequest *
+submit (CuratorSession *session, CuratorRequest request)
+{
+  CuratorRequest *copy = g_new (CuratorRequest, 1);
+  *copy = request;
+  copy->ticket.completion = on_completion;
+  copy->session = session;
+  copy->link = (GList){ .data = copy };
+  if (session->in_flight.length >= MAX_IN_FLIGHT)
+    {
+      g_queue_push_tail_link (&session->backlog, &copy->link);
+    }
+  else
+    {
+      submit_now (copy);
+    }
+  return copy;
+}
+
+CuratorRequest *
+curator_request_create (CuratorSession *session, const char *path, GBytes *data, int mode,
+                        CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_CREATE,
+                                            .path = g_strdup (path),
+                                            .bytes = data != NULL ? g_bytes_ref (data) : NULL,
+                                            .number = mode,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_remove (CuratorSession *session, const char *path, CuratorRequestDone done,
+                        gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE,
+                                            .path = g_strdup (path),
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_get (CuratorSession *session, const char *path, gboolean watch,
+                     CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_GET,
+                                            .path = g_strdup (path),
+                                            .watch = watch,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_exists (CuratorSession *session, const char *path, gboolean watch,
+                        CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_EXISTS,
+                                            .path = g_strdup (path),
+                                            .watch = watch,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_get_children (CuratorSession *session, const char *path, gboolean watch,
+                              CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_GET_CHILDREN,
+                                            .path = g_strdup (path),
+                                            .watch = watch,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_set (CuratorSession *session, const char *path, GBytes *data, int version,
+                     CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_SET,
+                                            .path = g_strdup (path),
+                                            .bytes = g_bytes_ref (data),
+                                            .number = version,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_sync (CuratorSession *session, const char *path, CuratorRequestDone done,
+                      gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_SYNC,
+                                            .path = g_strdup (path),
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_check (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
+                       gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_CHECK,
+                                            .paths = paths,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_remove_watches (CuratorSession *session, const char *path, ZooWatcherType type,
+                                CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_WATCHES,
+                                            .path = g_strdup (path),
+                                            .number = (int) type,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+void
+curator_request_forget (CuratorRequest *request)
+{
+  request->done = NULL;
+}
+
+void
+curator_request_redirect (CuratorRequest *request, CuratorRequestDone done, gpointer user_data)
+{
+  request->done = done;
+  request->user_data = user_data;
+}
+
+void
+curator_request_settle_all (CuratorSession *session, int rc)
+{
+  GQueue *const queues[] = { &session->in_flight, &session->backlog };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      for (GList *link = queues[i]->head; link != NULL; link = link->next)
+        {
+          settle (link->data, rc, NULL);
+        }
+    }
+}
+
+void
+curator_request_free_all (CuratorSession *session)
+{
+  GList *link;
+  while ((link = g_queue_pop_head_link (&session->in_flight)) != NULL
+         || (link = g_queue_pop_head_link (&session->backlog)) != NULL)
+    {
+      request_free (link->data);
+    }
+}

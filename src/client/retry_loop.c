@@ -1,0 +1,110 @@
+/* Curator's RetryLoop as a small machine: connected? try; failed? ask the policy, sleep, again.
+ *
+ * Threads: any; guarded by the client's mutex. Sleeping is a timer, so nothing blocks.
+ */
+#include "client/retry_loop.h"
+
+static void try_now (CuratorRetryLoop *loop);
+
+static void
+on_connect_timeout (gpointer data)
+{
+  CuratorRetryLoop *loop = data;
+  loop->timer = NULL;
+  curator_retry_loop_stop (loop);
+  curator_retry_loop_again (loop, ZCONNECTIONLOSS);
+}
+
+static void
+on_slept (gpointer data)
+{
+  CuratorRetryLoop *loop = data;
+  loop->timer = NULL;
+  try_now (loop);
+}
+
+static void
+try_now (CuratorRetryLoop *loop)
+{
+  CuratorClient *client = loop->client;
+
+  if (curator_client_is_connected (client))
+    {
+      loop->go (loop->data);
+      return;
+    }
+  loop->waiting = TRUE;
+  g_queue_push_tail_link (&client->connection_waiters, &loop->link);
+  loop->timer = curator_timer_add (client,
+                                   curator_client_now_us (client)
+                                       + (gint64) client->connection_timeout_ms * 1000,
+                                   on_connect_timeout, loop);
+}
+
+void
+curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*go) (gpointer data),
+                         void (*give_up) (gpointer data, int rc), gpointer data)
+{
+  *loop = (CuratorRetryLoop){ .client = client,
+                              .go = go,
+                              .give_up = give_up,
+                              .data = data,
+                              .link = { .data = loop } };
+}
+
+void
+curator_retry_loop_begin (CuratorRetryLoop *loop)
+{
+  curator_retry_loop_stop (loop);
+  loop->count = 0;
+  loop->start_us = curator_client_now_us (loop->client);
+  try_now (loop);
+}
+
+void
+curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
+{
+  const gint64 now = curator_client_now_us (loop->client);
+  gint64 sleep_ms = 0;
+
+  curator_retry_loop_stop (loop);
+  if (!curator_retry_policy_allow_retry (loop->client->retry_policy, loop->count++,
+                                         (now - loop->start_us) / 1000, &sleep_ms))
+    {
+      loop->give_up (loop->data, rc);
+      return;
+    }
+  loop->timer = curator_timer_add (loop->client, now + MAX (sleep_ms, 0) * 1000, on_slept, loop);
+}
+
+void
+curator_retry_loop_stop (CuratorRetryLoop *loop)
+{
+  if (loop->timer != NULL)
+    {
+      curator_timer_cancel (loop->client, loop->timer);
+      loop->timer = NULL;
+    }
+  if (loop->waiting)
+    {
+      loop->waiting = FALSE;
+      g_queue_unlink (&loop->client->connection_waiters, &loop->link);
+    }
+}
+
+void
+curator_retry_loop_connected (CuratorClient *client)
+{
+  /* A go may start another wait, or end a neighbour: take them one at a time, and only those that
+   * were here when the connection came. */
+  for (guint n = client->connection_waiters.length; n > 0; n--)
+    {
+      CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
+      if (loop == NULL || !curator_client_is_connected (client))
+        {
+          return;
+        }
+      curator_retry_loop_stop (loop);
+      loop->go (loop->data);
+    }
+}

@@ -1,0 +1,36 @@
+/* Curator's RetryLoop, without a thread to sleep in: wait to be connected, try, ask the policy.
+ *
+ * Each step of an operation has one. It waits up to the connection timeout for a connection, then
+ * calls go; the step reports a retryable failure with curator_retry_loop_again(), which asks the
+ * policy and sleeps on the timer lane. When the policy refuses, give_up gets the code. The call's
+ * own deadline is the operation's business. Guarded by the client's mutex.
+ */
+#ifndef CURATOR_RETRY_LOOP_H
+#define CURATOR_RETRY_LOOP_H
+
+#include "client/client-private.h"
+
+struct _CuratorRetryLoop
+{
+  CuratorClient *client;
+  void (*go) (gpointer data);
+  void (*give_up) (gpointer data, int rc);
+  gpointer data;
+  int count;
+  gint64 start_us;
+  CuratorTimer *timer;   /* the sleep, or the limit of the wait for a connection */
+  GList link;            /* in client->connection_waiters while waiting */
+  gboolean waiting;
+};
+
+/* @locks client mutex required, all of them. go may run inside begin. */
+void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
+                              void (*go) (gpointer data), void (*give_up) (gpointer data, int rc),
+                              gpointer data);
+void curator_retry_loop_begin (CuratorRetryLoop *loop);
+void curator_retry_loop_again (CuratorRetryLoop *loop, int rc);
+void curator_retry_loop_stop (CuratorRetryLoop *loop);
+/* For session.c: the connection is there. */
+void curator_retry_loop_connected (CuratorClient *client);
+
+#endif

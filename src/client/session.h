@@ -1,0 +1,79 @@
+/* One ZooKeeper session: a handle, its epoch, what is under way on it, watched by it, held in it.
+ *
+ * Mirrors the part of Curator's ConnectionState that owns a ZooKeeper handle. A session never
+ * changes its id: expiry, loss by our clock or another id on reconnect end it, and the client opens
+ * the next one. Everything is guarded by the client's mutex.
+ */
+#ifndef CURATOR_SESSION_H
+#define CURATOR_SESSION_H
+
+#include "client/client-private.h"
+
+#include <gio/gio.h>
+
+typedef struct _CuratorRequest CuratorRequest;
+typedef struct _CuratorSessionHook CuratorSessionHook;
+
+typedef enum
+{
+  CURATOR_SESSION_OPENING,       /* no CONNECTED seen yet */
+  CURATOR_SESSION_CONNECTED,
+  CURATOR_SESSION_DISCONNECTED,
+  CURATOR_SESSION_DEAD           /* final */
+} CuratorSessionState;
+
+/* Something bound to a session that must be told when the session dies. */
+struct _CuratorSessionHook
+{
+  GList link;
+  CuratorSession *session;                  /* NULL while not added */
+  void (*died) (CuratorSessionHook *hook);  /* @locks client mutex held; the hook is unlinked */
+};
+
+struct _CuratorSession
+{
+  gatomicrefcount refs;
+  CuratorClient *client;
+  guint epoch;
+  CuratorZkHandle *handle;       /* NULL until opened and after it was closed */
+  CuratorSessionState state;
+  gint64 id;
+  int timeout_ms;                /* negotiated; the wanted one until connected */
+  CuratorTimer *loss_timer;      /* SUSPENDED for too long, or never connected */
+  CuratorTimer *reopen_timer;    /* no handle could be made */
+  GCancellable *resolving;
+  gboolean ever_connected;
+
+  GQueue in_flight;              /* CuratorRequest sent to the library */
+  GQueue backlog;                /* CuratorRequest waiting for a place in flight */
+  GHashTable *watches;           /* full path and kind -> CuratorWatchEntry */
+  gsize watched_bytes;
+  GQueue hooks;                  /* CuratorSessionHook */
+
+  /* The lease clock; see lease_clock.h. */
+  GQueue held;                   /* CuratorStake */
+  GQueue waiting;                /* CuratorStake */
+  gint64 proof_us;               /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
+  gboolean suspect;              /* what the held stakes were told last */
+  CuratorTimer *beat_timer;
+  CuratorTimer *lapse_timer;
+  CuratorRequest *beat;          /* the check under way */
+  GPtrArray *beat_stakes;        /* what it checks, NULL where one has left since */
+};
+
+CuratorSession *curator_session_ref (CuratorSession *session);
+void curator_session_unref (CuratorSession *session);
+
+/* @locks client mutex required, all of them. */
+/* Makes the next one current; its handle follows on the session lane. */
+void curator_session_open (CuratorClient *client);
+/* LOST: the session is over and, unless the authentication was refused, the next one is opened. */
+void curator_session_die (CuratorSession *session, int rc);
+/* For close(): no successor. */
+void curator_session_close_all (CuratorClient *client);
+void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook);
+void curator_session_remove_hook (CuratorSessionHook *hook);
+/* TRUE while nodes of this session can still be ours. */
+gboolean curator_session_is_current (CuratorSession *session);
+
+#endif

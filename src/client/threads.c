@@ -1,0 +1,55 @@
+/* Numbers for threads and for forks; references that may be gone.
+ *
+ * Threads: any; nothing is shared but two atomic counters. A pthread id may be used again by the
+ * next thread, which must not inherit a dead thread's hold: our numbers are never used twice.
+ */
+#include "client/client-private.h"
+
+static _Atomic guint64 last_thread_id;
+static _Thread_local guint64 thread_id;
+static _Atomic guint fork_generation;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void
+in_child (void)
+{
+  fork_generation++;
+}
+
+static void
+watch_forks (void)
+{
+  pthread_atfork (NULL, NULL, in_child);
+}
+
+guint64
+curator_thread_id (void)
+{
+  if (G_UNLIKELY (thread_id == 0))
+    {
+      thread_id = ++last_thread_id;
+    }
+  return thread_id;
+}
+
+guint
+curator_fork_generation (void)
+{
+  pthread_once (&fork_once, watch_forks);
+  return fork_generation;
+}
+
+gboolean
+curator_try_ref (gatomicrefcount *refs)
+{
+  gint count = g_atomic_int_get (refs);
+  while (count > 0)
+    {
+      if (g_atomic_int_compare_and_exchange (refs, count, count + 1))
+        {
+          return TRUE;
+        }
+      count = g_atomic_int_get (refs);
+    }
+  return FALSE;
+}

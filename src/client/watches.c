@@ -1,0 +1,512 @@
+/* One server-side watch per path and kind, however many users it has here.
+ *
+ * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. Users are kept in
+ * watch objects of their own, never as contexts of the library, so an event that is already on its
+ * way when a user leaves finds nobody.
+ */
+#include "client/watches.h"
+
+#include "client/request.h"
+
+#include <string.h>
+
+/* On reconnect the library sends every watched path in one packet, and more than 1 MiB never
+ * arrives: the session then flaps for ever. */
+#define MAX_WATCHED_BYTES (512 * 1024)
+
+typedef enum
+{
+  ENTRY_WANTED,    /* to be set when there is a connection */
+  ENTRY_ARMING,    /* the read is under way */
+  ENTRY_ARMED,
+  ENTRY_UNWANTED,  /* to be removed when there is a connection */
+  ENTRY_REMOVING   /* the removal is under way */
+} EntryState;
+
+typedef struct
+{
+  char *path;
+  ZooWatcherType type;
+} EntryKey;
+
+typedef struct
+{
+  EntryKey key;             /* first: the entry is its own key */
+  CuratorSession *session;
+  EntryState state;
+  gboolean by_exists;       /* getData was refused: watch with exists */
+  gboolean maybe_set;       /* the library may still have the watch although it is WANTED */
+  gboolean telling;         /* users are being told: the entry stays whatever they release */
+  CuratorRequest *request;
+  GQueue users;             /* CuratorWatch that hear every piece of news */
+  GQueue newcomers;         /* CuratorWatch to be told that the watch was armed already */
+  CuratorTimer *welcome;
+} Entry;
+
+struct _CuratorWatch
+{
+  Entry *entry;             /* NULL once spent */
+  GQueue *queue;            /* where link is: a queue of the entry, or of somebody telling */
+  GList link;
+  CuratorWatchFunc func;
+  gpointer data;
+};
+
+static void entry_arm (Entry *entry);
+
+static guint
+key_hash (gconstpointer data)
+{
+  const EntryKey *key = data;
+  return g_str_hash (key->path) + (guint) key->type;
+}
+
+static gboolean
+key_equal (gconstpointer a, gconstpointer b)
+{
+  const EntryKey *x = a;
+  const EntryKey *y = b;
+  return x->type == y->type && strcmp (x->path, y->path) == 0;
+}
+
+static gsize
+watched_bytes (const char *path)
+{
+  return strlen (path) + 4;
+}
+
+static void
+entry_free (gpointer data)
+{
+  Entry *entry = data;
+  entry->session->watched_bytes -= watched_bytes (entry->key.path);
+  if (entry->request != NULL)
+    {
+      curator_request_forget (entry->request);
+    }
+  if (entry->welcome != NULL)
+    {
+      curator_timer_cancel (entry->session->client, entry->welcome);
+    }
+  g_free (entry->key.path);
+  g_free (entry);
+}
+
+GHashTable *
+curator_watches_table_new (void)
+{
+  return g_hash_table_new_full (key_hash, key_equal, NULL, entry_free);
+}
+
+static gboolean
+is_connected (const Entry *entry)
+{
+  return entry->session->state == CURATOR_SESSION_CONNECTED;
+}
+
+static gboolean
+has_users (const Entry *entry)
+{
+  return entry->users.length > 0 || entry->newcomers.length > 0;
+}
+
+static void
+place (CuratorWatch *watch, GQueue *queue)
+{
+  if (watch->queue != NULL)
+    {
+      g_queue_unlink (watch->queue, &watch->link);
+    }
+  watch->queue = queue;
+  if (queue != NULL)
+    {
+      g_queue_push_tail_link (queue, &watch->link);
+    }
+}
+
+static void
+move_all (GQueue *from, GQueue *to, Entry *entry)
+{
+  while (from->head != NULL)
+    {
+      CuratorWatch *watch = from->head->data;
+      place (watch, to);
+      watch->entry = entry;
+    }
+}
+
+/* @locks client mutex required. Whoever is told may release any watch and add others: each is told
+ * from the head of a queue that a release takes it off. */
+static void
+tell_spent (GQueue *queue, CuratorWatchNews news, int rc)
+{
+  while (queue->head != NULL)
+    {
+      CuratorWatch *watch = queue->head->data;
+      place (watch, NULL);
+      watch->func (watch, news, rc, NULL, watch->data);
+    }
+}
+
+static void
+drop_entry (Entry *entry)
+{
+  g_hash_table_remove (entry->session->watches, &entry->key);
+}
+
+/* @locks client mutex required. The watch is spent for all its users and the entry is gone. */
+static void
+entry_end (Entry *entry, CuratorWatchNews news, int rc)
+{
+  GQueue users = G_QUEUE_INIT;
+  move_all (&entry->users, &users, NULL);
+  move_all (&entry->newcomers, &users, NULL);
+  drop_entry (entry);
+  tell_spent (&users, news, rc);
+}
+
+/* @locks client mutex held. */
+static void
+on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Entry *entry = data;
+  entry->request = NULL;
+  if (curator_zk_is_retryable (rc))
+    {
+      /* The library still has the watch and would set it again on reconnect. */
+      entry->state = ENTRY_UNWANTED;
+      return;
+    }
+  entry->maybe_set = FALSE;
+  if (has_users (entry))
+    {
+      entry_arm (entry);
+      return;
+    }
+  drop_entry (entry);
+}
+
+static void
+entry_remove (Entry *entry)
+{
+  entry->state = ENTRY_UNWANTED;
+  if (is_connected (entry))
+    {
+      entry->state = ENTRY_REMOVING;
+      entry->request = curator_request_remove_watches (entry->session, entry->key.path,
+                                                       entry->key.type, on_removed, entry);
+    }
+}
+
+/* @locks client mutex required. Nobody uses the watch any more: take it from the server too. */
+static void
+entry_unused (Entry *entry)
+{
+  if (entry->state == ENTRY_ARMED)
+    {
+      entry_remove (entry);
+    }
+  else if (entry->state == ENTRY_WANTED && entry->maybe_set)
+    {
+      entry->state = ENTRY_UNWANTED;
+    }
+  else if (entry->state == ENTRY_WANTED)
+    {
+      drop_entry (entry);
+    }
+}
+
+/* @locks client mutex required. Tells those in queue, who remain users of the entry. */
+static void
+tell_users (Entry *entry, GQueue *queue, CuratorWatchNews news, const CuratorZkReply *reply)
+{
+  entry->telling = TRUE;
+  while (queue->head != NULL)
+    {
+      CuratorWatch *watch = queue->head->data;
+      place (watch, &entry->users);
+      watch->func (watch, news, ZOK, reply, watch->data);
+    }
+  entry->telling = FALSE;
+  if (!has_users (entry))
+    {
+      entry_unused (entry);
+    }
+}
+
+/* @locks client mutex required. */
+static void
+entry_armed (Entry *entry, const CuratorZkReply *reply)
+{
+  GQueue told = G_QUEUE_INIT;
+
+  entry->state = ENTRY_ARMED;
+  move_all (&entry->users, &told, entry);
+  move_all (&entry->newcomers, &told, entry);
+  tell_users (entry, &told, CURATOR_WATCH_ARMED, reply);
+}
+
+/* @locks client mutex held. */
+static void
+on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Entry *entry = data;
+  entry->request = NULL;
+  if (rc == ZOK)
+    {
+      entry_armed (entry, reply);
+    }
+  else if (rc == ZNOAUTH && entry->key.type == ZWATCHTYPE_DATA && !entry->by_exists)
+    {
+      entry->by_exists = TRUE;
+      entry_arm (entry);
+    }
+  else if (rc == ZNONODE && entry->by_exists)
+    {
+      /* exists has left a watch for the creation of a node that never comes back. */
+      GQueue users = G_QUEUE_INIT;
+      move_all (&entry->users, &users, NULL);
+      move_all (&entry->newcomers, &users, NULL);
+      entry_remove (entry);
+      tell_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
+    }
+  else if (curator_zk_is_retryable (rc) && !is_connected (entry) && has_users (entry))
+    {
+      entry->state = ENTRY_WANTED;
+    }
+  else
+    {
+      entry_end (entry, rc == ZNONODE ? CURATOR_WATCH_GONE : CURATOR_WATCH_FAILED, rc);
+    }
+}
+
+static void
+entry_arm (Entry *entry)
+{
+  CuratorSession *session = entry->session;
+  const char *path = entry->key.path;
+
+  entry->state = ENTRY_WANTED;
+  if (!is_connected (entry))
+    {
+      return;
+    }
+  entry->state = ENTRY_ARMING;
+  if (entry->key.type == ZWATCHTYPE_CHILD)
+    {
+      entry->request = curator_request_get_children (session, path, TRUE, on_armed, entry);
+    }
+  else if (entry->by_exists)
+    {
+      entry->request = curator_request_exists (session, path, TRUE, on_armed, entry);
+    }
+  else
+    {
+      entry->request = curator_request_get (session, path, TRUE, on_armed, entry);
+    }
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_welcome (gpointer data)
+{
+  Entry *entry = data;
+  GQueue newcomers = G_QUEUE_INIT;
+
+  entry->welcome = NULL;
+  if (entry->state != ENTRY_ARMED)
+    {
+      return;
+    }
+  move_all (&entry->newcomers, &newcomers, entry);
+  tell_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
+}
+
+static Entry *
+entry_new (CuratorSession *session, const char *path, ZooWatcherType type)
+{
+  if (session->watched_bytes + watched_bytes (path) > MAX_WATCHED_BYTES)
+    {
+      return NULL;
+    }
+  Entry *entry = g_new0 (Entry, 1);
+  entry->key.path = g_strdup (path);
+  entry->key.type = type;
+  entry->session = session;
+  session->watched_bytes += watched_bytes (path);
+  g_hash_table_insert (session->watches, &entry->key, entry);
+  entry_arm (entry);
+  return entry;
+}
+
+CuratorWatch *
+curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
+                   CuratorWatchFunc func, gpointer data)
+{
+  const EntryKey key = { (char *) path, type };
+  Entry *entry = g_hash_table_lookup (session->watches, &key);
+
+  if (entry == NULL && (entry = entry_new (session, path, type)) == NULL)
+    {
+      return NULL;
+    }
+  CuratorWatch *watch = g_new0 (CuratorWatch, 1);
+  watch->entry = entry;
+  watch->link.data = watch;
+  watch->func = func;
+  watch->data = data;
+  if (entry->state == ENTRY_UNWANTED)
+    {
+      entry->maybe_set = TRUE;
+      entry->state = ENTRY_WANTED;
+    }
+  if (entry->state != ENTRY_ARMED)
+    {
+      place (watch, &entry->users);
+      return watch;
+    }
+  place (watch, &entry->newcomers);
+  if (entry->welcome == NULL)
+    {
+      CuratorClient *client = session->client;
+      entry->welcome
+          = curator_timer_add (client, curator_client_now_us (client), on_welcome, entry);
+    }
+  return watch;
+}
+
+void
+curator_watch_release (CuratorWatch *watch)
+{
+  Entry *entry = watch->entry;
+
+  place (watch, NULL);
+  g_free (watch);
+  if (entry != NULL && !entry->telling && !has_users (entry))
+    {
+      entry_unused (entry);
+    }
+}
+
+/* @locks client mutex held. */
+static void
+on_abandoned (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+              gpointer data)
+{
+  if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
+    {
+      curator_watch_release (watch);
+    }
+}
+
+void
+curator_watch_abandon (CuratorWatch *watch)
+{
+  if (watch->entry == NULL)
+    {
+      curator_watch_release (watch);
+      return;
+    }
+  watch->func = on_abandoned;
+}
+
+/* @locks client mutex required. The server's watch is spent by the event; set it again. */
+static void
+entry_changed (Entry *entry)
+{
+  GQueue told = G_QUEUE_INIT;
+
+  entry->state = ENTRY_WANTED;
+  entry->maybe_set = FALSE;
+  move_all (&entry->users, &told, entry);
+  move_all (&entry->newcomers, &told, entry);
+  entry_arm (entry);
+  tell_users (entry, &told, CURATOR_WATCH_CHANGED, NULL);
+}
+
+static void
+event_for (CuratorSession *session, const char *path, ZooWatcherType type, gboolean deleted)
+{
+  const EntryKey key = { (char *) path, type };
+  Entry *entry = g_hash_table_lookup (session->watches, &key);
+
+  /* In every other state a read or a removal is under way, whose answer is newer. */
+  if (entry == NULL || entry->state != ENTRY_ARMED)
+    {
+      return;
+    }
+  if (deleted)
+    {
+      entry_end (entry, CURATOR_WATCH_GONE, ZNONODE);
+    }
+  else
+    {
+      entry_changed (entry);
+    }
+}
+
+void
+curator_watches_event (CuratorSession *session, int type, const char *path)
+{
+  if (type == ZOO_DELETED_EVENT)
+    {
+      event_for (session, path, ZWATCHTYPE_DATA, TRUE);
+      event_for (session, path, ZWATCHTYPE_CHILD, TRUE);
+    }
+  else if (type == ZOO_CHANGED_EVENT)
+    {
+      event_for (session, path, ZWATCHTYPE_DATA, FALSE);
+    }
+  else if (type == ZOO_CHILD_EVENT)
+    {
+      event_for (session, path, ZWATCHTYPE_CHILD, FALSE);
+    }
+}
+
+void
+curator_watches_connected (CuratorSession *session)
+{
+  g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
+
+  /* Setting and removing are only sent here; their answers come later. */
+  for (GList *link = entries; link != NULL; link = link->next)
+    {
+      Entry *entry = link->data;
+      if (entry->state == ENTRY_WANTED)
+        {
+          entry_arm (entry);
+        }
+      else if (entry->state == ENTRY_UNWANTED)
+        {
+          entry_remove (entry);
+        }
+    }
+}
+
+void
+curator_watches_died (CuratorSession *session)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, session->watches);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Entry *entry = value;
+      GQueue *const queues[] = { &entry->users, &entry->newcomers };
+      for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+        {
+          while (queues[i]->head != NULL)
+            {
+              CuratorWatch *watch = queues[i]->head->data;
+              place (watch, NULL);
+              watch->entry = NULL;
+              if (watch->func == on_abandoned)
+                {
+                  g_free (watch);
+                }
+            }
+        }
+    }
+  g_hash_table_remove_all (session->watches);
+}

@@ -1,0 +1,41 @@
+/* Watches, counted per path and really removed from the server when the last user leaves.
+ *
+ * Mirrors Curator's WatcherRemovalManager. libzookeeper gets one function and one context for all
+ * of them; events are told apart by path. A data watch is set with getData, so that a node already
+ * gone leaves nothing behind; on NOAUTH with exists. Guarded by the client's mutex.
+ */
+#ifndef CURATOR_WATCHES_H
+#define CURATOR_WATCHES_H
+
+#include "client/session.h"
+
+typedef enum
+{
+  CURATOR_WATCH_ARMED,    /* set; reply has what the arming read brought (NULL if it was set before) */
+  CURATOR_WATCH_GONE,     /* the node is not there, or was deleted; the watch is spent */
+  CURATOR_WATCH_CHANGED,  /* data or children changed; it is being set again, ARMED follows */
+  CURATOR_WATCH_FAILED    /* rc says why; the watch is spent */
+} CuratorWatchNews;
+
+typedef struct _CuratorWatch CuratorWatch;
+/* @locks client mutex held. Never runs inside curator_watch_add(). */
+typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchNews news, int rc,
+                                  const CuratorZkReply *reply, gpointer data);
+
+/* @locks client mutex required. type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. NULL when the session
+ * already watches as many bytes of paths as can be restored after a reconnect. */
+CuratorWatch *curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
+                                 CuratorWatchFunc func, gpointer data);
+/* The user leaves, or forgets a spent watch. */
+void curator_watch_release (CuratorWatch *watch);
+/* The user leaves because the node is about to be deleted: that spends the watch, and removing it
+ * would be a request for nothing. */
+void curator_watch_abandon (CuratorWatch *watch);
+
+/* For session.c. */
+GHashTable *curator_watches_table_new (void);
+void curator_watches_event (CuratorSession *session, int type, const char *path);
+void curator_watches_connected (CuratorSession *session);
+void curator_watches_died (CuratorSession *session);
+
+#endif

@@ -1,0 +1,64 @@
+/* What a ZooKeeper code means for the caller and for a retry (RetryPolicy.allowRetry).
+ *
+ * Threads: any; pure.
+ */
+#include "client/client-private.h"
+
+#include "client/path.h"
+
+gboolean
+curator_zk_is_retryable (int rc)
+{
+  switch (rc)
+    {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZRUNTIMEINCONSISTENCY:
+    case ZSESSIONMOVED:
+    case ZSESSIONEXPIRED:
+    case ZCLOSING:
+    case ZTHROTTLEDOP:
+    case ZNOTREADONLY:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+gboolean
+curator_zk_is_ambiguous (int rc)
+{
+  switch (rc)
+    {
+    case ZSESSIONMOVED:
+    case ZTHROTTLEDOP:
+    case ZNOTREADONLY:
+      return FALSE;
+    default:
+      return curator_zk_is_retryable (rc) || rc == ZAUTHFAILED;
+    }
+}
+
+GError *
+curator_error_from_zk (int rc, const char *what, const char *path)
+{
+  g_autofree char *shown = curator_path_escape (path);
+
+  switch (rc)
+    {
+    case ZSESSIONEXPIRED:
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED,
+                          "%s %s: the session expired", what, shown);
+    case ZAUTHFAILED:
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                          "%s %s: the server refused the authentication", what, shown);
+    default:
+      break;
+    }
+  if (curator_zk_is_retryable (rc))
+    {
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST, "%s %s: %s", what, shown,
+                          zerror (rc));
+    }
+  return g_error_new (CURATOR_ZK_ERROR, rc, "%s %s: %s", what, shown, zerror (rc));
+}

@@ -1,0 +1,308 @@
+/* libzookeeper-mt behind the ops table.
+ *
+ * Threads: requests come from any thread; completions, watch and session events run on the
+ * library's completion thread, one at a time per handle. The only file that calls zoo_ functions.
+ *
+ * NOTES: asynchronous calls only, because a synchronous one has no time-out. One watcher function
+ * with one context serves every watch, because session events go to each distinct pair and the
+ * library finds the pairs by an O(n^2) scan. Removal is zoo_aremove_all_watches, because
+ * zoo_aremove_watches leaves the watch on the server.
+ */
+#include "client/log.h"
+#include "client/zk_ops.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+struct _CuratorZkHandle
+{
+  zhandle_t *zh;
+  CuratorZkWatcher watcher;
+  gpointer context;
+};
+
+typedef struct
+{
+  int n;
+  zoo_op_t *ops;
+  zoo_op_result_t *results;
+  char **paths;
+} Multi;
+
+static void
+on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+  CuratorZkHandle *handle = context;
+  /* A removal is announced to nobody, and this one is not asked for either. */
+  if (type != ZOO_NOTWATCHING_EVENT)
+    {
+      handle->watcher (type, state, path, handle->context);
+    }
+}
+
+static void
+complete (int rc, const CuratorZkReply *reply, const void *data)
+{
+  CuratorZkTicket *ticket = (CuratorZkTicket *) data;
+  ticket->completion (rc, reply, ticket);
+}
+
+static void
+on_create (int rc, const char *value, const struct Stat *stat, const void *data)
+{
+  const CuratorZkReply reply = { .path = value, .stat = stat, .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_void (int rc, const void *data)
+{
+  const CuratorZkReply reply = { .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_data (int rc, const char *value, int length, const struct Stat *stat, const void *data)
+{
+  const CuratorZkReply reply
+      = { .data = value, .data_length = length, .stat = stat, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_stat (int rc, const struct Stat *stat, const void *data)
+{
+  const CuratorZkReply reply = { .stat = stat, .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_strings (int rc, const struct String_vector *strings, const void *data)
+{
+  const CuratorZkReply reply = { .children = strings, .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_string (int rc, const char *value, const void *data)
+{
+  const CuratorZkReply reply = { .path = value, .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_multi (int rc, const void *data)
+{
+  CuratorZkTicket *ticket = (CuratorZkTicket *) data;
+  const Multi *multi = ticket->ops_data;
+  int failed = -1;
+
+  /* Operations before the failing one show ZOK, those after it a filler. */
+  for (int i = 0; rc != ZOK && failed < 0 && i < multi->n; i++)
+    {
+      if (multi->results[i].err == rc)
+        {
+          failed = i;
+        }
+    }
+  const CuratorZkReply reply = { .data_length = -1, .failed_index = failed };
+  complete (rc, &reply, data);
+}
+
+static void
+multi_free (gpointer data)
+{
+  Multi *multi = data;
+  g_strfreev (multi->paths);
+  g_free (multi->ops);
+  g_free (multi->results);
+  g_free (multi);
+}
+
+static CuratorZkHandle *
+real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
+           gpointer context)
+{
+  CuratorZkHandle *handle = g_new0 (CuratorZkHandle, 1);
+  sigset_t all;
+  sigset_t before;
+
+  handle->watcher = watcher;
+  handle->context = context;
+  zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
+
+  /* The library's threads inherit the mask: the program's signals are not for them. */
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  handle->zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, NULL, handle,
+                                ZOO_NO_LOG_CLIENTENV, curator_log_zookeeper_line);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  if (handle->zh == NULL)
+    {
+      g_free (handle);
+      return NULL;
+    }
+  zoo_set_servers_resolution_delay (handle->zh, -1);
+  return handle;
+}
+
+static void
+real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  zookeeper_close (handle->zh);
+  g_free (handle);
+}
+
+static gint64
+real_session_id (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  return zoo_client_id (handle->zh)->client_id;
+}
+
+static int
+real_session_timeout_ms (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  return zoo_recv_timeout (handle->zh);
+}
+
+static int
+real_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
+               int cert_length)
+{
+  return zoo_add_auth (handle->zh, scheme, cert, cert_length, NULL, NULL);
+}
+
+static int
+real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+             int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
+{
+  return zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket);
+}
+
+static int
+real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
+             CuratorZkTicket *ticket)
+{
+  return zoo_adelete (handle->zh, path, version, on_void, ticket);
+}
+
+static int
+real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+          CuratorZkTicket *ticket)
+{
+  return zoo_awget (handle->zh, path, watch ? on_event : NULL, handle, on_data, ticket);
+}
+
+static int
+real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+             CuratorZkTicket *ticket)
+{
+  return zoo_awexists (handle->zh, path, watch ? on_event : NULL, handle, on_stat, ticket);
+}
+
+static int
+real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+                   CuratorZkTicket *ticket)
+{
+  return zoo_awget_children (handle->zh, path, watch ? on_event : NULL, handle, on_strings, ticket);
+}
+
+static int
+real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+          int length, int version, CuratorZkTicket *ticket)
+{
+  return zoo_aset (handle->zh, path, data, length, version, on_stat, ticket);
+}
+
+static int
+real_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
+{
+  return zoo_async (handle->zh, path, on_string, ticket);
+}
+
+static int
+real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            CuratorZkTicket *ticket)
+{
+  Multi *multi = g_new0 (Multi, 1);
+  multi->n = n_paths;
+  multi->ops = g_new0 (zoo_op_t, n_paths);
+  multi->results = g_new0 (zoo_op_result_t, n_paths);
+  multi->paths = g_new0 (char *, n_paths + 1);
+  for (int i = 0; i < n_paths; i++)
+    {
+      multi->paths[i] = g_strdup (paths[i]);
+      zoo_check_op_init (&multi->ops[i], multi->paths[i], -1);
+    }
+  ticket->ops_data = multi;
+  ticket->ops_free = multi_free;
+  return zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket);
+}
+
+static int
+real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                         ZooWatcherType type, CuratorZkTicket *ticket)
+{
+  /* The header declares the completion as a pointer to the function type by mistake. */
+  return zoo_aremove_all_watches (handle->zh, path, type, 0, (void_completion_t *) on_void, ticket);
+}
+
+static gint64
+clock_us (clockid_t clock)
+{
+  struct timespec now;
+  clock_gettime (clock, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+static gint64
+real_monotonic_us (CuratorZkOps *ops)
+{
+  return clock_us (CLOCK_MONOTONIC);
+}
+
+static gint64
+real_boottime_us (CuratorZkOps *ops)
+{
+  return clock_us (CLOCK_BOOTTIME);
+}
+
+static void
+real_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+  pthread_cond_wait (cond, mutex);
+}
+
+static void
+real_wake (CuratorZkOps *ops, pthread_cond_t *cond)
+{
+  pthread_cond_broadcast (cond);
+}
+
+CuratorZkOps *
+curator_zk_ops_real (void)
+{
+  static CuratorZkOps ops = {
+    .open = real_open,
+    .close = real_close,
+    .session_id = real_session_id,
+    .session_timeout_ms = real_session_timeout_ms,
+    .add_auth = real_add_auth,
+    .create = real_create,
+    .remove = real_remove,
+    .get = real_get,
+    .exists = real_exists,
+    .get_children = real_get_children,
+    .set = real_set,
+    .sync = real_sync,
+    .check = real_check,
+    .remove_all_watches = real_remove_all_watches,
+    .monotonic_us = real_monotonic_us,
+    .boottime_us = real_boottime_us,
+    .wait = real_wait,
+    .wake = real_wake,
+    .threads = TRUE,
+  };
+  return &ops;
+}

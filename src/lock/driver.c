@@ -1,0 +1,153 @@
+/* Drivers and the standard predicate (LockInternalsDriver, StandardLockInternalsDriver).
+ *
+ * Threads: any; a driver is constant after it was made.
+ */
+#include "curator/lock_internals.h"
+
+#include "lock/lock_internals-private.h"
+#include "lock/queue.h"
+
+#include <string.h>
+
+CuratorLockDriver *
+curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
+                         GDestroyNotify destroy)
+{
+  CuratorLockDriver *driver = g_new0 (CuratorLockDriver, 1);
+  g_atomic_ref_count_init (&driver->refs);
+  if (funcs != NULL)
+    {
+      driver->funcs = *funcs;
+    }
+  driver->user_data = user_data;
+  driver->destroy = destroy;
+  return driver;
+}
+
+CuratorLockDriver *
+curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs, gpointer user_data)
+{
+  CuratorLockDriver *driver = curator_lock_driver_new (funcs, user_data, NULL);
+  driver->is_ours = TRUE;
+  return driver;
+}
+
+CuratorLockDriver *
+curator_lock_driver_ref (CuratorLockDriver *driver)
+{
+  g_return_val_if_fail (driver != NULL, NULL);
+  g_atomic_ref_count_inc (&driver->refs);
+  return driver;
+}
+
+void
+curator_lock_driver_unref (CuratorLockDriver *driver)
+{
+  g_return_if_fail (driver != NULL);
+  if (g_atomic_ref_count_dec (&driver->refs))
+    {
+      if (driver->destroy != NULL)
+        {
+          driver->destroy (driver->user_data);
+        }
+      g_free (driver);
+    }
+}
+
+void
+curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean nothing_overtakes)
+{
+  g_return_if_fail (driver != NULL);
+  driver->nothing_overtakes = nothing_overtakes;
+}
+
+const char *
+curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
+                                  const char *lock_name, gpointer user_data)
+{
+  return curator_queue_standard_key (name, lock_name);
+}
+
+const char *
+curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char *lock_name)
+{
+  if (driver->funcs.fix_for_sorting != NULL)
+    {
+      return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
+    }
+  return curator_standard_fix_for_sorting (driver, name, lock_name, NULL);
+}
+
+/* Ours if fewer than max_leases are in front; else wait for the node whose going lets us in. */
+void
+curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
+                                gsize n_children, const char *sequence_node_name, int max_leases,
+                                CuratorPredicateResults *results, gpointer user_data)
+{
+  for (gsize i = 0; i < n_children; i++)
+    {
+      if (strcmp (children[i], sequence_node_name) == 0)
+        {
+          results->gets_the_lock = (gint64) i < max_leases;
+          results->path_to_watch
+              = results->gets_the_lock ? NULL : children[(gint64) i - max_leases];
+          return;
+        }
+    }
+}
+
+CuratorNodeRequest *
+curator_node_request_new (const char *name)
+{
+  CuratorNodeRequest *request = g_new0 (CuratorNodeRequest, 1);
+  request->name = g_strdup (name);
+  request->mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+  request->protected_ = TRUE;
+  return request;
+}
+
+void
+curator_node_request_free (CuratorNodeRequest *request)
+{
+  g_free (request->name);
+  g_clear_pointer (&request->data, g_bytes_unref);
+  g_free (request);
+}
+
+const char *
+curator_node_request_get_name (CuratorNodeRequest *request)
+{
+  g_return_val_if_fail (request != NULL, NULL);
+  return request->name;
+}
+
+void
+curator_node_request_set_name (CuratorNodeRequest *request, const char *name)
+{
+  g_return_if_fail (request != NULL && name != NULL && strchr (name, '/') == NULL);
+  char *copy = g_strdup (name);
+  g_free (request->name);
+  request->name = copy;
+}
+
+void
+curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
+{
+  g_return_if_fail (request != NULL);
+  request->mode = mode;
+}
+
+void
+curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length)
+{
+  g_return_if_fail (request != NULL);
+  g_clear_pointer (&request->data, g_bytes_unref);
+  request->data = g_bytes_new (data, length);
+}
+
+void
+curator_node_request_set_protected (CuratorNodeRequest *request, gboolean protected_)
+{
+  g_return_if_fail (request != NULL);
+  request->protected_ = protected_;
+}

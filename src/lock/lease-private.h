@@ -1,0 +1,39 @@
+/* The making and ending of leases, for the engine and the recipes. */
+#ifndef CURATOR_LEASE_PRIVATE_H
+#define CURATOR_LEASE_PRIVATE_H
+
+#include "client/reaper.h"
+#include "client/session.h"
+#include "curator/lease.h"
+#include "lock/lock_internals-private.h"
+#include "lock/own_watch.h"
+
+/* @locks client mutex required. The node (full path, transfer full) is held from now on. */
+CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
+                                 char *path, gint64 czxid);
+
+/* @locks client mutex required. own: the watch that the attempt had already, transfer full; NULL: one
+ * is set when the hold has lasted for a while. */
+void curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own);
+
+/* A lease over several (a multi-lock's); takes the array of CuratorLease, which is not empty. */
+CuratorLease *curator_lease_new_composite (GPtrArray *members);
+
+/* @locks client mutex required. Ends the hold here and now; the server hears of it, and done, which
+ * may be NULL, is told within patience_us. FALSE if it was over already: done is not called. */
+gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done,
+                            gpointer data);
+/* @locks client mutex NOT held. The same for any lease, composite ones too; done is always called,
+ * once, without a lock. */
+void curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpointer data);
+
+/* @locks client mutex required. By the clock, not by what listeners have been told so far. */
+CuratorLeaseState curator_lease_state_now (CuratorLease *lease);
+CuratorClient *curator_lease_get_client (CuratorLease *lease);
+const char *curator_lease_full_path (CuratorLease *lease);
+CuratorSession *curator_lease_get_session (CuratorLease *lease);
+
+/* How long a blocking release waits for its confirmation. */
+gint64 curator_client_release_patience_us (CuratorClient *client);
+
+#endif

@@ -1,0 +1,560 @@
+/* One hold: its node, its token, how long it is provable, and its end (Lease).
+ *
+ * Mirrors Lease of InterProcessSemaphoreV2. Threads: any; state, listeners and descriptor are
+ * guarded by the client's mutex, path and token are constant. LOST comes from the lease clock, the
+ * session's death or the node's disappearance, whichever is first, and is final.
+ */
+#include "lock/lease-private.h"
+
+#include "client/call.h"
+#include "client/lease_clock.h"
+#include "client/listeners.h"
+#include "client/log.h"
+#include "client/op.h"
+#include "client/path.h"
+#include "lock/own_watch.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Short holds are over before a third party could matter; only longer ones are worth a watch. */
+#define OWN_WATCH_AFTER_US (250 * 1000)
+
+struct _CuratorLease
+{
+  gatomicrefcount refs;
+  CuratorClient *client;           /* a reference */
+  GPtrArray *members;              /* of a composite, else NULL; everything else is then unused */
+  CuratorLockInternals *internals;
+  CuratorSession *session;
+  char *path;                      /* full */
+  gint64 czxid;
+
+  /* Guarded by the client's mutex. */
+  CuratorStake stake;
+  CuratorLeaseState state;
+  CuratorTimer *own_watch_timer;
+  CuratorOwnWatch *own_watch;
+  CuratorListeners listeners;
+  int fd;
+};
+
+static CuratorLease *
+first (CuratorLease *lease)
+{
+  return lease->members != NULL ? g_ptr_array_index (lease->members, 0) : lease;
+}
+
+static gboolean
+is_over (CuratorLeaseState state)
+{
+  return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
+}
+
+/* The clock may end a lease whose last reference is just being dropped. */
+static gpointer
+ref_lease (gpointer lease)
+{
+  return curator_try_ref (&((CuratorLease *) lease)->refs) ? lease : NULL;
+}
+
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
+
+static void
+call_listener (GCallback func, gpointer lease, int state, gpointer user_data)
+{
+  ((CuratorLeaseListener) func) (lease, (CuratorLeaseState) state, user_data);
+}
+
+static void
+make_readable (CuratorLease *lease)
+{
+  const guint64 one = 1;
+  if (lease->fd >= 0 && write (lease->fd, &one, sizeof one) < 0)
+    {
+      curator_warn ("a lease's descriptor cannot be written: %s", g_strerror (errno));
+    }
+}
+
+static void
+stop_own_watch_timer (CuratorLease *lease)
+{
+  if (lease->own_watch_timer != NULL)
+    {
+      curator_timer_cancel (lease->client, lease->own_watch_timer);
+      lease->own_watch_timer = NULL;
+    }
+}
+
+/* @locks client mutex required. The only place where a lease's state changes. */
+static void
+set_state (CuratorLease *lease, CuratorLeaseState state)
+{
+  if (lease->state == state || is_over (lease->state))
+    {
+      return;
+    }
+  curator_debug ("lease %s: %s -> %s", lease->path, curator_lease_state_to_string (lease->state),
+                 curator_lease_state_to_string (state));
+  lease->state = state;
+  if (is_over (state))
+    {
+      stop_own_watch_timer (lease);
+      curator_stake_unregister (&lease->stake);
+      g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
+      make_readable (lease);
+    }
+  curator_listeners_tell (&lease->listeners, lease->client, call_listener, lease, ref_lease,
+                          unref_lease, (int) state);
+}
+
+/* @locks client mutex held. What is lost here may still stand in others' way there. */
+static void
+lose (CuratorLease *lease)
+{
+  if (!is_over (lease->state))
+    {
+      set_state (lease, CURATOR_LEASE_LOST);
+      curator_reaper_delete (lease->client, lease->path, G_MAXINT64, NULL, NULL);
+    }
+}
+
+static void
+on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
+{
+  CuratorLease *lease = (CuratorLease *) ((char *) stake - G_STRUCT_OFFSET (CuratorLease, stake));
+  if (state == CURATOR_LEASE_LOST)
+    {
+      lose (lease);
+      return;
+    }
+  set_state (lease, state);
+}
+
+static void
+on_node_gone (gpointer data)
+{
+  CuratorLease *lease = data;
+  g_autofree char *shown = curator_path_escape (lease->path);
+  curator_warn ("%s was deleted by somebody else: the hold is lost", shown);
+  lose (lease);
+}
+
+static void
+on_own_watch_due (gpointer data)
+{
+  CuratorLease *lease = data;
+  lease->own_watch_timer = NULL;
+  curator_lease_watch_own_node (
+      lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
+}
+
+CuratorLease *
+curator_lease_new (CuratorSession *session, CuratorLockInternals *internals, char *path,
+                   gint64 czxid)
+{
+  CuratorClient *client = session->client;
+  CuratorLease *lease = g_new0 (CuratorLease, 1);
+
+  g_atomic_ref_count_init (&lease->refs);
+  lease->client = curator_client_ref (client);
+  lease->internals = curator_lock_internals_ref (internals);
+  lease->session = curator_session_ref (session);
+  lease->path = path;
+  lease->czxid = czxid;
+  lease->fd = -1;
+  lease->state = CURATOR_LEASE_HELD;
+  lease->stake.path = path;
+  lease->stake.changed = on_stake_changed;
+  curator_stake_register (&lease->stake, session, TRUE);
+  return lease;
+}
+
+void
+curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
+{
+  CuratorClient *client = lease->client;
+
+  lease->own_watch = own;
+  if (own != NULL)
+    {
+      curator_own_watch_set_gone (own, on_node_gone, lease);
+      return;
+    }
+  lease->own_watch_timer = curator_timer_add (
+      client, curator_client_now_us (client) + OWN_WATCH_AFTER_US, on_own_watch_due, lease);
+}
+
+CuratorLease *
+curator_lease_new_composite (GPtrArray *members)
+{
+  CuratorLease *lease = g_new0 (CuratorLease, 1);
+  g_atomic_ref_count_init (&lease->refs);
+  lease->members = members;
+  lease->fd = -1;
+  lease->client = curator_client_ref (first (lease)->client);
+  return lease;
+}
+
+CuratorLease *
+curator_lease_ref (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, NULL);
+  g_atomic_ref_count_inc (&lease->refs);
+  return lease;
+}
+
+gboolean
+curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done, gpointer data)
+{
+  if (is_over (curator_lease_state_now (lease)))
+    {
+      return FALSE;
+    }
+  set_state (lease, CURATOR_LEASE_RELEASED);
+  curator_reaper_delete (lease->client, lease->path, patience_us, done, data);
+  return TRUE;
+}
+
+void
+curator_lease_unref (CuratorLease *lease)
+{
+  g_return_if_fail (lease != NULL);
+  CuratorClient *client = lease->client;
+
+  if (client->fork_generation != curator_fork_generation ()
+      || !g_atomic_ref_count_dec (&lease->refs))
+    {
+      return;
+    }
+  if (lease->members != NULL)
+    {
+      g_ptr_array_unref (lease->members);
+    }
+  else
+    {
+      curator_client_lock (client);
+      curator_lease_end (lease, G_MAXINT64, NULL, NULL);
+      curator_client_unlock (client);
+      curator_session_unref (lease->session);
+      curator_lock_internals_unref (lease->internals);
+    }
+  curator_listeners_clear (&lease->listeners);
+  if (lease->fd >= 0)
+    {
+      close (lease->fd);
+    }
+  g_free (lease->path);
+  g_free (lease);
+  curator_client_unref (client);
+}
+
+const char *
+curator_lease_full_path (CuratorLease *lease)
+{
+  return first (lease)->path;
+}
+
+CuratorClient *
+curator_lease_get_client (CuratorLease *lease)
+{
+  return lease->client;
+}
+
+CuratorSession *
+curator_lease_get_session (CuratorLease *lease)
+{
+  return first (lease)->session;
+}
+
+const char *
+curator_lease_get_node_path (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, NULL);
+  lease = first (lease);
+  return curator_client_user_path (lease->client, lease->path);
+}
+
+const char *
+curator_lease_get_node_name (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, NULL);
+  return curator_path_leaf (first (lease)->path);
+}
+
+guint64
+curator_lease_get_fencing_token (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, 0);
+  return (guint64) first (lease)->czxid;
+}
+
+gint64
+curator_lease_get_session_id (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, 0);
+  return first (lease)->session->id;
+}
+
+CuratorLeaseState
+curator_lease_state_now (CuratorLease *lease)
+{
+  if (!is_over (lease->state) && curator_lease_clock_remaining_us (lease->session) == 0)
+    {
+      lose (lease);
+    }
+  return lease->state;
+}
+
+/* @locks none. One lease that is no composite. */
+static CuratorLeaseState
+single_state (CuratorLease *lease)
+{
+  if (!curator_client_check_forked (lease->client, NULL))
+    {
+      return CURATOR_LEASE_LOST;
+    }
+  curator_client_lock (lease->client);
+  const CuratorLeaseState state = curator_lease_state_now (lease);
+  curator_client_unlock (lease->client);
+  return state;
+}
+
+CuratorLeaseState
+curator_lease_get_state (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, CURATOR_LEASE_LOST);
+  CuratorLeaseState worst = CURATOR_LEASE_HELD;
+  gboolean all_released = TRUE;
+
+  if (lease->members == NULL)
+    {
+      return single_state (lease);
+    }
+  for (guint i = 0; i < lease->members->len; i++)
+    {
+      const CuratorLeaseState state = curator_lease_get_state (g_ptr_array_index (lease->members, i));
+      all_released = all_released && state == CURATOR_LEASE_RELEASED;
+      worst = state == CURATOR_LEASE_RELEASED ? worst : MAX (worst, state);
+    }
+  return all_released ? CURATOR_LEASE_RELEASED : worst;
+}
+
+gint64
+curator_lease_get_remaining_ms (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, 0);
+  gint64 least = G_MAXINT64;
+
+  if (!curator_client_check_forked (lease->client, NULL))
+    {
+      return 0;
+    }
+  for (guint i = 0; lease->members != NULL && i < lease->members->len; i++)
+    {
+      least = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
+    }
+  if (lease->members != NULL)
+    {
+      return least;
+    }
+  curator_client_lock (lease->client);
+  least = is_over (curator_lease_state_now (lease))
+              ? 0
+              : curator_lease_clock_remaining_us (lease->session) / 1000;
+  curator_client_unlock (lease->client);
+  return least;
+}
+
+static void
+member_over (CuratorLease *member, CuratorLeaseState state, gpointer fd)
+{
+  const guint64 one = 1;
+  if (is_over (state) && write (GPOINTER_TO_INT (fd), &one, sizeof one) < 0)
+    {
+      curator_warn ("a lease's descriptor cannot be written: %s", g_strerror (errno));
+    }
+}
+
+int
+curator_lease_get_fd (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, -1);
+  gboolean made = FALSE;
+
+  curator_client_lock (lease->client);
+  if (lease->fd < 0)
+    {
+      lease->fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+      made = lease->fd >= 0;
+      if (made && lease->members == NULL && is_over (curator_lease_state_now (lease)))
+        {
+          make_readable (lease);
+        }
+    }
+  const int fd = lease->fd;
+  curator_client_unlock (lease->client);
+  for (guint i = 0; made && lease->members != NULL && i < lease->members->len; i++)
+    {
+      curator_lease_add_listener (g_ptr_array_index (lease->members, i), member_over,
+                                  GINT_TO_POINTER (fd), NULL);
+    }
+  return fd;
+}
+
+guint
+curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, gpointer user_data,
+                            GDestroyNotify destroy)
+{
+  g_return_val_if_fail (lease != NULL && listener != NULL, 0);
+  CuratorClient *client = lease->client;
+
+  lease = first (lease);
+  curator_client_lock (client);
+  const guint id
+      = curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
+  if (is_over (curator_lease_state_now (lease)))
+    {
+      curator_listeners_tell_newest (&lease->listeners, client, call_listener, lease, ref_lease,
+                                     unref_lease, (int) lease->state);
+    }
+  curator_client_unlock (client);
+  return id;
+}
+
+void
+curator_lease_remove_listener (CuratorLease *lease, guint id)
+{
+  g_return_if_fail (lease != NULL);
+  lease = first (lease);
+  curator_listeners_remove (&lease->listeners, lease->client, id);
+}
+
+GBytes *
+curator_lease_get_data (CuratorLease *lease, GError **error)
+{
+  g_return_val_if_fail (lease != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  g_autoptr (GError) local = NULL;
+
+  lease = first (lease);
+  g_autoptr (CuratorCallResult) result
+      = curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, &local);
+  if (result != NULL)
+    {
+      return g_steal_pointer (&result->data);
+    }
+  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the node %s is gone",
+                   curator_lease_get_node_path (lease));
+      return NULL;
+    }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return NULL;
+}
+
+gint64
+curator_client_release_patience_us (CuratorClient *client)
+{
+  return (gint64) client->connection_timeout_ms * 1000;
+}
+
+/* A composite's release: the members in reverse, each whatever the others say. */
+typedef struct
+{
+  gint pending;    /* atomic: each member answers on a thread of its own client */
+  GString *errors; /* guarded by mutex */
+  int code;
+  pthread_mutex_t mutex;
+  CuratorReaperDone done;
+  gpointer data;
+} ReleaseAll;
+
+static void
+release_all_done (const GError *error, gpointer data)
+{
+  ReleaseAll *all = data;
+
+  pthread_mutex_lock (&all->mutex);
+  if (error != NULL)
+    {
+      all->code = error->code;
+      g_string_append_printf (all->errors, "%s%s", all->errors->len > 0 ? "; " : "",
+                              error->message);
+    }
+  pthread_mutex_unlock (&all->mutex);
+  if (!g_atomic_int_dec_and_test (&all->pending))
+    {
+      return;
+    }
+  g_autoptr (GError) sum = all->errors->len == 0
+                               ? NULL
+                               : g_error_new_literal (CURATOR_ERROR, all->code, all->errors->str);
+  all->done (sum, all->data);
+  g_string_free (all->errors, TRUE);
+  pthread_mutex_destroy (&all->mutex);
+  g_free (all);
+}
+
+static void
+release_composite (CuratorLease *lease, CuratorReaperDone done, gpointer data)
+{
+  ReleaseAll *all = g_new0 (ReleaseAll, 1);
+  all->pending = (gint) lease->members->len;
+  all->errors = g_string_new (NULL);
+  all->done = done;
+  all->data = data;
+  pthread_mutex_init (&all->mutex, NULL);
+  for (guint i = lease->members->len; i-- > 0;)
+    {
+      curator_lease_release_start (g_ptr_array_index (lease->members, i), release_all_done, all);
+    }
+}
+
+void
+curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpointer data)
+{
+  CuratorClient *client = lease->client;
+
+  if (lease->members != NULL)
+    {
+      release_composite (lease, done, data);
+      return;
+    }
+  curator_client_lock (client);
+  const gboolean ended
+      = curator_lease_end (lease, curator_client_release_patience_us (client), done, data);
+  curator_client_unlock (client);
+  if (!ended)
+    {
+      done (NULL, data);
+    }
+}
+
+static void
+release_done (const GError *error, gpointer await)
+{
+  curator_await_signal (await, NULL, error);
+}
+
+gboolean
+curator_lease_release (CuratorLease *lease, GError **error)
+{
+  g_return_val_if_fail (lease != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CuratorAwait await;
+
+  if (!curator_client_check_forked (lease->client, error))
+    {
+      return FALSE;
+    }
+  curator_await_init (&await, lease->client);
+  curator_lease_release_start (lease, release_done, &await);
+  return curator_await_finish (&await, NULL, error);
+}

@@ -1,0 +1,50 @@
+/* InterProcessLock's inside: what each kind of lock has to provide.
+ *
+ * The public calls in lock.c check, wait and tell; a kind of lock only starts things.
+ */
+#ifndef CURATOR_LOCK_PRIVATE_H
+#define CURATOR_LOCK_PRIVATE_H
+
+#include "client/op.h"
+#include "client/reaper.h"
+#include "curator/lock.h"
+#include "curator/lease.h"
+
+typedef struct
+{
+  const char *name;
+
+  /* @locks none, all of them, unless a line says otherwise. owner is a thread's number, or 0 for a
+   * hold that belongs to no thread: then the op's result is its CuratorLease, otherwise NULL.
+   * Re-entry finishes the op at once. */
+  CuratorOp *(*acquire) (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+                         CuratorOpDone done, gpointer data);
+  /* The fast way for a hold that owner has already: TRUE when it was entered once more (or error
+   * was set: LOCK_LOST), FALSE when acquire has to be called. May be NULL. */
+  gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
+  /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise done
+   * is called once, without a lock, when the server has confirmed or patience is over. */
+  gboolean (*release) (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+                       GError **error);
+  gboolean (*is_acquired) (CuratorLock *lock);
+  gboolean (*is_owned) (CuratorLock *lock, guint64 owner);
+  char **(*get_participants) (CuratorLock *lock, GError **error);
+  CuratorLease *(*get_lease) (CuratorLock *lock, guint64 owner);
+  gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,
+                              gpointer user_data, GDestroyNotify destroy, GError **error);
+  void (*finalize) (CuratorLock *lock);  /* frees the members, not the lock itself */
+} CuratorLockClass;
+
+struct _CuratorLock
+{
+  gatomicrefcount refs;
+  const CuratorLockClass *klass;
+  CuratorClient *client;  /* a reference; a multi-lock's is its first member's */
+};
+
+gpointer curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client);
+
+/* Checks what every recipe's constructor checks: path, client. */
+gboolean curator_lock_check_path (CuratorClient *client, const char *path, GError **error);
+
+#endif

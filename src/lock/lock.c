@@ -1,0 +1,371 @@
+/* The public face of everything that is acquired and released (InterProcessLock).
+ *
+ * Threads: any. No lock of its own: each kind of lock is guarded by its client's mutex. The blocking
+ * calls start the same operation as the asynchronous ones and wait for it.
+ */
+#include "lock/lock-private.h"
+
+#include "client/path.h"
+#include "lock/lease-private.h"
+
+#include <string.h>
+
+/* Room for a protected prefix, a lock name and a number behind the path. */
+#define NODE_NAME_ROOM 128
+
+gpointer
+curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
+{
+  CuratorLock *lock = g_malloc0 (size);
+  g_atomic_ref_count_init (&lock->refs);
+  lock->klass = klass;
+  lock->client = client != NULL ? curator_client_ref (client) : NULL;
+  return lock;
+}
+
+CuratorLock *
+curator_lock_ref (CuratorLock *lock)
+{
+  g_return_val_if_fail (lock != NULL, NULL);
+  g_atomic_ref_count_inc (&lock->refs);
+  return lock;
+}
+
+void
+curator_lock_unref (CuratorLock *lock)
+{
+  g_return_if_fail (lock != NULL);
+  CuratorClient *client = lock->client;
+
+  if ((client != NULL && !curator_client_check_forked (client, NULL))
+      || !g_atomic_ref_count_dec (&lock->refs))
+    {
+      return;
+    }
+  lock->klass->finalize (lock);
+  g_free (lock);
+  g_clear_pointer (&client, curator_client_unref);
+}
+
+gboolean
+curator_lock_check_path (CuratorClient *client, const char *path, GError **error)
+{
+  if (!curator_client_check_forked (client, error) || !curator_path_validate (path, error))
+    {
+      return FALSE;
+    }
+  if (strlen (client->prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "the path is too long: lock nodes below it would pass %d bytes",
+                   CURATOR_PATH_MAX_LENGTH);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* What is wrong with a call before anything is started. */
+static gboolean
+check_call (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  if (timeout_ms < CURATOR_WAIT_FOREVER)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "a time-out of %" G_GINT64_FORMAT " ms is neither a time nor for ever",
+                   timeout_ms);
+      return FALSE;
+    }
+  return curator_client_check_usable (lock->client, error)
+         && !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+/* A single try waits for nobody, but its question to the server has a limit too. */
+static CuratorOp *
+begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+{
+  const gboolean once = timeout_ms == 0;
+  const gint64 deadline = curator_client_deadline (
+      lock->client, once ? lock->client->connection_timeout_ms : timeout_ms);
+  return lock->klass->acquire (lock, owner, deadline, once, done, data);
+}
+
+gboolean
+curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                      GError **error)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  const guint64 owner = curator_thread_id ();
+  GError *local = NULL;
+  CuratorAwait await;
+
+  if (lock->client != NULL && !curator_client_check_forked (lock->client, error))
+    {
+      return FALSE;
+    }
+  if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local))
+    {
+      if (local != NULL)
+        {
+          g_propagate_error (error, local);
+          return FALSE;
+        }
+      return TRUE;
+    }
+  if (!check_call (lock, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
+  curator_await_init (&await, lock->client);
+  CuratorOp *op = begin (lock, owner, timeout_ms, curator_await_done, &await);
+  return curator_await_op (&await, op, cancellable, NULL, error);
+}
+
+CuratorLease *
+curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                            GError **error)
+{
+  g_return_val_if_fail (lock != NULL && lock->client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CuratorAwait await;
+  gpointer lease = NULL;
+
+  if (!check_call (lock, timeout_ms, cancellable, error))
+    {
+      return NULL;
+    }
+  curator_await_init (&await, lock->client);
+  CuratorOp *op = begin (lock, 0, timeout_ms, curator_await_done, &await);
+  return curator_await_op (&await, op, cancellable, &lease, error) ? lease : NULL;
+}
+
+typedef struct
+{
+  CuratorLock *lock;
+  CuratorAcquireCallback callback;
+  gpointer user_data;
+  GCancellable *cancellable;
+  gulong handler;
+  gint pending;  /* atomic: the operation's end and the end of the call that started it */
+  CuratorLease *lease;
+  GError *error;
+} AsyncAcquire;
+
+/* @locality callback lane. */
+static void
+deliver_acquire (gpointer data)
+{
+  AsyncAcquire *async = data;
+  /* Not where the operation ended: that may be inside the cancellable's own handler. */
+  if (async->handler != 0)
+    {
+      g_cancellable_disconnect (async->cancellable, async->handler);
+    }
+  async->callback (async->lock, g_steal_pointer (&async->lease), async->error, async->user_data);
+}
+
+static void
+free_async_acquire (gpointer data)
+{
+  AsyncAcquire *async = data;
+  g_clear_object (&async->cancellable);
+  g_clear_error (&async->error);
+  curator_lock_unref (async->lock);
+  g_free (async);
+}
+
+/* @locks client mutex NOT held. */
+static void
+post (CuratorLock *lock, CuratorWork func, gpointer data, GDestroyNotify destroy)
+{
+  curator_client_lock (lock->client);
+  curator_dispatch_callback (lock->client, func, data, destroy);
+  curator_client_unlock (lock->client);
+}
+
+/* The answer is delivered when there is one and the number of the handler is known. */
+static void
+acquire_settled (AsyncAcquire *async)
+{
+  if (g_atomic_int_dec_and_test (&async->pending))
+    {
+      post (async->lock, deliver_acquire, async, free_async_acquire);
+    }
+}
+
+/* @locks none. */
+static void
+acquire_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  AsyncAcquire *async = data;
+  async->lease = result;
+  async->error = error != NULL ? g_error_copy (error) : NULL;
+  acquire_settled (async);
+}
+
+void
+curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                            CuratorAcquireCallback callback, gpointer user_data)
+{
+  g_return_if_fail (lock != NULL && lock->client != NULL && callback != NULL);
+  AsyncAcquire *async = g_new0 (AsyncAcquire, 1);
+
+  async->lock = curator_lock_ref (lock);
+  async->callback = callback;
+  async->user_data = user_data;
+  async->pending = 2;
+  if (!check_call (lock, timeout_ms, cancellable, &async->error))
+    {
+      post (lock, deliver_acquire, async, free_async_acquire);
+      return;
+    }
+  CuratorOp *op = begin (lock, 0, timeout_ms, acquire_done, async);
+  if (cancellable != NULL)
+    {
+      async->cancellable = g_object_ref (cancellable);
+      async->handler = curator_op_connect (op, cancellable);
+    }
+  curator_op_unref (op);
+  acquire_settled (async);
+}
+
+/* @locks none. */
+static void
+release_done (const GError *error, gpointer await)
+{
+  curator_await_signal (await, NULL, error);
+}
+
+gboolean
+curator_lock_release (CuratorLock *lock, GError **error)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CuratorAwait await;
+
+  if (lock->client == NULL)
+    {
+      return TRUE;
+    }
+  if (!curator_client_check_forked (lock->client, error))
+    {
+      return FALSE;
+    }
+  curator_await_init (&await, lock->client);
+  if (!lock->klass->release (lock, curator_thread_id (), release_done, &await, error))
+    {
+      return FALSE;
+    }
+  return curator_await_finish (&await, NULL, error);
+}
+
+typedef struct
+{
+  CuratorLock *lock;
+  CuratorReleaseCallback callback;
+  gpointer user_data;
+  GError *error;
+} AsyncRelease;
+
+/* @locality callback lane. */
+static void
+deliver_release (gpointer data)
+{
+  AsyncRelease *async = data;
+  if (async->callback != NULL)
+    {
+      async->callback (async->lock, async->error, async->user_data);
+    }
+}
+
+static void
+free_async_release (gpointer data)
+{
+  AsyncRelease *async = data;
+  g_clear_error (&async->error);
+  curator_lock_unref (async->lock);
+  g_free (async);
+}
+
+/* @locks none. */
+static void
+async_release_done (const GError *error, gpointer data)
+{
+  AsyncRelease *async = data;
+  async->error = error != NULL ? g_error_copy (error) : NULL;
+  post (async->lock, deliver_release, async, free_async_release);
+}
+
+void
+curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
+{
+  g_return_if_fail (lock != NULL && lock->client != NULL);
+  AsyncRelease *async = g_new0 (AsyncRelease, 1);
+  GError *error = NULL;
+
+  async->lock = curator_lock_ref (lock);
+  async->callback = callback;
+  async->user_data = user_data;
+  if (curator_client_check_forked (lock->client, &error)
+      && lock->klass->release (lock, curator_thread_id (), async_release_done, async, &error))
+    {
+      return;
+    }
+  async->error = error;
+  post (lock, deliver_release, async, free_async_release);
+}
+
+gboolean
+curator_lock_is_acquired_in_this_process (CuratorLock *lock)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  return lock->client == NULL
+         || (curator_client_check_forked (lock->client, NULL) && lock->klass->is_acquired (lock));
+}
+
+gboolean
+curator_lock_is_owned_by_current_thread (CuratorLock *lock)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  return lock->client == NULL
+         || (curator_client_check_forked (lock->client, NULL)
+             && lock->klass->is_owned (lock, curator_thread_id ()));
+}
+
+char **
+curator_lock_get_participant_nodes (CuratorLock *lock, GError **error)
+{
+  g_return_val_if_fail (lock != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (lock->klass->get_participants == NULL)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                   "a %s has no participants of its own", lock->klass->name);
+      return NULL;
+    }
+  return lock->klass->get_participants (lock, error);
+}
+
+CuratorLease *
+curator_lock_get_lease (CuratorLock *lock)
+{
+  g_return_val_if_fail (lock != NULL, NULL);
+  return lock->klass->get_lease != NULL ? lock->klass->get_lease (lock, curator_thread_id ())
+                                        : NULL;
+}
+
+gboolean
+curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
+                             gpointer user_data, GDestroyNotify destroy, GError **error)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  if (lock->klass->make_revocable == NULL)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                   "a %s cannot be made revocable", lock->klass->name);
+      return FALSE;
+    }
+  return curator_client_check_forked (lock->client, error)
+         && lock->klass->make_revocable (lock, listener, user_data, destroy, error);
+}

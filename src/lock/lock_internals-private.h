@@ -1,0 +1,87 @@
+/* The engine's inside: what a lock path needs, drivers, node requests, attempts (LockInternals).
+ *
+ * Everything is guarded by the client's mutex unless a line says otherwise.
+ */
+#ifndef CURATOR_LOCK_INTERNALS_PRIVATE_H
+#define CURATOR_LOCK_INTERNALS_PRIVATE_H
+
+#include "client/op.h"
+#include "client/session.h"
+#include "curator/lock_internals.h"
+
+struct _CuratorNodeRequest
+{
+  char *name;
+  CuratorCreateMode mode;
+  GBytes *data;         /* NULL: the lock's, or the client's default */
+  gboolean protected_;
+};
+
+struct _CuratorLockDriver
+{
+  gatomicrefcount refs;
+  CuratorLockDriverFuncs funcs;
+  gpointer user_data;
+  GDestroyNotify destroy;
+  gboolean is_ours;           /* its functions are the library's own and run under our mutex */
+  gboolean nothing_overtakes;
+  gboolean watches_parent;    /* waiters watch the children of the path, not one of them */
+};
+
+/* A driver of the library's: never calls the user. */
+CuratorLockDriver *curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs,
+                                                 gpointer user_data);
+/* The standard driver's decisions, for drivers that refine them. */
+const char *curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
+                                              const char *lock_name, gpointer user_data);
+void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
+                                     gsize n_children, const char *sequence_node_name,
+                                     int max_leases, CuratorPredicateResults *results,
+                                     gpointer user_data);
+const char *curator_lock_driver_key (CuratorLockDriver *driver, const char *name,
+                                     const char *lock_name);
+
+typedef struct _CuratorRevocable CuratorRevocable;
+
+/* One lock path as a recipe uses it; shared by the recipe's object and its attempts and leases. */
+typedef struct
+{
+  gatomicrefcount refs;
+  CuratorClient *client;      /* a memory reference */
+  char *base;                 /* full path of the parent of the lock nodes */
+  char *lock_name;
+  CuratorLockDriver *driver;
+  GBytes *data;               /* payload; NULL: the client's default */
+  int max_leases;             /* guarded by the client's mutex, like all below */
+  GQueue attempts;            /* those waiting, for curator_lock_internals_recheck() */
+  CuratorRevocable *revocable;
+} CuratorLockInternals;
+
+/* base: the user's path. The driver is referenced. data may be NULL. */
+CuratorLockInternals *curator_lock_internals_new (CuratorClient *client, const char *path,
+                                                  const char *lock_name, int max_leases,
+                                                  CuratorLockDriver *driver, GBytes *data);
+CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internals);
+void curator_lock_internals_unref (CuratorLockInternals *internals);
+
+/* @locks client mutex NOT held. One attempt to be granted the path; its result is a CuratorLease.
+ * once: do not wait for anybody in front; the op then ends with TIMED_OUT. user_data goes to the
+ * driver's functions if the driver is ours and takes it per attempt (see rwlock), else it is NULL. */
+CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals, gint64 deadline_us,
+                                           gboolean once, CuratorOpDone done, gpointer data);
+/* As above, with the node described already; takes request. */
+CuratorOp *curator_lock_internals_attempt_node (CuratorLockInternals *internals,
+                                                CuratorNodeRequest *request, gint64 deadline_us,
+                                                gboolean once, CuratorOpDone done, gpointer data);
+/* @locks client mutex required. What may be granted has changed: every waiter looks again. */
+void curator_lock_internals_recheck (CuratorLockInternals *internals);
+/* @locks client mutex NOT held. Full wire names in order, as user paths, holder first; foreign
+ * children are left out. accept (may be NULL) filters by leaf name. */
+char **curator_lock_internals_participants (CuratorLockInternals *internals,
+                                            gboolean (*accept) (const char *name),
+                                            GError **error);
+
+CuratorNodeRequest *curator_node_request_new (const char *name);
+void curator_node_request_free (CuratorNodeRequest *request);
+
+#endif

@@ -1,0 +1,34 @@
+/* A watch on one's own lock node: revocation, and deletion by a third party.
+ *
+ * Mirrors Revocable, RevocationSpec and LockInternals.checkRevocableWatcher. Guarded by the client's
+ * mutex.
+ */
+#ifndef CURATOR_OWN_WATCH_H
+#define CURATOR_OWN_WATCH_H
+
+#include "curator/lock.h"
+#include "lock/lock_internals-private.h"
+
+typedef struct _CuratorOwnWatch CuratorOwnWatch;
+
+/* @locks client mutex required, all of them unless a line says otherwise. path: the node's full
+ * one. NULL when the session can watch no more. */
+CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
+                                        const char *path);
+/* gone runs, once, when the node has disappeared. */
+void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data),
+                                 gpointer data);
+/* Takes the watch away from the server. */
+void curator_own_watch_free (CuratorOwnWatch *own);
+/* The node is about to be deleted, which spends the watch: costs no request. */
+void curator_own_watch_abandon (CuratorOwnWatch *own);
+
+/* TRUE if nodes of this path are made revocable. */
+gboolean curator_revocation_is_on (CuratorLockInternals *internals);
+/* @locks client mutex NOT held. lock is borrowed: it owns internals and calls _clear at its end. */
+void curator_revocation_set (CuratorLockInternals *internals, CuratorLock *lock,
+                             CuratorRevocationListener listener, gpointer user_data,
+                             GDestroyNotify destroy);
+void curator_revocation_clear (CuratorLockInternals *internals);
+
+#endif

@@ -1,0 +1,326 @@
+/* InterProcessMutex: holds that belong to threads and are re-entrant.
+ *
+ * Mirrors InterProcessMutex. Threads: any; the table of holds is guarded by the client's mutex.
+ *
+ * NOTES: threads are told apart by numbers of our own that are never used twice, because the system
+ * gives a new thread the id of a dead one. A hold that is LOST stays in the table until its thread
+ * has released every level, so that code further down cannot take itself for protected.
+ */
+#include "curator/mutex.h"
+
+#include "client/path.h"
+#include "lock/lease-private.h"
+#include "lock/own_watch.h"
+#include "mutex/mutex-private.h"
+
+#include <string.h>
+
+typedef struct
+{
+  guint64 owner;  /* first: the table's key */
+  guint64 count;
+  CuratorLease *lease;
+} LockData;
+
+typedef struct
+{
+  CuratorMutex *mutex;
+  guint64 owner;
+  CuratorOpDone done;
+  gpointer data;
+} Granting;
+
+static CuratorMutex *
+mutex_of (CuratorLock *lock)
+{
+  return (CuratorMutex *) lock;
+}
+
+static void
+free_lock_data (gpointer data)
+{
+  LockData *hold = data;
+  curator_lease_unref (hold->lease);
+  g_free (hold);
+}
+
+static LockData *
+find_hold (CuratorMutex *mutex, guint64 owner)
+{
+  return g_hash_table_lookup (mutex->lock_data, &owner);
+}
+
+static gboolean
+is_lost (const LockData *hold)
+{
+  return curator_lease_state_now (hold->lease) == CURATOR_LEASE_LOST;
+}
+
+CuratorLease *
+curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner)
+{
+  const LockData *hold = find_hold (mutex, owner);
+  return hold != NULL ? hold->lease : NULL;
+}
+
+/* @locks none. */
+static void
+on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  Granting *granting = data;
+  CuratorMutex *mutex = granting->mutex;
+
+  if (result != NULL && granting->owner != 0)
+    {
+      LockData *hold = g_new (LockData, 1);
+      hold->owner = granting->owner;
+      hold->count = 1;
+      hold->lease = g_steal_pointer (&result);
+      curator_client_lock (mutex->lock.client);
+      g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
+      curator_client_unlock (mutex->lock.client);
+    }
+  granting->done (op, result, error, granting->data);
+  curator_lock_unref (&mutex->lock);
+  g_free (granting);
+}
+
+/* An acquire that fails before anything is asked of the server. */
+static CuratorOp *
+refuse (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
+{
+  static const CuratorOpClass klass = { 0 };
+  CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, done, data);
+  curator_client_lock (client);
+  if (curator_op_begin (op))
+    {
+      curator_op_finish (op, NULL, g_steal_pointer (&error));
+    }
+  curator_client_unlock (client);
+  g_clear_error (&error);
+  return op;
+}
+
+static gboolean
+mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+
+  curator_client_lock (lock->client);
+  LockData *hold = find_hold (mutex, owner);
+  const gboolean lost = hold != NULL && is_lost (hold);
+  if (hold != NULL && !lost)
+    {
+      hold->count++;
+    }
+  curator_client_unlock (lock->client);
+  if (lost)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                           "the hold of this thread is lost: release it first");
+    }
+  return hold != NULL;
+}
+
+static CuratorOp *
+mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+               CuratorOpDone done, gpointer data)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+  GError *error = NULL;
+  CuratorNodeRequest *request = NULL;
+
+  if (owner != 0 && mutex_reenter (lock, owner, &error))
+    {
+      return refuse (lock->client, error, done, data);
+    }
+  if (mutex->kind->describe != NULL)
+    {
+      request = mutex->kind->describe (mutex, owner, &error);
+      if (request == NULL)
+        {
+          return refuse (lock->client, error, done, data);
+        }
+    }
+  Granting *granting = g_new (Granting, 1);
+  granting->mutex = mutex_of (curator_lock_ref (lock));
+  granting->owner = owner;
+  granting->done = done;
+  granting->data = data;
+  return request != NULL
+             ? curator_lock_internals_attempt_node (mutex->internals, request, deadline_us, once,
+                                                    on_granted, granting)
+             : curator_lock_internals_attempt (mutex->internals, deadline_us, once, on_granted,
+                                               granting);
+}
+
+static gboolean
+mutex_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+               GError **error)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+  CuratorClient *client = lock->client;
+  LockData *last = NULL;
+  gboolean told = FALSE;
+
+  curator_client_lock (client);
+  LockData *hold = find_hold (mutex, owner);
+  if (hold != NULL && --hold->count == 0)
+    {
+      last = hold;
+      g_hash_table_steal (mutex->lock_data, &owner);
+      told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done,
+                                data);
+    }
+  curator_client_unlock (client);
+  if (hold == NULL)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+                   "this thread does not hold the %s", mutex->kind->name);
+      return FALSE;
+    }
+  g_clear_pointer (&last, free_lock_data);
+  if (!told)
+    {
+      done (NULL, data);
+    }
+  return TRUE;
+}
+
+static gboolean
+mutex_is_acquired (CuratorLock *lock)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+  gboolean acquired = FALSE;
+  GHashTableIter iter;
+  gpointer hold;
+
+  curator_client_lock (lock->client);
+  g_hash_table_iter_init (&iter, mutex->lock_data);
+  while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
+    {
+      acquired = !is_lost (hold);
+    }
+  curator_client_unlock (lock->client);
+  return acquired;
+}
+
+static gboolean
+mutex_is_owned (CuratorLock *lock, guint64 owner)
+{
+  curator_client_lock (lock->client);
+  const LockData *hold = find_hold (mutex_of (lock), owner);
+  const gboolean owned = hold != NULL && !is_lost (hold);
+  curator_client_unlock (lock->client);
+  return owned;
+}
+
+static char **
+mutex_get_participants (CuratorLock *lock, GError **error)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+  return curator_lock_internals_participants (mutex->internals, mutex->kind->accept, error);
+}
+
+static CuratorLease *
+mutex_get_lease (CuratorLock *lock, guint64 owner)
+{
+  curator_client_lock (lock->client);
+  CuratorLease *lease = curator_mutex_lease_of (mutex_of (lock), owner);
+  curator_client_unlock (lock->client);
+  return lease;
+}
+
+static gboolean
+mutex_make_revocable (CuratorLock *lock, CuratorRevocationListener listener, gpointer user_data,
+                      GDestroyNotify destroy, GError **error)
+{
+  CuratorLockInternals *internals = mutex_of (lock)->internals;
+  if (listener != NULL)
+    {
+      curator_revocation_set (internals, lock, listener, user_data, destroy);
+    }
+  else
+    {
+      curator_revocation_clear (internals);
+    }
+  return TRUE;
+}
+
+static void
+mutex_finalize (CuratorLock *lock)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+  curator_revocation_clear (mutex->internals);
+  g_hash_table_unref (mutex->lock_data);
+  curator_lock_internals_unref (mutex->internals);
+}
+
+CuratorLock *
+curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
+                           CuratorLockInternals *internals)
+{
+  static const CuratorLockClass klass = { .name = "mutex",
+                                          .acquire = mutex_acquire,
+                                          .reenter = mutex_reenter,
+                                          .release = mutex_release,
+                                          .is_acquired = mutex_is_acquired,
+                                          .is_owned = mutex_is_owned,
+                                          .get_participants = mutex_get_participants,
+                                          .get_lease = mutex_get_lease,
+                                          .make_revocable = mutex_make_revocable,
+                                          .finalize = mutex_finalize };
+  CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
+  mutex->kind = kind;
+  mutex->internals = internals;
+  mutex->lock_data = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
+  return &mutex->lock;
+}
+
+static gboolean
+check_lock_name (const char *lock_name, GError **error)
+{
+  if (lock_name != NULL && *lock_name != '\0' && strlen (lock_name) <= 64)
+    {
+      g_autofree char *path = curator_path_join ("/", lock_name);
+      return strchr (lock_name, '/') == NULL ? curator_path_validate (path, error)
+                                             : curator_path_validate ("", error);
+    }
+  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                       "a lock name has 1 to 64 bytes");
+  return FALSE;
+}
+
+CuratorLock *
+curator_mutex_new_with_driver (CuratorClient *client, const char *path, const char *lock_name,
+                               int max_leases, CuratorLockDriver *driver, GError **error)
+{
+  static const CuratorMutexKind kind = { .name = "mutex" };
+
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!curator_lock_check_path (client, path, error) || !check_lock_name (lock_name, error))
+    {
+      return NULL;
+    }
+  if (max_leases < 1)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "a lock with %d leases could never be acquired", max_leases);
+      return NULL;
+    }
+  CuratorLockDriver *used = driver != NULL ? curator_lock_driver_ref (driver)
+                                           : curator_lock_driver_new_ours (NULL, NULL);
+  used->nothing_overtakes = used->nothing_overtakes || driver == NULL;
+  CuratorLock *lock = curator_mutex_new_of_kind (
+      client, &kind,
+      curator_lock_internals_new (client, path, lock_name, max_leases, used, NULL));
+  curator_lock_driver_unref (used);
+  return lock;
+}
+
+CuratorLock *
+curator_mutex_new (CuratorClient *client, const char *path, GError **error)
+{
+  return curator_mutex_new_with_driver (client, path, "lock-", 1, NULL, error);
+}
