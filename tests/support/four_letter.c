@@ -134,8 +134,8 @@ four_letter_total_watches (const char *address)
 typedef struct
 {
   gint64 session;
-  int n;
-} SessionCount;
+  GPtrArray *paths;
+} SessionPaths;
 
 static gint64
 parse_session (const char *text)
@@ -144,18 +144,34 @@ parse_session (const char *text)
 }
 
 static void
-count_session (const char *key, const char *member, gpointer data)
+collect_path (const char *key, const char *member, gpointer data)
 {
-  (void) member;
-  SessionCount *count = data;
-  count->n += parse_session (key) == count->session ? 1 : 0;
+  SessionPaths *wanted = data;
+  if (parse_session (key) == wanted->session)
+    {
+      g_ptr_array_add (wanted->paths, g_strdup (member));
+    }
+}
+
+char **
+four_letter_paths_of_session (const char *address, gint64 session)
+{
+  SessionPaths wanted = { session, g_ptr_array_new () };
+  gboolean answered = visit_tree (address, "wchc", collect_path, &wanted);
+  g_ptr_array_add (wanted.paths, NULL);
+  char **paths = (char **) g_ptr_array_free (wanted.paths, FALSE);
+  if (!answered)
+    {
+      g_clear_pointer (&paths, g_strfreev);
+    }
+  return paths;
 }
 
 int
 four_letter_watches_of_session (const char *address, gint64 session)
 {
-  SessionCount count = { session, 0 };
-  return visit_tree (address, "wchc", count_session, &count) ? count.n : -1;
+  g_auto (GStrv) paths = four_letter_paths_of_session (address, session);
+  return paths != NULL ? (int) g_strv_length (paths) : -1;
 }
 
 static gint64

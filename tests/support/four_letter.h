@@ -22,6 +22,9 @@ int four_letter_total_watches (const char *address);
 /* wchc: how many paths this session watches. */
 int four_letter_watches_of_session (const char *address, gint64 session);
 
+/* wchc: which ones, NULL-terminated; empty when there is none. */
+char **four_letter_paths_of_session (const char *address, gint64 session);
+
 typedef struct
 {
   gint64 received; /* packets that the server got from the client */

@@ -1,0 +1,344 @@
+#include "fixture.h"
+
+static int
+start (void **state, const char *const *java_options)
+{
+  Fixture *fixture = g_new0 (Fixture, 1);
+  *state = fixture;
+  fixture->server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, java_options);
+  if (fixture->server == NULL)
+    {
+      return -1;
+    }
+  fixture->proxy = proxy_new (zk_server_address (fixture->server));
+  fixture->raw = raw_zk_open (zk_server_address (fixture->server));
+  return fixture->proxy != NULL && fixture->raw != NULL ? 0 : -1;
+}
+
+int
+fixture_start (void **state)
+{
+  return start (state, NULL);
+}
+
+int
+fixture_start_with_reaper (void **state)
+{
+  const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
+  return start (state, options);
+}
+
+int
+fixture_stop (void **state)
+{
+  Fixture *fixture = *state;
+  raw_zk_close (fixture->raw);
+  proxy_free (fixture->proxy);
+  zk_server_stop (fixture->server);
+  g_free (fixture);
+  return 0;
+}
+
+const char *
+fixture_server (Fixture *fixture)
+{
+  return zk_server_address (fixture->server);
+}
+
+const char *
+fixture_proxy (Fixture *fixture)
+{
+  return proxy_address (fixture->proxy);
+}
+
+CuratorClient *
+client_new (const char *address)
+{
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
+  CuratorClient *client = curator_client_new (address, policy);
+  curator_client_set_session_timeout (client, SESSION_MS);
+  curator_client_set_connection_timeout (client, SESSION_MS);
+  return client;
+}
+
+void
+client_start (CuratorClient *client)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+}
+
+CuratorClient *
+client_connect (const char *address)
+{
+  CuratorClient *client = client_new (address);
+  client_start (client);
+  return client;
+}
+
+CuratorLock *
+mutex_new (CuratorClient *client, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorLock *lock = curator_mutex_new (client, path, &error);
+  assert_ok (lock != NULL, &error);
+  return lock;
+}
+
+void
+check_error (GError **error, GQuark domain, int code, const char *name, const char *file, int line)
+{
+  if (*error == NULL || !g_error_matches (*error, domain, code))
+    {
+      print_error ("wanted %s, got %s %d: %s\n", name,
+                   *error != NULL ? g_quark_to_string ((*error)->domain) : "no error",
+                   *error != NULL ? (*error)->code : 0, *error != NULL ? (*error)->message : "");
+      _fail (file, line);
+    }
+  g_clear_error (error);
+}
+
+void
+check_ok (gboolean result, GError **error, const char *call, const char *file, int line)
+{
+  if (!result || *error != NULL)
+    {
+      print_error ("%s: %s\n", call, *error != NULL ? (*error)->message : "no error set");
+      _fail (file, line);
+    }
+}
+
+static void
+note_result (Contender *contender, gboolean acquired, GError *error)
+{
+  CuratorLease *lease = acquired ? curator_lock_get_lease (contender->lock) : NULL;
+  pthread_mutex_lock (&contender->mutex);
+  contender->returned_ms = wait_now_ms ();
+  contender->acquired = acquired;
+  contender->error = error;
+  if (lease != NULL)
+    {
+      contender->node = g_strdup (curator_lease_get_node_path (lease));
+      contender->token = curator_lease_get_fencing_token (lease);
+      contender->session = curator_lease_get_session_id (lease);
+    }
+  contender->returned = TRUE;
+  pthread_cond_broadcast (&contender->changed);
+  while (acquired && !contender->told)
+    {
+      pthread_cond_wait (&contender->changed, &contender->mutex);
+    }
+  pthread_mutex_unlock (&contender->mutex);
+}
+
+static void *
+contend (void *data)
+{
+  Contender *contender = data;
+  GError *error = NULL;
+  gboolean acquired = curator_lock_acquire (contender->lock, contender->timeout_ms,
+                                            contender->cancellable, &error);
+  note_result (contender, acquired, error);
+  if (acquired)
+    {
+      contender->released = curator_lock_release (contender->lock, &contender->release_error);
+    }
+  return NULL;
+}
+
+Contender *
+contender_start (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable)
+{
+  Contender *contender = g_new0 (Contender, 1);
+  contender->lock = curator_lock_ref (lock);
+  contender->timeout_ms = timeout_ms;
+  contender->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
+  pthread_mutex_init (&contender->mutex, NULL);
+  pthread_cond_init (&contender->changed, NULL);
+  contender->called_ms = wait_now_ms ();
+  pthread_create (&contender->thread, NULL, contend, contender);
+  return contender;
+}
+
+gboolean
+contender_has_returned (Contender *contender)
+{
+  pthread_mutex_lock (&contender->mutex);
+  gboolean returned = contender->returned;
+  pthread_mutex_unlock (&contender->mutex);
+  return returned;
+}
+
+static gboolean
+has_returned (gpointer data)
+{
+  return contender_has_returned (data);
+}
+
+gboolean
+contender_wait (Contender *contender, int timeout_ms)
+{
+  return wait_until (has_returned, contender, timeout_ms);
+}
+
+void
+contender_tell_release (Contender *contender)
+{
+  pthread_mutex_lock (&contender->mutex);
+  contender->told = TRUE;
+  pthread_cond_broadcast (&contender->changed);
+  pthread_mutex_unlock (&contender->mutex);
+}
+
+void
+contender_join (Contender *contender)
+{
+  if (contender->thread != 0)
+    {
+      contender_tell_release (contender);
+      pthread_join (contender->thread, NULL);
+      contender->thread = 0;
+    }
+}
+
+void
+contender_free (Contender *contender)
+{
+  if (contender == NULL)
+    {
+      return;
+    }
+  contender_join (contender);
+  curator_lock_unref (contender->lock);
+  g_clear_object (&contender->cancellable);
+  g_clear_error (&contender->error);
+  g_clear_error (&contender->release_error);
+  g_free (contender->node);
+  pthread_cond_destroy (&contender->changed);
+  pthread_mutex_destroy (&contender->mutex);
+  g_free (contender);
+}
+
+gint64
+contender_took_ms (Contender *contender)
+{
+  pthread_mutex_lock (&contender->mutex);
+  gint64 took = contender->returned_ms - contender->called_ms;
+  pthread_mutex_unlock (&contender->mutex);
+  return took;
+}
+
+static void
+log_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
+{
+  StateLog *log = user_data;
+  pthread_mutex_lock (&log->mutex);
+  g_array_append_val (log->states, state);
+  log->thread = g_thread_self ();
+  pthread_mutex_unlock (&log->mutex);
+}
+
+StateLog *
+state_log_new (CuratorClient *client)
+{
+  StateLog *log = g_new0 (StateLog, 1);
+  pthread_mutex_init (&log->mutex, NULL);
+  log->states = g_array_new (FALSE, FALSE, sizeof (CuratorConnectionState));
+  curator_client_add_state_listener (client, log_state, log, NULL);
+  return log;
+}
+
+void
+state_log_free (StateLog *log)
+{
+  pthread_mutex_destroy (&log->mutex);
+  g_array_unref (log->states);
+  g_free (log);
+}
+
+int
+state_log_count (StateLog *log, CuratorConnectionState state)
+{
+  int n = 0;
+  pthread_mutex_lock (&log->mutex);
+  for (guint i = 0; i < log->states->len; i++)
+    {
+      n += g_array_index (log->states, CuratorConnectionState, i) == state ? 1 : 0;
+    }
+  pthread_mutex_unlock (&log->mutex);
+  return n;
+}
+
+typedef struct
+{
+  StateLog *log;
+  CuratorConnectionState state;
+  int times;
+} StateWanted;
+
+static gboolean
+state_seen (gpointer data)
+{
+  StateWanted *wanted = data;
+  return state_log_count (wanted->log, wanted->state) >= wanted->times;
+}
+
+gboolean
+state_log_wait (StateLog *log, CuratorConnectionState state, int times, int timeout_ms)
+{
+  StateWanted wanted = { log, state, times };
+  return wait_until (state_seen, &wanted, timeout_ms);
+}
+
+char *
+state_log_to_string (StateLog *log)
+{
+  GString *text = g_string_new (NULL);
+  pthread_mutex_lock (&log->mutex);
+  for (guint i = 0; i < log->states->len; i++)
+    {
+      CuratorConnectionState state = g_array_index (log->states, CuratorConnectionState, i);
+      g_string_append_printf (text, "%s%s", i > 0 ? " " : "",
+                              curator_connection_state_to_string (state));
+    }
+  pthread_mutex_unlock (&log->mutex);
+  return g_string_free (text, FALSE);
+}
+
+void
+assert_children (Fixture *fixture, const char *path, int n, int timeout_ms)
+{
+  if (!raw_zk_wait_children (fixture->raw, path, n, timeout_ms))
+    {
+      g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+      g_autofree char *all = names != NULL ? g_strjoinv ("\n  ", names) : g_strdup ("(no node)");
+      fail_msg ("%s should have %d children after %d ms but has:\n  %s", path, n, timeout_ms, all);
+    }
+}
+
+typedef struct
+{
+  Fixture *fixture;
+  const char *path;
+} Residue;
+
+static gboolean
+is_clean (gpointer data)
+{
+  Residue *residue = data;
+  return raw_zk_count_children (residue->fixture->raw, residue->path) <= 0
+         && four_letter_watches_below (fixture_server (residue->fixture), residue->path) == 0;
+}
+
+void
+assert_no_residue (Fixture *fixture, const char *path, int timeout_ms)
+{
+  Residue residue = { fixture, path };
+  if (!wait_until (is_clean, &residue, timeout_ms))
+    {
+      fail_msg ("%s still has %d children and %d watches after %d ms", path,
+                raw_zk_count_children (fixture->raw, path),
+                four_letter_watches_below (fixture_server (fixture), path), timeout_ms);
+    }
+}

@@ -1,0 +1,188 @@
+/* Connections cut at chosen requests: one node or none, never an orphan, never two holders. */
+#include "fixture.h"
+
+#include <string.h>
+
+/* Within this time after the connection is back nothing may be left over. */
+#define SETTLE_MS 3000
+
+/* After the cut the acquire goes on by itself and succeeds with exactly one node. */
+static void
+acquire_through_loss (Fixture *fixture, const char *path, int times, ProxyAction action)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  raw_zk_make_path (fixture->raw, path);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, times, action);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_true (proxy_fired (fixture->proxy) >= 1);
+  assert_children (fixture, path, 1, SETTLE_MS);
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  assert_string_equal (names[0], curator_lease_get_node_name (lease));
+  assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
+                    curator_client_get_session_id (client));
+  struct Stat stat;
+  raw_zk_get (fixture->raw, curator_lease_get_node_path (lease), NULL, &stat);
+  assert_int_equal (stat.czxid, curator_lease_get_fencing_token (lease));
+  proxy_disarm (fixture->proxy);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_no_residue (fixture, path, SETTLE_MS);
+}
+
+static void
+test_create_reply_lost_once (void **state)
+{
+  acquire_through_loss (*state, "/lost/once", 1, PROXY_CUT_BEFORE_REPLY);
+}
+
+static void
+test_create_reply_lost_twice_in_a_row (void **state)
+{
+  acquire_through_loss (*state, "/lost/twice", 2, PROXY_CUT_BEFORE_REPLY);
+}
+
+static void
+test_create_never_arrived (void **state)
+{
+  acquire_through_loss (*state, "/lost/before", 1, PROXY_CUT_BEFORE);
+  acquire_through_loss (*state, "/lost/before2", 3, PROXY_CUT_BEFORE);
+}
+
+/* The caller leaves while nobody knows whether its node exists. */
+static void
+give_up_in_a_hole (Fixture *fixture, const char *path, gboolean cancel)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  raw_zk_make_path (fixture->raw, path);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  g_autoptr (Contender) contender
+      = contender_start (lock, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  if (cancel)
+    {
+      g_cancellable_cancel (cancellable);
+    }
+  assert_true (contender_wait (contender, 1000));
+  assert_false (contender->acquired);
+  assert_int_equal (raw_zk_count_children (fixture->raw, path), 1);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, path, SETTLE_MS);
+}
+
+static void
+test_given_up_with_unknown_outcome (void **state)
+{
+  give_up_in_a_hole (*state, "/lost/late", FALSE);
+  give_up_in_a_hole (*state, "/lost/off", TRUE);
+}
+
+/* The same when the connection breaks for good and a new one must be made. */
+static void
+test_given_up_then_cut (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/lost/cut");
+  raw_zk_make_path (fixture->raw, "/lost/cut");
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  g_autoptr (Contender) contender = contender_start (lock, 200, NULL);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  assert_true (contender_wait (contender, 1000));
+  proxy_cut (fixture->proxy);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, "/lost/cut", SETTLE_MS);
+}
+
+/* Every request of a contended acquire and release in turn is the one at which the connection is
+ * cut. Returns FALSE when the scenario has fewer requests than k. */
+static gboolean
+cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction action)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_strdup_printf ("/sweep/%d-%d-%d", (int) action, times, k);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (direct, path);
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  assert_true (holder->acquired);
+
+  proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, times, action);
+  g_autoptr (Contender) contender = contender_start (lock, LONG_MS, NULL);
+  assert_children (fixture, path, 2, LONG_MS);
+  wait_ms (20);
+  assert_false (contender_has_returned (contender));
+  contender_join (holder);
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_true (contender->acquired);
+  assert_true (contender->token > holder->token);
+  assert_int_equal (raw_zk_owner (fixture->raw, contender->node), contender->session);
+  contender_join (contender);
+  if (!contender->released)
+    {
+      assert_curator_error (&contender->release_error, CURATOR_ERROR_RELEASE_PENDING);
+    }
+  gboolean fired = proxy_fired (fixture->proxy) > 0;
+  proxy_disarm (fixture->proxy);
+  assert_no_residue (fixture, path, SETTLE_MS);
+  return fired;
+}
+
+static void
+sweep (Fixture *fixture, int times, ProxyAction action)
+{
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  int k = 1;
+  while (k <= 20 && cut_at (fixture, direct, k, times, action))
+    {
+      k++;
+    }
+  print_message ("cut at each of %d requests\n", k - 1);
+  assert_true (k > 3);
+}
+
+static void
+test_sweep_cut_before (void **state)
+{
+  sweep (*state, 1, PROXY_CUT_BEFORE);
+}
+
+static void
+test_sweep_cut_before_reply (void **state)
+{
+  sweep (*state, 1, PROXY_CUT_BEFORE_REPLY);
+}
+
+static void
+test_sweep_cut_after_reply (void **state)
+{
+  sweep (*state, 1, PROXY_CUT_AFTER_REPLY);
+}
+
+static void
+test_sweep_twice_in_a_row (void **state)
+{
+  sweep (*state, 2, PROXY_CUT_BEFORE_REPLY);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_create_reply_lost_once),
+    cmocka_unit_test (test_create_reply_lost_twice_in_a_row),
+    cmocka_unit_test (test_create_never_arrived),
+    cmocka_unit_test (test_given_up_with_unknown_outcome),
+    cmocka_unit_test (test_given_up_then_cut),
+    cmocka_unit_test (test_sweep_cut_before),
+    cmocka_unit_test (test_sweep_cut_before_reply),
+    cmocka_unit_test (test_sweep_cut_after_reply),
+    cmocka_unit_test (test_sweep_twice_in_a_row),
+  };
+  return cmocka_run_group_tests_name ("lost replies", tests, fixture_start, fixture_stop);
+}

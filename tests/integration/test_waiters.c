@@ -1,0 +1,303 @@
+/* Many waiters: whom they watch, whom a release wakes, and what those who give up leave behind. */
+#include "fixture.h"
+
+#include <malloc.h>
+#include <string.h>
+
+#define N_WAITERS 50
+
+typedef struct
+{
+  CuratorClient *clients[N_WAITERS + 1]; /* the first one holds */
+  Contender *contenders[N_WAITERS + 1];
+  FourLetterPackets before[N_WAITERS + 1];
+  char **names;
+} Queue;
+
+static void
+queue_up (Fixture *fixture, Queue *queue, const char *path)
+{
+  for (int i = 0; i <= N_WAITERS; i++)
+    {
+      queue->clients[i] = client_new (fixture_server (fixture));
+      /* Long enough that pings do not blur the packet counts. */
+      curator_client_set_session_timeout (queue->clients[i], 10000);
+      client_start (queue->clients[i]);
+      g_autoptr (CuratorLock) lock = mutex_new (queue->clients[i], path);
+      queue->contenders[i] = contender_start (lock, 60000, NULL);
+      assert_children (fixture, path, i + 1, LONG_MS);
+    }
+  assert_true (contender_wait (queue->contenders[0], LONG_MS));
+  queue->names = raw_zk_children (fixture->raw, path);
+}
+
+static void
+queue_dissolve (Queue *queue)
+{
+  for (int i = 0; i <= N_WAITERS; i++)
+    {
+      contender_free (queue->contenders[i]);
+      curator_client_unref (queue->clients[i]);
+    }
+  g_strfreev (queue->names);
+}
+
+static int
+index_of (char **names, const char *path)
+{
+  const char *name = strrchr (path, '/') + 1;
+  for (int i = 0; names[i] != NULL; i++)
+    {
+      if (strcmp (names[i], name) == 0)
+        {
+          return i;
+        }
+    }
+  return -1;
+}
+
+/* Position p watches nothing but positions p - 1 and p - 2, and its own node once it holds. */
+static void
+check_watches (Fixture *fixture, Queue *queue, int position)
+{
+  gint64 session = curator_client_get_session_id (queue->clients[position]);
+  g_auto (GStrv) paths = four_letter_paths_of_session (fixture_server (fixture), session);
+  gboolean watches_next = FALSE;
+  assert_non_null (paths);
+  assert_true (g_strv_length (paths) <= 2);
+  for (char **path = paths; *path != NULL; path++)
+    {
+      int target = index_of (queue->names, *path);
+      gboolean own = target == position && position == 0;
+      assert_true (own || (target < position && target >= position - 2));
+      watches_next = watches_next || target == position - 1;
+    }
+  assert_true (watches_next || position == 0);
+}
+
+typedef struct
+{
+  Fixture *fixture;
+  const char *path;
+} Place;
+
+static gboolean
+all_watch (gpointer data)
+{
+  Place *place = data;
+  return four_letter_watches_below (fixture_server (place->fixture), place->path) >= N_WAITERS;
+}
+
+static FourLetterPackets
+packets_of (Fixture *fixture, Queue *queue, int position)
+{
+  FourLetterPackets packets;
+  gint64 session = curator_client_get_session_id (queue->clients[position]);
+  assert_true (four_letter_packets (fixture_server (fixture), session, &packets));
+  return packets;
+}
+
+static void
+test_release_wakes_only_the_next (void **state)
+{
+  Fixture *fixture = *state;
+  Place place = { fixture, "/waiters/herd" };
+  Queue queue = { 0 };
+  queue_up (fixture, &queue, place.path);
+  assert_true (wait_until (all_watch, &place, LONG_MS));
+  for (int i = 0; i <= N_WAITERS; i++)
+    {
+      check_watches (fixture, &queue, i);
+      queue.before[i] = packets_of (fixture, &queue, i);
+    }
+  contender_tell_release (queue.contenders[0]);
+  assert_true (contender_wait (queue.contenders[1], 2000));
+  assert_true (queue.contenders[1]->acquired);
+  wait_ms (100);
+  /* A wake-up is an event and at least one request; a ping or none is what others may show. The
+   * second in line may have a watch on the node that went, for it watches two. */
+  for (int i = 3; i <= N_WAITERS; i++)
+    {
+      FourLetterPackets now = packets_of (fixture, &queue, i);
+      assert_true (now.received - queue.before[i].received <= 1);
+      assert_true (now.sent - queue.before[i].sent <= 1);
+      assert_false (contender_has_returned (queue.contenders[i]));
+    }
+  for (int i = 1; i <= N_WAITERS; i++)
+    {
+      assert_true (contender_wait (queue.contenders[i], LONG_MS));
+      assert_true (queue.contenders[i]->acquired);
+      assert_true (queue.contenders[i]->token > queue.contenders[i - 1]->token);
+      contender_tell_release (queue.contenders[i]);
+    }
+  queue_dissolve (&queue);
+  assert_no_residue (fixture, place.path, 3000);
+}
+
+/* One client, one session: its waiters share watches, and each still gets its turn. */
+static void
+test_waiters_of_one_client (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/waiters/one");
+  Contender *contenders[N_WAITERS];
+  for (int i = 0; i < N_WAITERS; i++)
+    {
+      contenders[i] = contender_start (lock, 60000, NULL);
+      assert_children (fixture, "/waiters/one", i + 1, LONG_MS);
+    }
+  assert_true (four_letter_watches_below (fixture_server (fixture), "/waiters/one")
+               <= 2 * N_WAITERS);
+  for (int i = 0; i < N_WAITERS; i++)
+    {
+      assert_true (contender_wait (contenders[i], LONG_MS));
+      assert_true (contenders[i]->acquired);
+      contender_free (contenders[i]);
+    }
+  assert_no_residue (fixture, "/waiters/one", 3000);
+}
+
+static gsize
+heap_in_use (void)
+{
+  return mallinfo2 ().uordblks;
+}
+
+static void
+acquire_in_vain (CuratorLock *lock, int times)
+{
+  for (int i = 0; i < times; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      assert_false (curator_lock_acquire (lock, i % 4, NULL, &error));
+      if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST))
+        {
+          assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+        }
+    }
+}
+
+/* Checks that the waiting client has left nothing and that its heap has come to rest: growth per
+ * operation, had it any, would show a thousand times over. */
+static void
+check_given_up (Fixture *fixture, CuratorClient *waiting, const char *path, gsize heap_before)
+{
+  assert_children (fixture, path, 1, 3000);
+  gint64 session = curator_client_get_session_id (waiting);
+  gint64 deadline = wait_now_ms () + 3000;
+  while (four_letter_watches_of_session (fixture_server (fixture), session) != 0)
+    {
+      assert_true (wait_now_ms () < deadline);
+      wait_ms (10);
+    }
+  gssize growth = (gssize) heap_in_use () - (gssize) heap_before;
+  print_message ("heap growth over 1,000 acquires: %zd bytes\n", growth);
+  assert_true (growth < 32 * 1024);
+}
+
+static void
+test_timed_out_leave_nothing (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) waiting = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) held = mutex_new (holding, "/waiters/late");
+  g_autoptr (CuratorLock) lock = mutex_new (waiting, "/waiters/late");
+  g_autoptr (Contender) holder = contender_start (held, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  acquire_in_vain (lock, 300);
+  assert_children (fixture, "/waiters/late", 1, 3000);
+  gsize before = heap_in_use ();
+  acquire_in_vain (lock, 1000);
+  check_given_up (fixture, waiting, "/waiters/late", before);
+}
+
+typedef struct
+{
+  pthread_mutex_t mutex;
+  int cancelled;
+  int other;
+} Outcomes;
+
+static void
+count_outcome (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  Outcomes *outcomes = user_data;
+  pthread_mutex_lock (&outcomes->mutex);
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    {
+      outcomes->cancelled++;
+    }
+  else
+    {
+      outcomes->other++;
+    }
+  pthread_mutex_unlock (&outcomes->mutex);
+  g_clear_pointer (&lease, curator_lease_unref);
+}
+
+static int
+n_outcomes (Outcomes *outcomes)
+{
+  pthread_mutex_lock (&outcomes->mutex);
+  int n = outcomes->cancelled + outcomes->other;
+  pthread_mutex_unlock (&outcomes->mutex);
+  return n;
+}
+
+/* Batches of fifty, cancelled at another moment each time. */
+static void
+cancel_in_batches (CuratorLock *lock, Outcomes *outcomes, int batches)
+{
+  for (int i = 0; i < batches; i++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      int wanted = n_outcomes (outcomes) + 50;
+      for (int j = 0; j < 50; j++)
+        {
+          curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, cancellable, count_outcome,
+                                      outcomes);
+        }
+      wait_ms (i % 5);
+      g_cancellable_cancel (cancellable);
+      gint64 deadline = wait_now_ms () + 5000;
+      while (n_outcomes (outcomes) < wanted)
+        {
+          assert_true (wait_now_ms () < deadline);
+          wait_ms (1);
+        }
+    }
+}
+
+static void
+test_cancelled_leave_nothing (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) waiting = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) held = mutex_new (holding, "/waiters/off");
+  g_autoptr (CuratorLock) lock = mutex_new (waiting, "/waiters/off");
+  g_autoptr (Contender) holder = contender_start (held, LONG_MS, NULL);
+  Outcomes outcomes = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+  assert_true (contender_wait (holder, LONG_MS));
+  cancel_in_batches (lock, &outcomes, 10);
+  assert_children (fixture, "/waiters/off", 1, 3000);
+  gsize before = heap_in_use ();
+  cancel_in_batches (lock, &outcomes, 20);
+  check_given_up (fixture, waiting, "/waiters/off", before);
+  assert_int_equal (outcomes.cancelled, 1500);
+  assert_int_equal (outcomes.other, 0);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_release_wakes_only_the_next),
+    cmocka_unit_test (test_waiters_of_one_client),
+    cmocka_unit_test (test_timed_out_leave_nothing),
+    cmocka_unit_test (test_cancelled_leave_nothing),
+  };
+  return cmocka_run_group_tests_name ("waiters", tests, fixture_start, fixture_stop);
+}
