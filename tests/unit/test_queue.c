@@ -235,6 +235,21 @@ test_ties (void **state)
       NAMES ("a__WRIT__0000000001", "b__READ__0000000001", "c__WRIT__0000000001"), read_write_key));
 }
 
+/* A driver of the user's: whatever stands in front of the last ten bytes. */
+static const char *
+tail_key (const char *name, gpointer user_data)
+{
+  return name + strlen (name) - MIN (strlen (name), 10);
+}
+
+static void
+test_ties_of_other_kinds (void **state)
+{
+  assert_true (is_exhausted (NAMES ("a-mine-0000000001", "b__READ__0000000001"), tail_key));
+  assert_true (is_exhausted (NAMES ("a__WRIT__0000000001", "b-mine-0000000001"), tail_key));
+  assert_false (is_exhausted (NAMES ("a-mine-0000000001", "b__READ__0000000002"), tail_key));
+}
+
 static void
 test_order_of_a_downgrade (void **state)
 {
@@ -606,6 +621,7 @@ main (void)
     cmocka_unit_test (test_a_driver_may_know_no_key),
     cmocka_unit_test (test_end_of_the_counter),
     cmocka_unit_test (test_ties),
+    cmocka_unit_test (test_ties_of_other_kinds),
     cmocka_unit_test (test_order_of_a_downgrade),
     cmocka_unit_test (test_order_of_negative_numbers),
     cmocka_unit_test (test_random_against_the_oracle),
