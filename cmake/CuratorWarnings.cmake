@@ -7,7 +7,6 @@ set(CURATOR_WARNING_FLAGS
     -Wextra
     -Walloca
     -Warray-bounds
-    -Wcast-align
     -Wdate-time
     -Wdouble-promotion
     -Wempty-body

@@ -6,8 +6,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define CHART_CELL_NS (G_GINT64_CONSTANT (100) * 1000 * 1000)
-#define LABEL_WIDTH   20
+#define CHART_CELL_NS     (G_GINT64_CONSTANT (100) * 1000 * 1000)
+#define LABEL_WIDTH       20
+#define ROWS_AROUND_CHART 5 /* its heading, the blank row after it, the totals */
 
 /* One screen being put together. Text beyond the right or lower edge is dropped. */
 typedef struct
@@ -340,7 +341,10 @@ view_screen_draw (const View *view, Scene *scene)
   terminal_size (&frame.columns, &frame.rows);
   put_title (&frame, scene, now_ns);
   put_queue (&frame, scene, now_ns);
-  put_chart (&frame, scene, now_ns);
+  if (frame.row + (int) scene->contenders->len + ROWS_AROUND_CHART <= frame.rows)
+    {
+      put_chart (&frame, scene, now_ns);
+    }
   put_totals (&frame, scene);
   g_string_append (frame.text, "\033[J");
   write_all (frame.text->str, frame.text->len);
