@@ -125,6 +125,7 @@ struct _SimRequest
   int number; /* mode, version or watch type */
   gboolean watch;
   gint64 arrives_at;
+  gint64 patience_ends; /* no pings go out behind it: an answer must come by then */
   SimScript *script;
 
   /* the answer */
@@ -221,6 +222,9 @@ struct _SimProcess
   gpointer client;
   SimActor *lane_actors[SIM_N_LANES];
   gint64 paused_until;
+  guint n_pauses;
+  guint n_kills;
+  SimSession *killed; /* ended by force, and it does not know yet */
   gboolean suspended;
   gint64 suspended_us; /* by how much its CLOCK_MONOTONIC is behind */
   gint64 outage_until;
@@ -397,7 +401,7 @@ void sim_conn_push (SimWorld *world, SimConn *conn, SimItem *item);
 void sim_conn_silence (SimWorld *world, SimConn *conn, gint64 duration_us, gboolean deaf);
 void sim_conn_unsilence (SimWorld *world, SimConn *conn);
 /* The server hears of the client now; when did the leader hear of it last? */
-void sim_conn_touch (SimWorld *world, SimConn *conn);
+void sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when);
 gint64 sim_conn_last_touch (SimWorld *world, SimConn *conn);
 void sim_net_connect (SimWorld *world, CuratorZkHandle *handle);
 /* The library lets go of its connection, and the server of its client. */

@@ -105,6 +105,12 @@ SimProcess *sim_process_new (SimWorld *world, const char *name);
 CuratorZkOps *sim_process_ops (SimProcess *process);
 const char *sim_process_name (SimProcess *process);
 gboolean sim_process_is_dead (SimProcess *process);
+/* How often the server ended its session although it was well, and whether it has yet to learn of
+ * that. No client can know then that its hold is over. */
+guint sim_process_n_kills (SimProcess *process);
+gboolean sim_process_is_deceived (SimProcess *process);
+/* How often it was paused or suspended. */
+guint sim_process_n_pauses (SimProcess *process);
 
 /* How the world steps a client's lanes. */
 typedef struct

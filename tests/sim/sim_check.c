@@ -8,6 +8,8 @@ typedef struct
   char *who;
   gpointer lease;
   gint64 since;
+  guint n_kills;
+  gboolean in_vain; /* over before it began */
 } SimBelief;
 
 struct _SimCheck
@@ -52,7 +54,9 @@ sim_check_free (SimCheck *check)
 static gboolean
 is_believed (SimCheck *check, SimBelief *belief)
 {
-  return !sim_process_is_dead (belief->process) && check->still_held (belief->lease);
+  return !belief->in_vain && !sim_process_is_dead (belief->process)
+         && sim_process_n_kills (belief->process) == belief->n_kills
+         && check->still_held (belief->lease);
 }
 
 guint
@@ -60,10 +64,18 @@ sim_check_granted (SimCheck *check, SimProcess *process, const char *who, gpoint
                    guint64 token)
 {
   SimBelief *belief;
+  gboolean holds;
 
   sim_trace (check->world, "%s: GRANTED to %s, token %" G_GINT64_MODIFIER "x", check->name, who,
              token);
-  for (guint i = 0; i < check->beliefs->len; i++)
+  holds = !sim_process_is_dead (process) && !sim_process_is_deceived (process)
+          && check->still_held (lease);
+  if (!holds)
+    {
+      sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
+                 who);
+    }
+  for (guint i = 0; holds && i < check->beliefs->len; i++)
     {
       SimBelief *other = check->beliefs->pdata[i];
 
@@ -75,19 +87,21 @@ sim_check_granted (SimCheck *check, SimProcess *process, const char *who, gpoint
                           (double) (sim_world_now_us (check->world) - other->since) / 1000.0);
         }
     }
-  if (token <= check->token)
+  if (holds && token <= check->token)
     {
       sim_world_fail (check->world,
                       "%s: token %" G_GINT64_MODIFIER "x of %s is not above %" G_GINT64_MODIFIER
                       "x",
                       check->name, token, who, check->token);
     }
-  check->token = token;
+  check->token = holds ? token : check->token;
   belief = g_new0 (SimBelief, 1);
   belief->id = ++check->n_grants;
   belief->process = process;
   belief->who = g_strdup (who);
   belief->lease = lease;
+  belief->n_kills = sim_process_n_kills (process);
+  belief->in_vain = !holds;
   belief->since = sim_world_now_us (check->world);
   g_ptr_array_add (check->beliefs, belief);
   return belief->id;

@@ -1,7 +1,7 @@
 /* A small check of the beliefs of lock holders: at most one at a time, with rising tokens.
  *
  * A belief begins when an acquire returns and ends with the first of: release is called, the lease
- * says that it is over, the process dies. What the lease says is asked at the moment when somebody
+ * says that it is over, the process dies, a server ends its session by force. What the lease says is asked at the moment when somebody
  * else begins to believe. Called with the baton.
  */
 #ifndef SIM_CHECK_H

@@ -218,6 +218,7 @@ pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
     }
   process->paused_until = world->now + duration_us;
   process->suspended = suspended;
+  process->n_pauses++;
   if (suspended)
     {
       /* Nobody looks at the clock of a machine that sleeps. */
@@ -274,6 +275,8 @@ strike_connection (SimWorld *world, SimFault fault, CuratorZkHandle *handle, gin
     }
   else if (fault == SIM_FAULT_EXPIRE)
     {
+      handle->process->n_kills++;
+      handle->process->killed = handle->session;
       sim_session_end (world, handle->session, "by the server");
     }
   else if (fault == SIM_FAULT_STALL)
@@ -396,6 +399,24 @@ sim_world_heal (SimWorld *world)
 }
 
 /* --- for tests ------------------------------------------------------------------------------------------ */
+
+guint
+sim_process_n_kills (SimProcess *process)
+{
+  return process->n_kills;
+}
+
+gboolean
+sim_process_is_deceived (SimProcess *process)
+{
+  return process->killed != NULL;
+}
+
+guint
+sim_process_n_pauses (SimProcess *process)
+{
+  return process->n_pauses;
+}
 
 int
 sim_process_server (SimProcess *process)

@@ -84,6 +84,10 @@ void
 sim_handle_free (CuratorZkHandle *handle)
 {
   g_ptr_array_remove (handle->world->handles, handle);
+  if (handle->process->killed == handle->session)
+    {
+      handle->process->killed = NULL;
+    }
   g_queue_clear_full (&handle->pending, (GDestroyNotify) sim_request_unref);
   g_queue_clear_full (&handle->inbox, (GDestroyNotify) sim_item_free);
   g_ptr_array_unref (handle->watches);
@@ -365,6 +369,10 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
       sim_trace (handle->world, "%s/%d: event state %d", handle->process->name, handle->id,
                  item->state);
       handle->dead_told = handle->dead_told || handle->state == SIM_HANDLE_DEAD;
+      if (handle->dead_told && handle->process->killed == handle->session)
+        {
+          handle->process->killed = NULL;
+        }
     }
   else
     {

@@ -132,7 +132,7 @@ sim_session_update (SimWorld *world, SimSession *session)
     {
       if (session->expires_at != SIM_NEVER)
         {
-          sim_conn_touch (world, session->conn);
+          sim_conn_touch (world, session->conn, world->now);
         }
       session->expires_at = SIM_NEVER;
     }

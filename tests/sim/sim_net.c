@@ -67,6 +67,8 @@ sim_conn_send (SimWorld *world, SimConn *conn, SimRequest *request)
 {
   conn->last_arrival = MAX (conn->last_arrival, world->now + hop (world));
   request->arrives_at = conn->last_arrival;
+  request->patience_ends =
+      world->now + conn->handle->timeout_us / 3 + sim_rand_us (world, conn->handle->timeout_us / 3);
   request->stage = SIM_STAGE_SENT;
   g_queue_push_tail (&conn->requests, sim_request_ref (request));
 }
@@ -123,49 +125,59 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
   return TRUE;
 }
 
-/* A follower tells the leader only every half tick whom it has heard of. */
+/* The server hears of the client. */
 void
-sim_conn_touch (SimWorld *world, SimConn *conn)
+sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when)
 {
   gint64 newest = conn->touches[(conn->n_touches - 1) % SIM_N_TOUCHES];
 
-  if (world->now - newest > world->config.tick_ms * 1000 / SIM_N_TOUCHES)
+  if (when - newest > world->config.tick_ms * 1000 / SIM_N_TOUCHES)
     {
-      conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = world->now;
+      conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = when;
     }
   if (conn->session->expires_at != SIM_NEVER && !sim_server_is_cut (world, conn->server))
     {
       conn->session->expires_at =
-          MAX (conn->session->expires_at, world->now + conn->session->timeout_us + 1);
+          MAX (conn->session->expires_at, when + conn->session->timeout_us + 1);
     }
 }
 
-/* The library pings after a third of the time-out without requests. */
+/* The newest moment not after `told` at which something came; the oldest known if there is none. */
+static gint64
+newest_arrival (SimConn *conn, gint64 told)
+{
+  gint64 oldest = SIM_NEVER;
+  gint64 best = -1;
+
+  for (guint i = 0; i < MIN (conn->n_touches, SIM_N_TOUCHES); i++)
+    {
+      oldest = MIN (oldest, conn->touches[i]);
+      best = conn->touches[i] <= told ? MAX (best, conn->touches[i]) : best;
+    }
+  for (GList *l = conn->requests.head; l != NULL && conn->silent_until == 0; l = l->next)
+    {
+      gint64 heard = ((SimRequest *) l->data)->arrives_at;
+
+      best = heard <= told ? MAX (best, heard) : best;
+    }
+  return best < 0 ? oldest : best;
+}
+
+/* A follower tells the leader only every half tick whom it has heard of; the library pings after a
+ * third of the time-out without requests. */
 gint64
 sim_conn_last_touch (SimWorld *world, SimConn *conn)
 {
   gint64 period = conn->session->timeout_us / 3;
   gint64 told = world->now;
-  gint64 best = SIM_NEVER;
+  gint64 best;
 
   if (conn->server->id > 0)
     {
       told -= sim_rand_us (world, world->config.tick_ms * 1000 / 2);
     }
-  for (guint i = 0; i < MIN (conn->n_touches, SIM_N_TOUCHES); i++)
-    {
-      gint64 heard = conn->touches[i];
-
-      if (heard <= told ? best == SIM_NEVER || best > told || heard > best : heard < best)
-        {
-          best = heard;
-        }
-    }
-  if (best < told)
-    {
-      best += (told - best) / period * period;
-    }
-  return best;
+  best = newest_arrival (conn, told);
+  return best < told ? best + (told - best) / period * period : best;
 }
 
 static void
@@ -271,7 +283,7 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
 
   if (conn->handle != NULL)
     {
-      sim_conn_touch (world, conn);
+      sim_conn_touch (world, conn, request->arrives_at);
     }
   if (strikes_before (world, conn, request))
     {
@@ -343,6 +355,10 @@ sim_conn_silence (SimWorld *world, SimConn *conn, gint64 duration_us, gboolean d
   while ((item = g_queue_peek_tail (&handle->inbox)) != NULL && item->arrives_at > world->now
          && item->kind != SIM_ITEM_SESSION)
     {
+      if (item->request != NULL)
+        {
+          item->request->stage = SIM_STAGE_SENT;
+        }
       g_queue_push_head (&conn->held, g_queue_pop_tail (&handle->inbox));
     }
   handle->inbox_last = world->now;

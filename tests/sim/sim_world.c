@@ -333,6 +333,24 @@ collect_process (SimWorld *world, SimProcess *process)
     }
 }
 
+/* While a request is under way the library sends no pings, so a slow server looks like a dead one. */
+static gint64
+gives_up_at (CuratorZkHandle *handle)
+{
+  for (GList *l = handle->conn != NULL ? handle->pending.head : NULL; l != NULL; l = l->next)
+    {
+      SimRequest *request = l->data;
+
+      if (request->stage == SIM_STAGE_SENT)
+        {
+          gint64 last = handle->inbox_last + handle->timeout_us * 2 / 3;
+
+          return MIN (handle->gives_up_at, MAX (request->patience_ends, last));
+        }
+    }
+  return handle->gives_up_at;
+}
+
 static void
 collect_handle (SimWorld *world, CuratorZkHandle *handle)
 {
@@ -351,7 +369,7 @@ collect_handle (SimWorld *world, CuratorZkHandle *handle)
     {
       sim_ready (world, handle->attempt_at, SIM_STEP_CONNECT, handle, handle->id);
     }
-  sim_ready (world, handle->gives_up_at, SIM_STEP_GIVE_UP, handle, handle->id);
+  sim_ready (world, gives_up_at (handle), SIM_STEP_GIVE_UP, handle, handle->id);
 }
 
 static void

@@ -1,0 +1,223 @@
+/* Sets a contest up, lets it run, and looks at what is left. See sim_contest.h.
+ *
+ * Runs on the thread that drives the world; clients are closed by actors, because that waits.
+ */
+#include "sim_contest.h"
+
+#include "client/client-private.h"
+#include "sim_contender.h"
+
+static gboolean
+still_held (gpointer data)
+{
+  CuratorLease *lease = data;
+  CuratorLeaseState state = curator_lease_get_state (lease);
+
+  return (state == CURATOR_LEASE_HELD || state == CURATOR_LEASE_SUSPECT)
+         && curator_lease_get_remaining_ms (lease) > 0;
+}
+
+const char *
+sim_outcome_name (SimOutcome outcome)
+{
+  static const char *const names[SIM_N_OUTCOMES] = { "granted", "timed out",       "cancelled",
+                                                     "closed",  "connection lost", "other",
+                                                     "lost" };
+
+  return names[outcome];
+}
+
+static void
+add_contender (SimMember *member, int i)
+{
+  SimContender *contender = g_new0 (SimContender, 1);
+
+  contender->member = member;
+  contender->name = g_strdup_printf ("%s%d", sim_process_name (member->process), i + 1);
+  pthread_mutex_init (&contender->mutex, NULL);
+  pthread_cond_init (&contender->cond, NULL);
+  g_ptr_array_add (member->contest->contenders, contender);
+  sim_actor_new (member->contest->world, member->process, contender->name, sim_contend, contender);
+}
+
+static void
+add_member (SimContest *contest, int i, SimLockMaker make_lock)
+{
+  SimMember *member = g_new0 (SimMember, 1);
+  char name[] = { (char) ('A' + i), '\0' };
+  g_autoptr (GError) error = NULL;
+  CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
+
+  member->contest = contest;
+  member->process = sim_process_new (contest->world, name);
+  member->client =
+      curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (member->process));
+  curator_retry_policy_unref (policy);
+  curator_client_set_session_timeout (member->client, contest->rules.session_timeout_ms);
+  sim_world_add_client (contest->world, member->process, member->client);
+  if (!curator_client_start (member->client, &error))
+    {
+      g_error ("start: %s", error->message);
+    }
+  member->lock =
+      (make_lock != NULL ? make_lock : curator_mutex_new) (member->client, contest->path, &error);
+  g_assert_no_error (error);
+  g_ptr_array_add (contest->members, member);
+  for (int k = 0; k < contest->rules.n_contenders; k++)
+    {
+      add_contender (member, k);
+    }
+}
+
+static void
+contender_free (gpointer data)
+{
+  SimContender *contender = data;
+
+  g_clear_object (&contender->cancellable);
+  pthread_mutex_destroy (&contender->mutex);
+  pthread_cond_destroy (&contender->cond);
+  g_free (contender->name);
+  g_free (contender);
+}
+
+SimContest *
+sim_contest_new (SimWorld *world, const SimContestRules *rules, const char *path,
+                 SimLockMaker make_lock)
+{
+  SimContest *contest = g_new0 (SimContest, 1);
+
+  contest->world = world;
+  contest->rules = *rules;
+  contest->path = path;
+  contest->check = sim_check_new (world, path, still_held);
+  contest->members = g_ptr_array_new_with_free_func (g_free);
+  contest->contenders = g_ptr_array_new_with_free_func (contender_free);
+  for (int i = 0; i < rules->n_members; i++)
+    {
+      add_member (contest, i, make_lock);
+    }
+  return contest;
+}
+
+void
+sim_contest_free (SimContest *contest)
+{
+  g_ptr_array_unref (contest->contenders);
+  g_ptr_array_unref (contest->members);
+  sim_check_free (contest->check);
+  g_free (contest);
+}
+
+/* --- closing ---------------------------------------------------------------------------------- */
+
+static void
+close_member (gpointer data)
+{
+  SimMember *member = data;
+
+  member->closed = TRUE;
+  sim_trace (member->contest->world, "%s: closes its client", sim_process_name (member->process));
+  curator_client_close (member->client);
+  sim_trace (member->contest->world, "%s: has closed its client",
+             sim_process_name (member->process));
+}
+
+static void
+close_in_the_middle (gpointer data)
+{
+  SimMember *member = data;
+  GRand *rand = sim_world_rand (member->contest->world);
+
+  sim_sleep_us (member->contest->world, g_rand_int_range (rand, 0, 300000));
+  close_member (member);
+}
+
+static void
+close_all (SimContest *contest, gboolean zombies_only)
+{
+  for (guint i = 0; i < contest->members->len; i++)
+    {
+      SimMember *member = contest->members->pdata[i];
+
+      if (!zombies_only || sim_process_is_dead (member->process))
+        {
+          sim_actor_new (contest->world, member->process, "closer", close_member, member);
+        }
+    }
+  sim_world_run (contest->world);
+}
+
+/* --- what must not be left ------------------------------------------------------------------------ */
+
+static void
+look_for_residue (SimContest *contest)
+{
+  g_auto (GStrv) nodes = sim_world_children (contest->world, contest->path);
+
+  if (nodes[0] != NULL)
+    {
+      sim_world_fail (contest->world, "residue: %u nodes left, such as %s", g_strv_length (nodes),
+                      nodes[0]);
+    }
+  for (guint i = 0; i < contest->members->len; i++)
+    {
+      SimMember *member = contest->members->pdata[i];
+      guint server = sim_process_server_watches (member->process);
+      guint client = sim_process_client_watches (member->process);
+      guint pending = sim_process_pending (member->process);
+
+      if (!sim_process_is_dead (member->process) && server + client + pending > 0)
+        {
+          sim_world_fail (
+              contest->world,
+              "residue: %s left %u watches at the server, %u in the library, %u requests",
+              sim_process_name (member->process), server, client, pending);
+        }
+    }
+  if (sim_check_n_holders (contest->check) > 0)
+    {
+      sim_world_fail (contest->world, "residue: somebody still believes to hold");
+    }
+}
+
+static void
+take_apart (SimContest *contest)
+{
+  for (guint i = 0; i < contest->members->len; i++)
+    {
+      SimMember *member = contest->members->pdata[i];
+      guint handles = sim_process_open_handles (member->process);
+
+      if (handles > 0)
+        {
+          sim_world_fail (contest->world, "residue: %s left %u handles open",
+                          sim_process_name (member->process), handles);
+        }
+      sim_world_add_client (contest->world, member->process, NULL);
+      curator_lock_unref (member->lock);
+      curator_client_unref (member->client);
+    }
+}
+
+gboolean
+sim_contest_run (SimContest *contest)
+{
+  gint64 settle_ms = 2 * contest->rules.session_timeout_ms + 10 * 1000;
+
+  if (contest->rules.closing)
+    {
+      SimMember *member = contest->members->pdata[0];
+
+      sim_actor_new (contest->world, member->process, "closer", close_in_the_middle, member);
+    }
+  sim_world_run (contest->world);
+  sim_world_heal (contest->world);
+  close_all (contest, TRUE);
+  sim_world_run_for (contest->world, settle_ms);
+  look_for_residue (contest);
+  close_all (contest, FALSE);
+  sim_world_run_for (contest->world, settle_ms);
+  take_apart (contest);
+  return !sim_world_failed (contest->world);
+}

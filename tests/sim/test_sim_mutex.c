@@ -1,0 +1,253 @@
+/* The mutex under seeded schedules: many small histories, each with its own kind of bad luck.
+ *
+ * SIM_SCHEDULES says how many, SIM_BASE_SEED where to begin; SIM_SEED replays one, SIM_TRACE=1
+ * prints all of it. The seed alone decides the profile and everything else.
+ */
+#include "sim_contest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DEFAULT_SCHEDULES 4000
+#define LOCK_PATH         "/sim/mutex"
+
+typedef enum
+{
+  PROFILE_CALM,
+  PROFILE_CUTS,    /* connections, at the worst moments */
+  PROFILE_NETWORK, /* outages and silence */
+  PROFILE_EXPIRY,
+  PROFILE_PROCESSES, /* pauses, sleeping machines, crashes */
+  PROFILE_SERVERS,   /* without a quorum, lying, behind */
+  PROFILE_CLOSING,
+  PROFILE_ALL,
+  N_PROFILES
+} Profile;
+
+static guint64 total_steps;
+static guint totals[SIM_N_OUTCOMES];
+
+static guint
+env_number (const char *name, guint otherwise)
+{
+  const char *text = g_getenv (name);
+
+  return text == NULL ? otherwise : (guint) strtoul (text, NULL, 10);
+}
+
+static void
+set_weights (SimConfig *config, Profile profile)
+{
+  guint *w = config->weights;
+
+  w[SIM_FAULT_REAP] = 2;
+  if (profile == PROFILE_CUTS || profile == PROFILE_ALL || profile == PROFILE_CLOSING)
+    {
+      w[SIM_FAULT_DROP] = 3;
+      w[SIM_FAULT_DROP_QUIET] = 1;
+      w[SIM_FAULT_DUPLICATE] = 1;
+    }
+  if (profile == PROFILE_NETWORK || profile == PROFILE_ALL)
+    {
+      w[SIM_FAULT_SILENT] = w[SIM_FAULT_DEAF] = w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_STALL] = 2;
+    }
+  if (profile == PROFILE_EXPIRY || profile == PROFILE_ALL)
+    {
+      w[SIM_FAULT_EXPIRE] = 3;
+      w[SIM_FAULT_OUTAGE] = 1;
+    }
+  if (profile == PROFILE_PROCESSES || profile == PROFILE_ALL)
+    {
+      w[SIM_FAULT_PAUSE] = w[SIM_FAULT_SUSPEND] = 2;
+      w[SIM_FAULT_CRASH] = 1;
+    }
+  if (profile == PROFILE_SERVERS || profile == PROFILE_ALL)
+    {
+      w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_LAG] = 2;
+    }
+}
+
+static void
+set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
+{
+  static const gint64 timeouts[] = { 4000, 6000, 15000, 30000 };
+  double much = g_rand_double_range (rand, 0.005, 0.05);
+
+  sim_config_calm (config);
+  memset (rules, 0, sizeof *rules);
+  rules->n_members = g_rand_int_range (rand, 2, 5);
+  rules->n_contenders = g_rand_int_range (rand, 1, 3);
+  rules->n_rounds = 24 / (rules->n_members * rules->n_contenders) + 1;
+  rules->session_timeout_ms = timeouts[g_rand_int_range (rand, 0, G_N_ELEMENTS (timeouts))];
+  rules->calm = profile == PROFILE_CALM;
+  rules->closing = profile == PROFILE_CLOSING;
+  config->n_servers = g_rand_int_range (rand, 1, 4);
+  config->tick_ms = g_rand_int_range (rand, 200, 2001);
+  config->latency_max_us = g_rand_int_range (rand, 0, 3) * g_rand_int_range (rand, 0, 3000);
+  config->lag_max_us = g_rand_int_range (rand, 0, 2) * g_rand_int_range (rand, 0, 20000);
+  config->time_limit_us = G_GINT64_CONSTANT (900) * G_USEC_PER_SEC;
+  if (rules->calm)
+    {
+      return;
+    }
+  set_weights (config, profile);
+  config->fault_every_us = g_rand_int_range (rand, 10, 1000) * 1000;
+  config->faults_until_us = 60 * G_USEC_PER_SEC;
+  config->outage_max_us = 2 * rules->session_timeout_ms * 1000;
+  config->p_spurious_wake = g_rand_int_range (rand, 0, 2) * 0.01;
+  if (profile == PROFILE_CUTS || profile == PROFILE_ALL || profile == PROFILE_CLOSING)
+    {
+      config->p_cut_before = much;
+      config->p_cut_after = much;
+      config->p_refuse = much / 2;
+      config->p_connect_fails = 0.1;
+    }
+  if (profile == PROFILE_ALL)
+    {
+      config->p_not_taken = 0.002;
+      config->p_open_fails = 0.05;
+    }
+}
+
+static gboolean
+run_schedule (guint32 seed)
+{
+  GRand *rand = g_rand_new_with_seed (seed ^ 0x5eed);
+  SimContestRules rules;
+  SimConfig config;
+  SimWorld *world;
+  SimContest *contest;
+  gboolean good;
+
+  set_up (&config, &rules, (Profile) (seed % N_PROFILES), rand);
+  g_rand_free (rand);
+  world = sim_world_new (seed, &config);
+  contest = sim_contest_new (world, &rules, LOCK_PATH, NULL);
+  good = sim_contest_run (contest);
+  for (int i = 0; i < SIM_N_OUTCOMES; i++)
+    {
+      totals[i] += contest->outcomes[i];
+    }
+  total_steps += sim_world_steps (world);
+  sim_contest_free (contest);
+  sim_world_free (world);
+  return good;
+}
+
+static void
+report (const char *name, guint n)
+{
+  fprintf (stderr, "%s: %u schedules, %" G_GUINT64_FORMAT " steps;", name, n, total_steps);
+  for (int i = 0; i < SIM_N_OUTCOMES; i++)
+    {
+      fprintf (stderr, " %s %u", sim_outcome_name ((SimOutcome) i), totals[i]);
+    }
+  fprintf (stderr, "\n");
+}
+
+static void
+run_profile (const char *name, Profile profile)
+{
+  guint n = env_number ("SIM_SCHEDULES", DEFAULT_SCHEDULES) / N_PROFILES;
+  guint32 base = env_number ("SIM_BASE_SEED", 0) / N_PROFILES * N_PROFILES;
+  guint n_bad = 0;
+
+  if (g_getenv ("SIM_SEED") != NULL)
+    {
+      guint32 seed = env_number ("SIM_SEED", 0);
+
+      assert_true (seed % N_PROFILES != profile || run_schedule (seed));
+      return;
+    }
+  total_steps = 0;
+  memset (totals, 0, sizeof totals);
+  for (guint i = 0; i < n && n_bad < 5; i++)
+    {
+      n_bad += run_schedule (base + i * N_PROFILES + profile) ? 0 : 1;
+    }
+  report (name, n);
+  assert_int_equal (n_bad, 0);
+  assert_true (n == 0 || totals[SIM_OUTCOME_GRANTED] > n);
+}
+
+static void
+test_calm (void **state)
+{
+  run_profile ("calm", PROFILE_CALM);
+}
+
+static void
+test_cuts (void **state)
+{
+  run_profile ("cuts", PROFILE_CUTS);
+}
+
+static void
+test_network (void **state)
+{
+  run_profile ("network", PROFILE_NETWORK);
+}
+
+static void
+test_expiry (void **state)
+{
+  run_profile ("expiry", PROFILE_EXPIRY);
+}
+
+static void
+test_processes (void **state)
+{
+  run_profile ("processes", PROFILE_PROCESSES);
+}
+
+static void
+test_servers (void **state)
+{
+  run_profile ("servers", PROFILE_SERVERS);
+}
+
+static void
+test_closing (void **state)
+{
+  run_profile ("closing", PROFILE_CLOSING);
+}
+
+static void
+test_all (void **state)
+{
+  run_profile ("all", PROFILE_ALL);
+}
+
+/* The library warns of what the schedules do to it; the trace has that, too. */
+static void
+swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+{
+  if (g_getenv ("SIM_TRACE") != NULL || (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
+      || g_strcmp0 (domain, "GLib") == 0)
+    {
+      g_log_default_handler (domain, level, message, data);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_calm),      cmocka_unit_test (test_cuts),
+    cmocka_unit_test (test_network),   cmocka_unit_test (test_expiry),
+    cmocka_unit_test (test_processes), cmocka_unit_test (test_servers),
+    cmocka_unit_test (test_closing),   cmocka_unit_test (test_all),
+  };
+
+  g_set_prgname ("test_sim_mutex");
+  g_log_set_default_handler (swallow, NULL);
+  sim_pin_to_one_cpu ();
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
