@@ -18,7 +18,6 @@ set(CURATOR_WARNING_FLAGS
     -Winit-self
     -Wmissing-declarations
     -Wmissing-include-dirs
-    -Wmissing-noreturn
     -Wmissing-prototypes
     -Wnested-externs
     -Wold-style-definition
