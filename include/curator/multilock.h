@@ -29,6 +29,12 @@ CURATOR_API
 CuratorLock *curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths,
                                                GError **error);
 
+/** The same, but the members are taken in the byte order of their paths, so that callers that name
+ *  them in different orders never wait for each other. No Java counterpart. */
+CURATOR_API
+CuratorLock *curator_multi_lock_new_for_paths_sorted (CuratorClient *client,
+                                                      const char *const *paths, GError **error);
+
 G_END_DECLS
 
 #endif

@@ -291,7 +291,8 @@ curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
 char *
 curator_client_full_path (CuratorClient *client, const char *path)
 {
-  return g_strconcat (client->prefix, path, NULL);
+  const gboolean is_root = path[1] == '\0' && *client->prefix != '\0';
+  return g_strconcat (client->prefix, is_root ? "" : path, NULL);
 }
 
 const char *

@@ -20,7 +20,10 @@ typedef struct
   CuratorClient *client;
   char *path;              /* of the node; for a search, of its parent */
   char *prefix;            /* for a search: how the node's name begins */
-  gint64 owner;            /* delete the node only if it is this session's; 0: in any case */
+  gboolean only_ours;      /* the name may be another's: delete only what the next three say */
+  gint64 owner;            /* ephemeralOwner, 0 for a persistent node */
+  gint64 czxid;            /* the node's, or 0 where only the payload is known */
+  GBytes *payload;
   CuratorRequest *request;
   CuratorTimer *pause;
   CuratorTimer *patience;
@@ -112,6 +115,7 @@ item_end (Item *item, GError *error)
   g_queue_unlink (&item->client->reaper->items, &item->link);
   g_free (item->path);
   g_free (item->prefix);
+  g_clear_pointer (&item->payload, g_bytes_unref);
   g_free (item);
 }
 
@@ -193,7 +197,18 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   item_end (item, NULL);
 }
 
-/* @locks client mutex held. The node has a name that others may use too: is it ours? */
+static gboolean
+is_ours (const Item *item, const CuratorZkReply *reply)
+{
+  const gint64 session_id = item->client->session->id;
+  return (item->owner == 0 || item->owner == session_id)
+         && reply->stat->ephemeralOwner == item->owner
+         && (item->czxid != 0 ? reply->stat->czxid == item->czxid
+                              : curator_reply_has_payload (reply, item->payload));
+}
+
+/* @locks client mutex held. The node has a name that others may use too: is it ours? Between this
+ * answer and the delete only its owner's session could make room for another. */
 static void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -201,12 +216,11 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   CuratorClient *client = item->client;
 
   item->request = NULL;
-  if (curator_zk_is_retryable (rc))
+  if (curator_zk_is_retryable (rc) || !curator_client_is_connected (client))
     {
       item_pause (item);
     }
-  else if (rc == ZOK && reply->stat->ephemeralOwner == item->owner
-           && curator_client_is_connected (client))
+  else if (rc == ZOK && is_ours (item, reply))
     {
       item->request = curator_request_remove (client->session, item->path, on_deleted, item);
     }
@@ -230,7 +244,7 @@ on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorSession *session = item->client->session;
   item->request = item->prefix != NULL
                       ? curator_request_get_children (session, item->path, FALSE, on_listed, item)
-                      : curator_request_exists (session, item->path, FALSE, on_owner_known, item);
+                      : curator_request_get (session, item->path, FALSE, on_owner_known, item);
 }
 
 static void
@@ -243,7 +257,7 @@ item_try (Item *item)
       /* The next connection tries it. */
       return;
     }
-  if (item->prefix == NULL && item->owner == 0)
+  if (item->prefix == NULL && !item->only_ours)
     {
       item->request = curator_request_remove (client->session, item->path, on_deleted, item);
     }
@@ -266,11 +280,11 @@ item_new (CuratorClient *client, const char *path, const char *prefix)
   return item;
 }
 
-void
-curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
-                       CuratorReaperDone done, gpointer data)
+/* @locks client mutex required. */
+static void
+item_start (Item *item, gint64 patience_us, CuratorReaperDone done, gpointer data)
 {
-  Item *item = item_new (client, path, NULL);
+  CuratorClient *client = item->client;
   const gint64 now = curator_client_now_us (client);
 
   item->done = done;
@@ -289,32 +303,44 @@ curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_
 }
 
 void
-curator_reaper_delete_unknown (CuratorClient *client, const char *parent, const char *prefix,
-                               const char *name, gint64 session_id)
+curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
+                       CuratorReaperDone done, gpointer data)
 {
-  if (client->reaper->closed)
-    {
-      return;
-    }
-  if (prefix != NULL)
-    {
-      item_try (item_new (client, parent, prefix));
-      return;
-    }
-  g_autofree char *path = curator_path_join (parent, name);
-  Item *item = item_new (client, path, NULL);
-  item->owner = session_id;
-  item_try (item);
+  item_start (item_new (client, path, NULL), patience_us, done, data);
 }
 
-/* A create whose asker left, and what its node would be called. */
+void
+curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
+                             gint64 czxid, gint64 patience_us, CuratorReaperDone done,
+                             gpointer data)
+{
+  Item *item = item_new (client, path, NULL);
+  item->only_ours = TRUE;
+  item->owner = session_id;
+  item->czxid = czxid;
+  item_start (item, patience_us, done, data);
+}
+
+void
+curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unknown)
+{
+  if (unknown->prefix != NULL)
+    {
+      item_start (item_new (client, unknown->parent, unknown->prefix), G_MAXINT64, NULL, NULL);
+      return;
+    }
+  g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
+  Item *item = item_new (client, path, NULL);
+  item->only_ours = TRUE;
+  item->owner = unknown->session_id;
+  item->payload = g_bytes_ref (unknown->payload);
+  item_start (item, G_MAXINT64, NULL, NULL);
+}
+
 typedef struct
 {
   CuratorClient *client;
-  char *parent;
-  char *prefix;
-  char *name;
-  gint64 session_id;
+  CuratorUnknown unknown;
 } Orphan;
 
 /* @locks client mutex held. */
@@ -322,32 +348,34 @@ static void
 on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Orphan *orphan = data;
+  CuratorUnknown *unknown = &orphan->unknown;
 
-  if (rc == ZOK)
+  if (rc == ZOK && unknown->prefix != NULL)
     {
       curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
     }
-  else if (curator_zk_is_ambiguous (rc))
+  else if (rc == ZOK || curator_zk_is_ambiguous (rc))
     {
-      curator_reaper_delete_unknown (orphan->client, orphan->parent, orphan->prefix, orphan->name,
-                                     orphan->session_id);
+      curator_reaper_delete_unknown (orphan->client, unknown);
     }
-  g_free (orphan->parent);
-  g_free (orphan->prefix);
-  g_free (orphan->name);
+  g_free ((char *) unknown->parent);
+  g_free ((char *) unknown->prefix);
+  g_free ((char *) unknown->name);
+  g_bytes_unref (unknown->payload);
   g_free (orphan);
 }
 
 void
-curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request, const char *parent,
-                             const char *prefix, const char *name, gint64 session_id)
+curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
+                             const CuratorUnknown *unknown)
 {
   Orphan *orphan = g_new (Orphan, 1);
   orphan->client = client;
-  orphan->parent = g_strdup (parent);
-  orphan->prefix = g_strdup (prefix);
-  orphan->name = g_strdup (name);
-  orphan->session_id = session_id;
+  orphan->unknown = (CuratorUnknown){ .parent = g_strdup (unknown->parent),
+                                      .prefix = g_strdup (unknown->prefix),
+                                      .name = g_strdup (unknown->name),
+                                      .session_id = unknown->session_id,
+                                      .payload = g_bytes_ref (unknown->payload) };
   curator_request_redirect (request, on_orphan_created, orphan);
 }
 

@@ -17,15 +17,27 @@ typedef void (*CuratorReaperDone) (const GError *error, gpointer data);
 /* @locks client mutex required, all of them. Paths are full ones. done may be NULL. */
 void curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
                             CuratorReaperDone done, gpointer data);
-/* A create of name below parent, in the session of that id, has an unknown outcome. prefix
- * "_c_<uuid>-": every child whose name begins so is deleted. NULL: the node of exactly that name is
- * deleted, if it is an ephemeral of that session. */
-void curator_reaper_delete_unknown (CuratorClient *client, const char *parent, const char *prefix,
-                                    const char *name, gint64 session_id);
-/* Takes over a create under way whose asker left: its node, if any, is deleted. */
+/* The same for a node whose name others may use too: it is deleted only while it is the one with
+ * that czxid, and an ephemeral (session_id not 0) only in its session, whose end takes it anyhow. */
+void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
+                                  gint64 czxid, gint64 patience_us, CuratorReaperDone done,
+                                  gpointer data);
+
+/* A create that was asked for in the session of that id, below parent. */
+typedef struct
+{
+  const char *parent;
+  const char *prefix;   /* "_c_<uuid>-" if the name begins so, else NULL */
+  const char *name;     /* what follows */
+  gint64 session_id;    /* 0 for a persistent node */
+  GBytes *payload;
+} CuratorUnknown;
+
+/* Its outcome is unknown: every child with the prefix is deleted, or the one node, if it is ours. */
+void curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unknown);
+/* It is under way and its asker left: its node, if any, is deleted. */
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
-                                  const char *parent, const char *prefix, const char *name,
-                                  gint64 session_id);
+                                  const CuratorUnknown *unknown);
 
 CuratorReaper *curator_reaper_new (CuratorClient *client);
 void curator_reaper_connected (CuratorReaper *reaper);

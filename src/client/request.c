@@ -8,6 +8,8 @@
 
 #include "client/lease_clock.h"
 
+#include <string.h>
+
 /* More than 65,536 submissions while the library's thread is stalled overflow its wake-up pipe and
  * cost the connection; a few thousand keep any link busy. */
 #define MAX_IN_FLIGHT 4096
@@ -319,6 +321,15 @@ curator_request_redirect (CuratorRequest *request, CuratorRequestDone done, gpoi
 {
   request->done = done;
   request->user_data = user_data;
+}
+
+gboolean
+curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload)
+{
+  gsize length;
+  const void *bytes = g_bytes_get_data (payload, &length);
+  return (gsize) MAX (reply->data_length, 0) == length
+         && (length == 0 || memcmp (reply->data, bytes, length) == 0);
 }
 
 void

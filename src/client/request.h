@@ -44,6 +44,9 @@ void curator_request_forget (CuratorRequest *request);
 void curator_request_redirect (CuratorRequest *request, CuratorRequestDone done,
                                gpointer user_data);
 
+/* Whether a get brought exactly payload. */
+gboolean curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload);
+
 /* For session.c. settle_all answers everything under way; free_all frees what no completion will
  * come for any more, after the handle was closed. */
 void curator_request_settle_all (CuratorSession *session, int rc);

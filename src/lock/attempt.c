@@ -58,6 +58,7 @@ typedef struct
   gboolean restarting;
 
   char *prefix;               /* "_c_<uuid>-", one for each session, or NULL if not protected */
+  GBytes *payload;            /* what the node is created with */
   gboolean unknown;           /* a create of this session may have succeeded unseen */
   char *node;                 /* full path of our node */
   char *candidate;            /* full path of a node that may be ours */
@@ -113,7 +114,8 @@ is_ephemeral (const Attempt *attempt)
 static gboolean
 has_queue (const Attempt *attempt)
 {
-  return is_sequential (attempt) || attempt->internals->driver->funcs.gets_the_lock != NULL;
+  const CuratorLockDriver *driver = attempt->internals->driver;
+  return is_sequential (attempt) || (!driver->is_ours && driver->funcs.gets_the_lock != NULL);
 }
 
 static void
@@ -156,6 +158,22 @@ stop_watching (Attempt *attempt)
   g_clear_pointer (&attempt->watch, curator_watch_release);
 }
 
+/* @locks client mutex required. A number of the server's makes a name that is nobody else's; without
+ * one the next holder's node has the same. */
+static void
+delete_plain_node (Attempt *attempt)
+{
+  CuratorClient *client = attempt->op.client;
+  if (is_sequential (attempt))
+    {
+      curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
+      return;
+    }
+  curator_reaper_delete_owned (client, attempt->node,
+                               is_ephemeral (attempt) ? attempt->session->id : 0, attempt->czxid,
+                               G_MAXINT64, NULL, NULL);
+}
+
 /* @locks client mutex required. Whatever of ours is or may be on the server goes to the reaper. */
 static void
 leave_node (Attempt *attempt)
@@ -170,20 +188,29 @@ leave_node (Attempt *attempt)
       g_queue_unlink (&internals->attempts, &attempt->link);
       attempt->linked = FALSE;
     }
+  const CuratorUnknown unknown
+      = { .parent = internals->base,
+          .prefix = attempt->prefix,
+          .name = attempt->wanted->name,
+          .session_id
+          = attempt->session != NULL && is_ephemeral (attempt) ? attempt->session->id : 0,
+          .payload = attempt->payload };
   if (attempt->create != NULL)
     {
-      curator_reaper_adopt_create (client, attempt->create, internals->base, attempt->prefix,
-                                   attempt->wanted->name, attempt->session->id);
+      curator_reaper_adopt_create (client, attempt->create, &unknown);
       attempt->create = NULL;
     }
-  else if (attempt->node != NULL)
+  else if (attempt->node != NULL && attempt->prefix != NULL)
     {
       curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
     }
+  else if (attempt->node != NULL)
+    {
+      delete_plain_node (attempt);
+    }
   if (attempt->unknown)
     {
-      curator_reaper_delete_unknown (client, internals->base, attempt->prefix,
-                                     attempt->wanted->name, attempt->session->id);
+      curator_reaper_delete_unknown (client, &unknown);
     }
   attempt->unknown = FALSE;
   g_clear_pointer (&attempt->node, g_free);
@@ -279,16 +306,41 @@ restarts_go (gpointer data)
   try_step (data, ATTEMPT_STARTING, start);
 }
 
+/* @locks client mutex required. What the node was to be made under is not held any more. */
+static gboolean
+lost_cover (Attempt *attempt)
+{
+  CuratorLease *under = attempt->wanted->under;
+  if (under == NULL
+      || (curator_lease_get_session (under) == attempt->session
+          && curator_lease_state_now (under) < CURATOR_LEASE_LOST))
+    {
+      return FALSE;
+    }
+  fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                      "the hold that this one was to be taken under is lost"));
+  return TRUE;
+}
+
 /* @locks client mutex required. Its last step: nothing is under way any more. */
 static void
 grant (Attempt *attempt)
 {
   CuratorSession *session = attempt->session;
 
+  if (lost_cover (attempt))
+    {
+      return;
+    }
+
   curator_stake_unregister (&attempt->stake);
   stop_watching (attempt);
-  CuratorLease *lease = curator_lease_new (session, attempt->internals,
-                                           g_steal_pointer (&attempt->node), attempt->czxid);
+  const CuratorLeaseNode node
+      = { .path = g_steal_pointer (&attempt->node),
+          .czxid = attempt->czxid,
+          .name_is_ours = attempt->prefix != NULL || is_sequential (attempt),
+          .is_ephemeral = is_ephemeral (attempt) };
+  CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
   curator_lease_watch_own_node (lease, g_steal_pointer (&attempt->own_watch));
   let_go (attempt);
   set_state (attempt, ATTEMPT_DONE);
@@ -729,6 +781,24 @@ adopt_session (Attempt *attempt)
     }
 }
 
+/* @locks client mutex required. A revocable node is empty, as Curator's is. */
+static void
+choose_payload (Attempt *attempt)
+{
+  CuratorLockInternals *internals = attempt->internals;
+
+  g_clear_pointer (&attempt->payload, g_bytes_unref);
+  if (curator_revocation_is_on (internals))
+    {
+      attempt->payload = g_bytes_new (NULL, 0);
+      return;
+    }
+  GBytes *payload = attempt->wanted->data != NULL ? attempt->wanted->data
+                    : internals->data != NULL     ? internals->data
+                                                  : attempt->op.client->default_data;
+  attempt->payload = g_bytes_ref (payload);
+}
+
 /* @locks client mutex held (retry loop). */
 static void
 start (gpointer data)
@@ -739,17 +809,18 @@ start (gpointer data)
                                [CURATOR_CREATE_EPHEMERAL_SEQUENTIAL] = 3 };
   Attempt *attempt = data;
   CuratorLockInternals *internals = attempt->internals;
-  GBytes *payload = curator_revocation_is_on (internals) ? NULL
-                    : attempt->wanted->data != NULL      ? attempt->wanted->data
-                    : internals->data != NULL            ? internals->data
-                                                         : attempt->op.client->default_data;
 
   adopt_session (attempt);
+  if (lost_cover (attempt))
+    {
+      return;
+    }
+  choose_payload (attempt);
   g_autofree char *leaf
       = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", attempt->wanted->name, NULL);
   g_autofree char *path = curator_path_join (internals->base, leaf);
   set_state (attempt, ATTEMPT_CREATING);
-  attempt->create = curator_request_create (attempt->session, path, payload,
+  attempt->create = curator_request_create (attempt->session, path, attempt->payload,
                                             modes[attempt->wanted->mode], on_created, attempt);
   if (has_queue (attempt))
     {
@@ -775,8 +846,8 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     {
       step_failed (attempt, rc, "looking at the node in");
     }
-  else if ((attempt->unknown || attempt->prefix != NULL)
-           && (!is_ephemeral (attempt) || reply->stat->ephemeralOwner == attempt->session->id))
+  else if ((attempt->prefix != NULL || (attempt->unknown && curator_reply_has_payload (reply, attempt->payload)))
+           && reply->stat->ephemeralOwner == (is_ephemeral (attempt) ? attempt->session->id : 0))
     {
       own_node (attempt, path, reply->stat->czxid);
     }
@@ -792,8 +863,8 @@ look_at (Attempt *attempt, const char *leaf)
 {
   g_free (attempt->candidate);
   attempt->candidate = curator_path_join (attempt->internals->base, leaf);
-  attempt->read = curator_request_exists (attempt->session, attempt->candidate, FALSE,
-                                          on_owner_known, attempt);
+  attempt->read = curator_request_get (attempt->session, attempt->candidate, FALSE,
+                                       on_owner_known, attempt);
 }
 
 /* @locks client mutex held (retry loop). */
@@ -884,6 +955,7 @@ attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
   curator_node_request_free (attempt->wanted);
+  g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
 }
 
@@ -894,9 +966,9 @@ release_lease (gpointer lease)
 }
 
 CuratorOp *
-curator_lock_internals_attempt_node (CuratorLockInternals *internals, CuratorNodeRequest *request,
-                                     gint64 deadline_us, gboolean once, CuratorOpDone done,
-                                     gpointer data)
+curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
+                                       CuratorNodeRequest *request, gint64 deadline_us,
+                                       gboolean once, CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass
       = { .cancel = attempt_cancel, .finalize = attempt_finalize, .free_result = release_lease };
@@ -908,29 +980,35 @@ curator_lock_internals_attempt_node (CuratorLockInternals *internals, CuratorNod
   attempt->wanted = request;
   attempt->once = once;
   attempt->link.data = attempt;
-  curator_client_lock (client);
   if (curator_op_begin (&attempt->op))
     {
       curator_retry_loop_init (&attempt->tries, client, tries_go, tries_give_up, attempt);
       curator_retry_loop_init (&attempt->restarts, client, restarts_go, tries_give_up, attempt);
       try_step (attempt, ATTEMPT_STARTING, start);
     }
-  curator_client_unlock (client);
   return &attempt->op;
 }
 
 CuratorOp *
-curator_lock_internals_attempt (CuratorLockInternals *internals, gint64 deadline_us,
-                                gboolean once, CuratorOpDone done, gpointer data)
+curator_lock_internals_attempt (CuratorLockInternals *internals, CuratorNodeRequest *request,
+                                gint64 deadline_us, gboolean once, CuratorOpDone done,
+                                gpointer data)
 {
   CuratorLockDriver *driver = internals->driver;
-  CuratorNodeRequest *request = curator_node_request_new (internals->lock_name);
 
-  if (driver->funcs.creates_the_lock != NULL)
+  if (request == NULL)
     {
-      driver->funcs.creates_the_lock (driver, request, driver->user_data);
+      request = curator_node_request_new (internals->lock_name);
+      if (driver->funcs.creates_the_lock != NULL)
+        {
+          driver->funcs.creates_the_lock (driver, request, driver->user_data);
+        }
     }
-  return curator_lock_internals_attempt_node (internals, request, deadline_us, once, done, data);
+  curator_client_lock (internals->client);
+  CuratorOp *op = curator_lock_internals_attempt_locked (internals, request, deadline_us, once,
+                                                         done, data);
+  curator_client_unlock (internals->client);
+  return op;
 }
 
 void

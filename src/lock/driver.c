@@ -4,6 +4,8 @@
  */
 #include "curator/lock_internals.h"
 
+#include "curator/lease.h"
+
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
 
@@ -111,6 +113,7 @@ curator_node_request_free (CuratorNodeRequest *request)
 {
   g_free (request->name);
   g_clear_pointer (&request->data, g_bytes_unref);
+  g_clear_pointer (&request->under, curator_lease_unref);
   g_free (request);
 }
 

@@ -8,9 +8,17 @@
 #include "lock/lock_internals-private.h"
 #include "lock/own_watch.h"
 
-/* @locks client mutex required. The node (full path, transfer full) is held from now on. */
+typedef struct
+{
+  char *path;             /* full; transfer full */
+  gint64 czxid;
+  gboolean name_is_ours;  /* nobody else can have a node of this name */
+  gboolean is_ephemeral;
+} CuratorLeaseNode;
+
+/* @locks client mutex required. The node is held from now on. */
 CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
-                                 char *path, gint64 czxid);
+                                 const CuratorLeaseNode *node);
 
 /* @locks client mutex required. own: the watch that the attempt had already, transfer full; NULL: one
  * is set when the hold has lasted for a while. */

@@ -12,6 +12,7 @@
 #include "client/log.h"
 #include "client/op.h"
 #include "client/path.h"
+#include "lock/gather.h"
 #include "lock/own_watch.h"
 
 #include <errno.h>
@@ -30,6 +31,8 @@ struct _CuratorLease
   CuratorSession *session;
   char *path;                      /* full */
   gint64 czxid;
+  gboolean name_is_ours;           /* nobody else can have a node of this name */
+  gboolean is_ephemeral;
 
   /* Guarded by the client's mutex. */
   CuratorStake stake;
@@ -113,6 +116,20 @@ set_state (CuratorLease *lease, CuratorLeaseState state)
                           unref_lease, (int) state);
 }
 
+/* @locks client mutex required. */
+static void
+delete_node (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done, gpointer data)
+{
+  if (lease->name_is_ours)
+    {
+      curator_reaper_delete (lease->client, lease->path, patience_us, done, data);
+      return;
+    }
+  curator_reaper_delete_owned (lease->client, lease->path,
+                               lease->is_ephemeral ? lease->session->id : 0, lease->czxid,
+                               patience_us, done, data);
+}
+
 /* @locks client mutex held. What is lost here may still stand in others' way there. */
 static void
 lose (CuratorLease *lease)
@@ -120,7 +137,7 @@ lose (CuratorLease *lease)
   if (!is_over (lease->state))
     {
       set_state (lease, CURATOR_LEASE_LOST);
-      curator_reaper_delete (lease->client, lease->path, G_MAXINT64, NULL, NULL);
+      delete_node (lease, G_MAXINT64, NULL, NULL);
     }
 }
 
@@ -155,8 +172,8 @@ on_own_watch_due (gpointer data)
 }
 
 CuratorLease *
-curator_lease_new (CuratorSession *session, CuratorLockInternals *internals, char *path,
-                   gint64 czxid)
+curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
+                   const CuratorLeaseNode *node)
 {
   CuratorClient *client = session->client;
   CuratorLease *lease = g_new0 (CuratorLease, 1);
@@ -165,11 +182,13 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals, cha
   lease->client = curator_client_ref (client);
   lease->internals = curator_lock_internals_ref (internals);
   lease->session = curator_session_ref (session);
-  lease->path = path;
-  lease->czxid = czxid;
+  lease->path = node->path;
+  lease->czxid = node->czxid;
+  lease->name_is_ours = node->name_is_ours;
+  lease->is_ephemeral = node->is_ephemeral;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
-  lease->stake.path = path;
+  lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
   curator_stake_register (&lease->stake, session, TRUE);
   return lease;
@@ -217,7 +236,7 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone do
       return FALSE;
     }
   set_state (lease, CURATOR_LEASE_RELEASED);
-  curator_reaper_delete (lease->client, lease->path, patience_us, done, data);
+  delete_node (lease, patience_us, done, data);
   return TRUE;
 }
 
@@ -465,55 +484,15 @@ curator_client_release_patience_us (CuratorClient *client)
   return (gint64) client->connection_timeout_ms * 1000;
 }
 
-/* A composite's release: the members in reverse, each whatever the others say. */
-typedef struct
-{
-  gint pending;    /* atomic: each member answers on a thread of its own client */
-  GString *errors; /* guarded by mutex */
-  int code;
-  pthread_mutex_t mutex;
-  CuratorReaperDone done;
-  gpointer data;
-} ReleaseAll;
-
-static void
-release_all_done (const GError *error, gpointer data)
-{
-  ReleaseAll *all = data;
-
-  pthread_mutex_lock (&all->mutex);
-  if (error != NULL)
-    {
-      all->code = error->code;
-      g_string_append_printf (all->errors, "%s%s", all->errors->len > 0 ? "; " : "",
-                              error->message);
-    }
-  pthread_mutex_unlock (&all->mutex);
-  if (!g_atomic_int_dec_and_test (&all->pending))
-    {
-      return;
-    }
-  g_autoptr (GError) sum = all->errors->len == 0
-                               ? NULL
-                               : g_error_new_literal (CURATOR_ERROR, all->code, all->errors->str);
-  all->done (sum, all->data);
-  g_string_free (all->errors, TRUE);
-  pthread_mutex_destroy (&all->mutex);
-  g_free (all);
-}
-
+/* The members in reverse, each whatever the others say. */
 static void
 release_composite (CuratorLease *lease, CuratorReaperDone done, gpointer data)
 {
-  ReleaseAll *all = g_new0 (ReleaseAll, 1);
-  all->pending = (gint) lease->members->len;
-  all->errors = g_string_new (NULL);
-  all->done = done;
-  all->data = data;
-  pthread_mutex_init (&all->mutex, NULL);
+  CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
   for (guint i = lease->members->len; i-- > 0;)
     {
-      curator_lease_release_start (g_ptr_array_index (lease->members, i), release_all_done, all);
+      curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
+                                   gather);
     }
 }
 

@@ -37,12 +37,25 @@ typedef struct
 
 struct _CuratorLock
 {
-  gatomicrefcount refs;
+  gatomicrefcount own_refs;
+  gatomicrefcount *refs;             /* own_refs, or those of the pair that it is a side of */
+  void (*free_owner) (gpointer owner); /* NULL: the lock is its own owner */
+  gpointer owner;
   const CuratorLockClass *klass;
-  CuratorClient *client;  /* a reference; a multi-lock's is its first member's */
+  CuratorClient *client;  /* a reference; a multi-lock's is its first member's, or NULL */
 };
 
 gpointer curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client);
+/* From now on references to lock are references to owner, which frees both with free_owner. */
+void curator_lock_set_owner (CuratorLock *lock, gatomicrefcount *refs, gpointer owner,
+                             void (*free_owner) (gpointer owner));
+/* Ends and frees the lock itself, whatever references it. */
+void curator_lock_destroy (CuratorLock *lock);
+
+/* An acquire that is refused before anything is asked of the server (takes error), or that needs no
+ * server (error NULL): an op that finishes at once. */
+CuratorOp *curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done,
+                                    gpointer data);
 
 /* Checks what every recipe's constructor checks: path, client. */
 gboolean curator_lock_check_path (CuratorClient *client, const char *path, GError **error);

@@ -17,17 +17,36 @@ gpointer
 curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
 {
   CuratorLock *lock = g_malloc0 (size);
-  g_atomic_ref_count_init (&lock->refs);
+  g_atomic_ref_count_init (&lock->own_refs);
+  lock->refs = &lock->own_refs;
   lock->klass = klass;
   lock->client = client != NULL ? curator_client_ref (client) : NULL;
   return lock;
+}
+
+void
+curator_lock_set_owner (CuratorLock *lock, gatomicrefcount *refs, gpointer owner,
+                        void (*free_owner) (gpointer owner))
+{
+  lock->refs = refs;
+  lock->owner = owner;
+  lock->free_owner = free_owner;
+}
+
+void
+curator_lock_destroy (CuratorLock *lock)
+{
+  CuratorClient *client = lock->client;
+  lock->klass->finalize (lock);
+  g_free (lock);
+  g_clear_pointer (&client, curator_client_unref);
 }
 
 CuratorLock *
 curator_lock_ref (CuratorLock *lock)
 {
   g_return_val_if_fail (lock != NULL, NULL);
-  g_atomic_ref_count_inc (&lock->refs);
+  g_atomic_ref_count_inc (lock->refs);
   return lock;
 }
 
@@ -35,16 +54,35 @@ void
 curator_lock_unref (CuratorLock *lock)
 {
   g_return_if_fail (lock != NULL);
-  CuratorClient *client = lock->client;
-
-  if ((client != NULL && !curator_client_check_forked (client, NULL))
-      || !g_atomic_ref_count_dec (&lock->refs))
+  if ((lock->client != NULL && !curator_client_check_forked (lock->client, NULL))
+      || !g_atomic_ref_count_dec (lock->refs))
     {
       return;
     }
-  lock->klass->finalize (lock);
-  g_free (lock);
-  g_clear_pointer (&client, curator_client_unref);
+  if (lock->free_owner != NULL)
+    {
+      lock->free_owner (lock->owner);
+    }
+  else
+    {
+      curator_lock_destroy (lock);
+    }
+}
+
+CuratorOp *
+curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
+{
+  static const CuratorOpClass klass = { 0 };
+  CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, done, data);
+
+  curator_client_lock (client);
+  if (curator_op_begin (op))
+    {
+      curator_op_finish (op, NULL, g_steal_pointer (&error));
+    }
+  curator_client_unlock (client);
+  g_clear_error (&error);
+  return op;
 }
 
 gboolean

@@ -15,6 +15,7 @@ struct _CuratorNodeRequest
   CuratorCreateMode mode;
   GBytes *data;         /* NULL: the lock's, or the client's default */
   gboolean protected_;
+  CuratorLease *under;  /* a hold, referenced, without which the node must not be made; or NULL */
 };
 
 struct _CuratorLockDriver
@@ -65,14 +66,16 @@ CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internal
 void curator_lock_internals_unref (CuratorLockInternals *internals);
 
 /* @locks client mutex NOT held. One attempt to be granted the path; its result is a CuratorLease.
- * once: do not wait for anybody in front; the op then ends with TIMED_OUT. user_data goes to the
- * driver's functions if the driver is ours and takes it per attempt (see rwlock), else it is NULL. */
-CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals, gint64 deadline_us,
+ * request: the node, transfer full, or NULL for what the driver describes. once: do not wait for
+ * anybody in front; the op then ends with TIMED_OUT. */
+CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals,
+                                           CuratorNodeRequest *request, gint64 deadline_us,
                                            gboolean once, CuratorOpDone done, gpointer data);
-/* As above, with the node described already; takes request. */
-CuratorOp *curator_lock_internals_attempt_node (CuratorLockInternals *internals,
-                                                CuratorNodeRequest *request, gint64 deadline_us,
-                                                gboolean once, CuratorOpDone done, gpointer data);
+/* @locks client mutex required. The same for a described node. */
+CuratorOp *curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
+                                                  CuratorNodeRequest *request, gint64 deadline_us,
+                                                  gboolean once, CuratorOpDone done,
+                                                  gpointer data);
 /* @locks client mutex required. What may be granted has changed: every waiter looks again. */
 void curator_lock_internals_recheck (CuratorLockInternals *internals);
 /* @locks client mutex NOT held. Full wire names in order, as user paths, holder first; foreign
@@ -80,6 +83,9 @@ void curator_lock_internals_recheck (CuratorLockInternals *internals);
 char **curator_lock_internals_participants (CuratorLockInternals *internals,
                                             gboolean (*accept) (const char *name),
                                             GError **error);
+
+/* @locks client mutex NOT held. For a lock without a queue: its node, if there is one. */
+char **curator_lock_internals_one_participant (CuratorLockInternals *internals, GError **error);
 
 CuratorNodeRequest *curator_node_request_new (const char *name);
 void curator_node_request_free (CuratorNodeRequest *request);

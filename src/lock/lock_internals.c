@@ -84,3 +84,23 @@ curator_lock_internals_participants (CuratorLockInternals *internals,
   g_ptr_array_add (paths, NULL);
   return (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
 }
+
+char **
+curator_lock_internals_one_participant (CuratorLockInternals *internals, GError **error)
+{
+  g_autofree char *path = curator_path_join (internals->base, internals->lock_name);
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) result
+      = curator_call (internals->client, CURATOR_CALL_GET, path, NULL, 0, &local);
+
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return NULL;
+    }
+  char **paths = g_new0 (char *, 2);
+  paths[0] = result != NULL
+                 ? g_strdup (curator_client_user_path (internals->client, path))
+                 : NULL;
+  return paths;
+}

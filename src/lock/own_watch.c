@@ -80,7 +80,7 @@ look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struc
 
   if (revocable == NULL || length != (int) strlen (REVOKE_PAYLOAD)
       || memcmp (data, REVOKE_PAYLOAD, (size_t) length) != 0 || stat->mzxid == own->told_mzxid
-      || !curator_try_ref (&revocable->lock->refs))
+      || !curator_try_ref (revocable->lock->refs))
     {
       return;
     }

@@ -15,6 +15,7 @@ typedef struct
   CuratorNodeRequest *(*describe) (CuratorMutex *mutex, guint64 owner, GError **error);
   /* Which children are participants of this lock, by leaf name; NULL: all of the queue. */
   gboolean (*accept) (const char *name);
+  gboolean is_one_node;  /* no queue: the node of the lock's own name is the only participant */
 } CuratorMutexKind;
 
 struct _CuratorMutex

@@ -85,22 +85,6 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   g_free (granting);
 }
 
-/* An acquire that fails before anything is asked of the server. */
-static CuratorOp *
-refuse (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
-{
-  static const CuratorOpClass klass = { 0 };
-  CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, done, data);
-  curator_client_lock (client);
-  if (curator_op_begin (op))
-    {
-      curator_op_finish (op, NULL, g_steal_pointer (&error));
-    }
-  curator_client_unlock (client);
-  g_clear_error (&error);
-  return op;
-}
-
 static gboolean
 mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 {
@@ -132,14 +116,14 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
 
   if (owner != 0 && mutex_reenter (lock, owner, &error))
     {
-      return refuse (lock->client, error, done, data);
+      return curator_lock_settled_op (lock->client, error, done, data);
     }
   if (mutex->kind->describe != NULL)
     {
       request = mutex->kind->describe (mutex, owner, &error);
       if (request == NULL)
         {
-          return refuse (lock->client, error, done, data);
+          return curator_lock_settled_op (lock->client, error, done, data);
         }
     }
   Granting *granting = g_new (Granting, 1);
@@ -147,11 +131,8 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   granting->owner = owner;
   granting->done = done;
   granting->data = data;
-  return request != NULL
-             ? curator_lock_internals_attempt_node (mutex->internals, request, deadline_us, once,
-                                                    on_granted, granting)
-             : curator_lock_internals_attempt (mutex->internals, deadline_us, once, on_granted,
-                                               granting);
+  return curator_lock_internals_attempt (mutex->internals, request, deadline_us, once, on_granted,
+                                         granting);
 }
 
 static gboolean
@@ -219,7 +200,9 @@ static char **
 mutex_get_participants (CuratorLock *lock, GError **error)
 {
   CuratorMutex *mutex = mutex_of (lock);
-  return curator_lock_internals_participants (mutex->internals, mutex->kind->accept, error);
+  return mutex->kind->is_one_node
+             ? curator_lock_internals_one_participant (mutex->internals, error)
+             : curator_lock_internals_participants (mutex->internals, mutex->kind->accept, error);
 }
 
 static CuratorLease *

@@ -1,0 +1,64 @@
+/* Collecting the answers of several releases (InterProcessMultiLock.release loses all but two).
+ *
+ * Threads: any; each member answers on a thread of its own client. Guarded by its own mutex.
+ */
+#include "lock/gather.h"
+
+struct _CuratorGather
+{
+  pthread_mutex_t mutex;
+  guint pending;
+  GError *error;  /* domain and code of the first failure, everybody's message */
+  CuratorReaperDone done;
+  gpointer data;
+};
+
+CuratorGather *
+curator_gather_new (guint n, CuratorReaperDone done, gpointer data)
+{
+  if (n == 0)
+    {
+      done (NULL, data);
+      return NULL;
+    }
+  CuratorGather *gather = g_new0 (CuratorGather, 1);
+  pthread_mutex_init (&gather->mutex, NULL);
+  gather->pending = n;
+  gather->done = done;
+  gather->data = data;
+  return gather;
+}
+
+static void
+add_error (CuratorGather *gather, const GError *error)
+{
+  if (gather->error == NULL)
+    {
+      gather->error = g_error_copy (error);
+      return;
+    }
+  char *message = g_strconcat (gather->error->message, "; ", error->message, NULL);
+  g_free (gather->error->message);
+  gather->error->message = message;
+}
+
+void
+curator_gather_one (const GError *error, gpointer data)
+{
+  CuratorGather *gather = data;
+
+  pthread_mutex_lock (&gather->mutex);
+  if (error != NULL)
+    {
+      add_error (gather, error);
+    }
+  const gboolean last = --gather->pending == 0;
+  pthread_mutex_unlock (&gather->mutex);
+  if (last)
+    {
+      gather->done (gather->error, gather->data);
+      pthread_mutex_destroy (&gather->mutex);
+      g_clear_error (&gather->error);
+      g_free (gather);
+    }
+}

@@ -1,0 +1,356 @@
+/* InterProcessMultiLock: several locks as one, in order, all or nothing.
+ *
+ * Mirrors InterProcessMultiLock, which goes on after an error, gives each member the whole time and
+ * loses most release errors; here the first failure ends it, one deadline covers all, and every
+ * error is told. Threads: any; members may belong to different clients, so nothing is started on one
+ * while another's mutex is held. The chain itself is guarded by the first member's client's mutex.
+ */
+#include "curator/multilock.h"
+
+#include "curator/mutex.h"
+#include "lock/gather.h"
+#include "lock/lease-private.h"
+#include "lock/lock-private.h"
+
+#include <string.h>
+
+typedef struct
+{
+  CuratorLock lock;
+  GPtrArray *members;  /* CuratorLock */
+} MultiLock;
+
+typedef struct
+{
+  CuratorOp op;
+  MultiLock *multi;
+  guint64 owner;
+  gboolean once;
+  guint n_held;
+  GPtrArray *leases;   /* of the members held, when they belong to no thread */
+  guint n_done;        /* operations of members that have ended */
+  CuratorOp *current;  /* the one under way, if n_done has not moved on since it was started */
+} Chain;
+
+static void chain_next (Chain *chain);
+
+static MultiLock *
+multi_of (CuratorLock *lock)
+{
+  return (MultiLock *) lock;
+}
+
+static CuratorLock *
+member_at (MultiLock *multi, guint index)
+{
+  return g_ptr_array_index (multi->members, index);
+}
+
+static void
+nobody_listens (const GError *error, gpointer data)
+{
+}
+
+/* @locks none. What was acquired goes back, in reverse. */
+static void
+roll_back (Chain *chain)
+{
+  while (chain->n_held > 0)
+    {
+      CuratorLock *member = member_at (chain->multi, --chain->n_held);
+      if (chain->owner != 0)
+        {
+          member->klass->release (member, chain->owner, nobody_listens, NULL, NULL);
+        }
+      else
+        {
+          g_ptr_array_remove_index (chain->leases, chain->n_held);
+        }
+    }
+}
+
+/* @locks none. */
+static void
+abandon (gpointer data)
+{
+  Chain *chain = data;
+  CuratorClient *client = chain->op.client;
+
+  curator_client_lock (client);
+  CuratorOp *current = g_steal_pointer (&chain->current);
+  curator_client_unlock (client);
+  if (current != NULL)
+    {
+      /* Its end rolls back. */
+      curator_op_cancel (current, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
+                                                       "the multi-lock was given up"));
+      curator_op_unref (current);
+    }
+  curator_op_unref (&chain->op);
+}
+
+/* @locks client mutex held. Members of other clients are cancelled when it was given back. */
+static void
+chain_cancel (CuratorOp *op, GError *reason)
+{
+  curator_op_finish (op, NULL, reason);
+  curator_client_after_unlock (op->client, abandon, curator_op_ref (op));
+}
+
+static void
+chain_finalize (CuratorOp *op)
+{
+  Chain *chain = (Chain *) op;
+  g_clear_pointer (&chain->current, curator_op_unref);
+  g_clear_pointer (&chain->leases, g_ptr_array_unref);
+  curator_lock_unref (&chain->multi->lock);
+}
+
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
+
+/* @locks none. */
+static void
+on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  Chain *chain = data;
+  CuratorClient *client = chain->op.client;
+
+  if (error == NULL)
+    {
+      chain->n_held++;
+      if (chain->owner == 0)
+        {
+          g_ptr_array_add (chain->leases, result);
+        }
+    }
+  curator_client_lock (client);
+  CuratorOp *ended = g_steal_pointer (&chain->current);
+  chain->n_done++;
+  if (error != NULL && !chain->op.finished)
+    {
+      curator_op_finish (&chain->op, NULL, g_error_copy (error));
+    }
+  const gboolean over = chain->op.finished;
+  curator_client_unlock (client);
+  g_clear_pointer (&ended, curator_op_unref);
+  if (over)
+    {
+      roll_back (chain);
+    }
+  else
+    {
+      chain_next (chain);
+    }
+  curator_op_unref (&chain->op);
+}
+
+/* @locks none. The next member, or success. */
+static void
+chain_next (Chain *chain)
+{
+  CuratorClient *client = chain->op.client;
+
+  if (chain->n_held == chain->multi->members->len)
+    {
+      curator_client_lock (client);
+      const gboolean over = chain->op.finished;
+      if (!over)
+        {
+          curator_op_finish (&chain->op,
+                             chain->owner == 0
+                                 ? curator_lease_new_composite (g_steal_pointer (&chain->leases))
+                                 : NULL,
+                             NULL);
+        }
+      curator_client_unlock (client);
+      if (over)
+        {
+          roll_back (chain);
+        }
+      return;
+    }
+  CuratorLock *member = member_at (chain->multi, chain->n_held);
+  const guint n_done = chain->n_done;
+  curator_op_ref (&chain->op);
+  curator_op_ref (&chain->op);
+  CuratorOp *op = member->klass->acquire (member, chain->owner, chain->op.deadline_us, chain->once,
+                                          on_member_done, chain);
+  curator_client_lock (client);
+  const gboolean over = chain->op.finished;
+  if (!over && chain->n_done == n_done)
+    {
+      chain->current = g_steal_pointer (&op);
+    }
+  curator_client_unlock (client);
+  if (op != NULL && over)
+    {
+      curator_op_cancel (op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
+                                                  "the multi-lock was given up"));
+    }
+  g_clear_pointer (&op, curator_op_unref);
+  curator_op_unref (&chain->op);
+}
+
+static CuratorOp *
+multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+               CuratorOpDone done, gpointer data)
+{
+  static const CuratorOpClass klass
+      = { .cancel = chain_cancel, .finalize = chain_finalize, .free_result = unref_lease };
+  CuratorClient *client = lock->client;
+  Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, deadline_us, done, data);
+
+  chain->multi = multi_of (curator_lock_ref (lock));
+  chain->owner = owner;
+  chain->once = once;
+  chain->leases = g_ptr_array_new_with_free_func (unref_lease);
+  curator_op_ref (&chain->op);
+  curator_client_lock (client);
+  const gboolean begun = curator_op_begin (&chain->op);
+  curator_client_unlock (client);
+  if (begun)
+    {
+      chain_next (chain);
+    }
+  curator_op_unref (&chain->op);
+  return &chain->op;
+}
+
+/* With no members there is nothing to ask anybody for. */
+static gboolean
+multi_reenter (CuratorLock *lock, guint64 owner, GError **error)
+{
+  return multi_of (lock)->members->len == 0;
+}
+
+static gboolean
+multi_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+               GError **error)
+{
+  GPtrArray *members = multi_of (lock)->members;
+  CuratorGather *gather = curator_gather_new (members->len, done, data);
+
+  for (guint i = members->len; i-- > 0;)
+    {
+      CuratorLock *member = g_ptr_array_index (members, i);
+      g_autoptr (GError) not_owner = NULL;
+      if (!member->klass->release (member, owner, curator_gather_one, gather, &not_owner))
+        {
+          curator_gather_one (not_owner, gather);
+        }
+    }
+  return TRUE;
+}
+
+static gboolean
+multi_is_acquired (CuratorLock *lock)
+{
+  GPtrArray *members = multi_of (lock)->members;
+  gboolean all = TRUE;
+  for (guint i = 0; all && i < members->len; i++)
+    {
+      all = curator_lock_is_acquired_in_this_process (g_ptr_array_index (members, i));
+    }
+  return all;
+}
+
+static gboolean
+multi_is_owned (CuratorLock *lock, guint64 owner)
+{
+  GPtrArray *members = multi_of (lock)->members;
+  gboolean all = TRUE;
+  for (guint i = 0; all && i < members->len; i++)
+    {
+      CuratorLock *member = g_ptr_array_index (members, i);
+      all = member->klass->is_owned (member, owner);
+    }
+  return all;
+}
+
+static void
+multi_finalize (CuratorLock *lock)
+{
+  g_ptr_array_unref (multi_of (lock)->members);
+}
+
+static void
+unref_lock (gpointer lock)
+{
+  curator_lock_unref (lock);
+}
+
+CuratorLock *
+curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
+{
+  static const CuratorLockClass klass = { .name = "multi-lock",
+                                          .acquire = multi_acquire,
+                                          .reenter = multi_reenter,
+                                          .release = multi_release,
+                                          .is_acquired = multi_is_acquired,
+                                          .is_owned = multi_is_owned,
+                                          .finalize = multi_finalize };
+
+  g_return_val_if_fail (locks != NULL || n_locks == 0, NULL);
+  MultiLock *multi
+      = curator_lock_alloc (sizeof *multi, &klass, n_locks > 0 ? locks[0]->client : NULL);
+  multi->members = g_ptr_array_new_with_free_func (unref_lock);
+  for (gsize i = 0; i < n_locks; i++)
+    {
+      g_ptr_array_add (multi->members, curator_lock_ref (locks[i]));
+    }
+  return &multi->lock;
+}
+
+CuratorLock *
+curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths, GError **error)
+{
+  g_return_val_if_fail (client != NULL && paths != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
+
+  for (gsize i = 0; paths[i] != NULL; i++)
+    {
+      for (gsize j = 0; j < i; j++)
+        {
+          if (strcmp (paths[i], paths[j]) == 0)
+            {
+              g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s is named twice: the multi-lock would count it twice", paths[i]);
+              return NULL;
+            }
+        }
+      CuratorLock *lock = curator_mutex_new (client, paths[i], error);
+      if (lock == NULL)
+        {
+          return NULL;
+        }
+      g_ptr_array_add (locks, lock);
+    }
+  return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
+}
+
+static int
+compare_paths (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+CuratorLock *
+curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *const *paths,
+                                         GError **error)
+{
+  g_return_val_if_fail (client != NULL && paths != NULL, NULL);
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
+
+  for (gsize i = 0; paths[i] != NULL; i++)
+    {
+      g_ptr_array_add (sorted, (gpointer) paths[i]);
+    }
+  g_ptr_array_sort (sorted, compare_paths);
+  g_ptr_array_add (sorted, NULL);
+  return curator_multi_lock_new_for_paths (client, (const char *const *) sorted->pdata, error);
+}

@@ -1,0 +1,51 @@
+/* A lock that is one ephemeral node: who creates it holds it.
+ *
+ * Mirrors nothing of Curator's; it is what programs in many languages do by hand. Threads: any, as
+ * for a mutex, whose holds, re-entrance and release it has.
+ *
+ * NOTES: there is no queue. Every waiter watches the node, all wake when it goes, and one of them is
+ * first: with n waiters a release costs n creates. After a create of unknown outcome the node is
+ * ours if it belongs to our session and carries our payload, which therefore ends in a name that no
+ * other holder uses.
+ */
+#include "client/path.h"
+#include "curator/mutex.h"
+#include "lock/lease-private.h"
+#include "mutex/mutex-private.h"
+
+#include <string.h>
+
+static CuratorNodeRequest *
+describe (CuratorMutex *mutex, guint64 owner, GError **error)
+{
+  CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
+  gsize length;
+  const char *address = g_bytes_get_data (mutex->lock.client->default_data, &length);
+  g_autofree char *uuid = g_uuid_string_random ();
+  g_autofree char *payload = g_strdup_printf ("%.*s %s", (int) length, address, uuid);
+
+  curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
+  curator_node_request_set_protected (request, FALSE);
+  curator_node_request_set_data (request, payload, strlen (payload));
+  return request;
+}
+
+CuratorLock *
+curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GError **error)
+{
+  static const CuratorMutexKind kind
+      = { .name = "fixed-node lock", .describe = describe, .is_one_node = TRUE };
+
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!curator_lock_check_path (client, node_path, error))
+    {
+      return NULL;
+    }
+  g_autofree char *parent = curator_path_parent (node_path);
+  CuratorLockDriver *driver = curator_lock_driver_new_ours (NULL, NULL);
+  CuratorLockInternals *internals = curator_lock_internals_new (
+      client, parent, curator_path_leaf (node_path), 1, driver, NULL);
+  curator_lock_driver_unref (driver);
+  return curator_mutex_new_of_kind (client, &kind, internals);
+}

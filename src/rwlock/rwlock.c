@@ -1,0 +1,234 @@
+/* InterProcessReadWriteLock: one queue of readers and writers.
+ *
+ * Mirrors InterProcessReadWriteLock of Curator 5.5 and later. Threads: any; the two sides are
+ * mutexes of their own kinds and guarded as those are, by the client's mutex.
+ *
+ * NOTES: both kinds of nodes are numbered together, and a node is ours by what stands in front of
+ * it: for a writer nobody, for a reader no writer. A reader watches the nearest writer in front
+ * instead of the first: the grants are the same and it wakes once. A thread that holds the write
+ * lock reads under a node with its writer's number, so that writers queueing behind stay behind
+ * when the write lock is let go.
+ */
+#include "curator/rwlock.h"
+
+#include "client/path.h"
+#include "lock/lease-private.h"
+#include "lock/queue.h"
+#include "mutex/mutex-private.h"
+
+#include <string.h>
+
+#define READ_NAME "__READ__"
+#define WRITE_NAME "__WRIT__"
+#define MAX_DATA 4096
+
+struct _CuratorRwLock
+{
+  gatomicrefcount refs;  /* users, and the locks of either side that somebody else refers to */
+  CuratorLock *read;
+  CuratorLock *write;
+};
+
+static const char *
+rw_fix_for_sorting (CuratorLockDriver *driver, const char *name, const char *lock_name,
+                    gpointer user_data)
+{
+  const char *key = curator_queue_standard_key (name, READ_NAME);
+  return key != name ? key : curator_queue_standard_key (name, WRITE_NAME);
+}
+
+static gboolean
+is_write_node (const char *name)
+{
+  return strstr (name, WRITE_NAME) != NULL;
+}
+
+static gboolean
+is_read_node (const char *name)
+{
+  return strstr (name, READ_NAME) != NULL;
+}
+
+static void
+read_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+                    const char *sequence_node_name, int max_leases,
+                    CuratorPredicateResults *results, gpointer user_data)
+{
+  const char *nearest_writer = NULL;
+
+  for (gsize i = 0; i < n_children && strcmp (children[i], sequence_node_name) != 0; i++)
+    {
+      if (is_write_node (children[i]))
+        {
+          nearest_writer = children[i];
+        }
+    }
+  results->gets_the_lock = nearest_writer == NULL;
+  results->path_to_watch = nearest_writer;
+}
+
+/* What the calling thread holds of the other side; NULL if nothing. The reference is the caller's. */
+static CuratorLease *
+hold_of_companion (CuratorMutex *mutex, guint64 owner)
+{
+  CuratorMutex *companion = mutex->companion;
+
+  if (owner == 0)
+    {
+      return NULL;
+    }
+  curator_client_lock (mutex->lock.client);
+  CuratorLease *lease = curator_mutex_lease_of (companion, owner);
+  if (lease != NULL)
+    {
+      curator_lease_ref (lease);
+    }
+  curator_client_unlock (mutex->lock.client);
+  return lease;
+}
+
+/* A writer that reads is granted at once, under its own number; not if its write hold is lost. */
+static CuratorNodeRequest *
+describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
+{
+  CuratorLease *write_hold = hold_of_companion (mutex, owner);
+  CuratorNodeRequest *request = curator_node_request_new (READ_NAME);
+
+  if (write_hold == NULL)
+    {
+      return request;
+    }
+  if (curator_lease_get_state (write_hold) == CURATOR_LEASE_LOST)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                           "the write hold of this thread is lost: release it first");
+      curator_node_request_free (request);
+      curator_lease_unref (write_hold);
+      return NULL;
+    }
+  const char *digits
+      = curator_queue_standard_key (curator_lease_get_node_name (write_hold), WRITE_NAME);
+  g_autofree char *name = g_strconcat (READ_NAME, digits, NULL);
+  curator_node_request_set_name (request, name);
+  curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
+  request->under = write_hold;
+  return request;
+}
+
+/* A reader that wants to write would wait for its own read node for ever. */
+static CuratorNodeRequest *
+describe_write (CuratorMutex *mutex, guint64 owner, GError **error)
+{
+  g_autoptr (CuratorLease) read_hold = hold_of_companion (mutex, owner);
+
+  if (read_hold != NULL)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                           "this thread holds the read lock and would wait for itself: "
+                           "a read lock cannot be upgraded");
+      return NULL;
+    }
+  return curator_node_request_new (WRITE_NAME);
+}
+
+static CuratorLock *
+side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
+          const char *lock_name, const CuratorLockDriverFuncs *funcs, GBytes *data)
+{
+  CuratorLockDriver *driver = curator_lock_driver_new_ours (funcs, NULL);
+  CuratorLockInternals *internals
+      = curator_lock_internals_new (client, path, lock_name, 1, driver, data);
+  curator_lock_driver_unref (driver);
+  return curator_mutex_new_of_kind (client, kind, internals);
+}
+
+static void
+free_pair (gpointer data)
+{
+  CuratorRwLock *rw_lock = data;
+  curator_lock_destroy (rw_lock->read);
+  curator_lock_destroy (rw_lock->write);
+  g_free (rw_lock);
+}
+
+static gboolean
+check_arguments (CuratorClient *client, const char *path, gsize length, GError **error)
+{
+  if (!curator_lock_check_path (client, path, error))
+    {
+      return FALSE;
+    }
+  if (is_read_node (path) || is_write_node (path))
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the path of a read-write lock must not contain " READ_NAME
+                           " or " WRITE_NAME);
+      return FALSE;
+    }
+  if (length > MAX_DATA)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                   "the payload of a lock node has at most %d bytes", MAX_DATA);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+CuratorRwLock *
+curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, gsize length,
+                     GError **error)
+{
+  static const CuratorMutexKind read_kind
+      = { .name = "read lock", .describe = describe_read, .accept = is_read_node };
+  static const CuratorMutexKind write_kind
+      = { .name = "write lock", .describe = describe_write, .accept = is_write_node };
+  static const CuratorLockDriverFuncs read_funcs
+      = { .gets_the_lock = read_gets_the_lock, .fix_for_sorting = rw_fix_for_sorting };
+  static const CuratorLockDriverFuncs write_funcs = { .fix_for_sorting = rw_fix_for_sorting };
+
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!check_arguments (client, path, length, error))
+    {
+      return NULL;
+    }
+  g_autoptr (GBytes) payload = data != NULL ? g_bytes_new (data, length) : NULL;
+  CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
+  g_atomic_ref_count_init (&rw_lock->refs);
+  rw_lock->read = side_new (client, path, &read_kind, READ_NAME, &read_funcs, payload);
+  rw_lock->write = side_new (client, path, &write_kind, WRITE_NAME, &write_funcs, payload);
+  ((CuratorMutex *) rw_lock->read)->companion = rw_lock->write;
+  ((CuratorMutex *) rw_lock->write)->companion = rw_lock->read;
+  curator_lock_set_owner (rw_lock->read, &rw_lock->refs, rw_lock, free_pair);
+  curator_lock_set_owner (rw_lock->write, &rw_lock->refs, rw_lock, free_pair);
+  return rw_lock;
+}
+
+CuratorLock *
+curator_rw_lock_read_lock (CuratorRwLock *rw_lock)
+{
+  g_return_val_if_fail (rw_lock != NULL, NULL);
+  return rw_lock->read;
+}
+
+CuratorLock *
+curator_rw_lock_write_lock (CuratorRwLock *rw_lock)
+{
+  g_return_val_if_fail (rw_lock != NULL, NULL);
+  return rw_lock->write;
+}
+
+CuratorRwLock *
+curator_rw_lock_ref (CuratorRwLock *rw_lock)
+{
+  g_return_val_if_fail (rw_lock != NULL, NULL);
+  g_atomic_ref_count_inc (&rw_lock->refs);
+  return rw_lock;
+}
+
+void
+curator_rw_lock_unref (CuratorRwLock *rw_lock)
+{
+  g_return_if_fail (rw_lock != NULL);
+  curator_lock_unref (rw_lock->read);
+}
