@@ -39,6 +39,18 @@ fixture_stop (void **state)
   return 0;
 }
 
+int
+fixture_heal (void **state)
+{
+  Fixture *fixture = *state;
+  zk_server_thaw (fixture->server);
+  proxy_disarm (fixture->proxy);
+  proxy_set_delay (fixture->proxy, 0, 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  proxy_let_go (fixture->proxy);
+  return 0;
+}
+
 const char *
 fixture_server (Fixture *fixture)
 {

@@ -37,6 +37,9 @@ typedef struct
 int fixture_start (void **state);
 int fixture_start_with_reaper (void **state); /* empty containers vanish within a moment */
 int fixture_stop (void **state);
+/* Before each test: what a failed one left behind (a frozen server, a hole) must not fail others. */
+int fixture_heal (void **state);
+#define heal_and_test(function) cmocka_unit_test_setup (function, fixture_heal)
 
 const char *fixture_server (Fixture *fixture); /* addresses */
 const char *fixture_proxy (Fixture *fixture);

@@ -174,15 +174,15 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_create_reply_lost_once),
-    cmocka_unit_test (test_create_reply_lost_twice_in_a_row),
-    cmocka_unit_test (test_create_never_arrived),
-    cmocka_unit_test (test_given_up_with_unknown_outcome),
-    cmocka_unit_test (test_given_up_then_cut),
-    cmocka_unit_test (test_sweep_cut_before),
-    cmocka_unit_test (test_sweep_cut_before_reply),
-    cmocka_unit_test (test_sweep_cut_after_reply),
-    cmocka_unit_test (test_sweep_twice_in_a_row),
+    heal_and_test (test_create_reply_lost_once),
+    heal_and_test (test_create_reply_lost_twice_in_a_row),
+    heal_and_test (test_create_never_arrived),
+    heal_and_test (test_given_up_with_unknown_outcome),
+    heal_and_test (test_given_up_then_cut),
+    heal_and_test (test_sweep_cut_before),
+    heal_and_test (test_sweep_cut_before_reply),
+    heal_and_test (test_sweep_cut_after_reply),
+    heal_and_test (test_sweep_twice_in_a_row),
   };
   return cmocka_run_group_tests_name ("lost replies", tests, fixture_start, fixture_stop);
 }

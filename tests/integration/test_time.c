@@ -147,9 +147,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_held_by_another), cmocka_unit_test (test_cancelled_before),
-    cmocka_unit_test (test_server_frozen),   cmocka_unit_test (test_server_gone),
-    cmocka_unit_test (test_no_server),       cmocka_unit_test (test_retries_used_up),
+    heal_and_test (test_held_by_another), heal_and_test (test_cancelled_before),
+    heal_and_test (test_server_frozen),   heal_and_test (test_server_gone),
+    heal_and_test (test_no_server),       heal_and_test (test_retries_used_up),
   };
   return cmocka_run_group_tests_name ("time", tests, fixture_start, fixture_stop);
 }

@@ -299,15 +299,15 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_node),
-    cmocka_unit_test (test_every_acquisition_has_its_name),
-    cmocka_unit_test (test_default_data),
-    cmocka_unit_test (test_parents_are_containers),
-    cmocka_unit_test (test_acquire_survives_reaped_parents),
-    cmocka_unit_test (test_namespace),
-    cmocka_unit_test (test_chroot),
-    cmocka_unit_test (test_acl),
-    cmocka_unit_test (test_participants_in_order),
+    heal_and_test (test_node),
+    heal_and_test (test_every_acquisition_has_its_name),
+    heal_and_test (test_default_data),
+    heal_and_test (test_parents_are_containers),
+    heal_and_test (test_acquire_survives_reaped_parents),
+    heal_and_test (test_namespace),
+    heal_and_test (test_chroot),
+    heal_and_test (test_acl),
+    heal_and_test (test_participants_in_order),
   };
   return cmocka_run_group_tests_name ("wire", tests, fixture_start_with_reaper, fixture_stop);
 }

@@ -1,0 +1,281 @@
+/* Sessions that end: while waiting, while holding, with the server's word and without it. */
+#include "fixture.h"
+
+#include <poll.h>
+
+typedef struct
+{
+  Fixture *fixture;
+  const char *path;
+  gint64 old_session;
+} NewNode;
+
+/* Two nodes, and none of them the dead session's. */
+static gboolean
+waits_in_new_session (gpointer data)
+{
+  NewNode *wanted = data;
+  g_auto (GStrv) names = raw_zk_children (wanted->fixture->raw, wanted->path);
+  if (names == NULL || g_strv_length (names) != 2)
+    {
+      return FALSE;
+    }
+  for (char **name = names; *name != NULL; name++)
+    {
+      g_autofree char *path = g_strconcat (wanted->path, "/", *name, NULL);
+      gint64 owner = raw_zk_owner (wanted->fixture->raw, path);
+      if (owner == wanted->old_session || owner <= 0)
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static void
+test_waiter_goes_back_to_the_queue (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (direct, "/expiry/wait");
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/wait");
+  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
+  assert_children (fixture, "/expiry/wait", 2, LONG_MS);
+
+  NewNode wanted = { fixture, "/expiry/wait", 0 };
+  assert_true (
+      expire_last_session (fixture->proxy, fixture_server (fixture), &wanted.old_session));
+  assert_true (wait_until (waits_in_new_session, &wanted, LONG_MS));
+  assert_false (contender_has_returned (waiter));
+  contender_join (holder);
+  assert_true (contender_wait (waiter, LONG_MS));
+  assert_true (waiter->acquired);
+  assert_int_not_equal (waiter->session, wanted.old_session);
+  assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+  contender_join (waiter);
+  assert_no_residue (fixture, "/expiry/wait", 3000);
+}
+
+/* The k-th request after the wake-up finds a dead session: the proof that the grant rests on. It
+ * waits in the proxy while the session ends, so the server sees it too late. */
+static void
+expire_at (Fixture *fixture, int k)
+{
+  g_autofree char *path = g_strdup_printf ("/expiry/grant-%d", k);
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (direct, path);
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
+  assert_children (fixture, path, 2, LONG_MS);
+  wait_ms (50);
+
+  gint64 dead = 0;
+  proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, 1, PROXY_HOLD_REQUEST);
+  contender_join (holder);
+  gboolean fired = proxy_wait_fired (fixture->proxy, 1, 1500);
+  /* A waiter that was granted before the session ended was granted rightly. */
+  gboolean before = contender_has_returned (waiter);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
+  proxy_disarm (fixture->proxy);
+  proxy_let_go (fixture->proxy);
+  assert_true (contender_wait (waiter, LONG_MS));
+  assert_true (waiter->acquired);
+  if (!before)
+    {
+      assert_int_not_equal (waiter->session, dead);
+      assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+    }
+  print_message ("request %d: %s, granted %s the expiry\n", k, fired ? "reached" : "not sent",
+                 before ? "before" : "after");
+  contender_join (waiter);
+  assert_no_residue (fixture, path, 3000);
+}
+
+static void
+test_never_granted_on_a_dead_node (void **state)
+{
+  for (int k = 1; k <= 3; k++)
+    {
+      expire_at (*state, k);
+    }
+}
+
+static gboolean
+is_lost (gpointer data)
+{
+  return curator_lease_get_state (data) == CURATOR_LEASE_LOST;
+}
+
+static void
+count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  if (state == CURATOR_LEASE_LOST)
+    {
+      g_atomic_int_inc ((int *) user_data);
+    }
+}
+
+static gboolean
+is_positive (gpointer data)
+{
+  return g_atomic_int_get ((int *) data) > 0;
+}
+
+/* What a holder is told, and what it must do before it may acquire again. */
+static void
+test_holder_is_told (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/hold");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  guint64 token = curator_lease_get_fencing_token (lease);
+  int told = 0;
+  curator_lease_add_listener (lease, count_lost, &told, NULL);
+  struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
+  assert_true (pfd.fd >= 0);
+  assert_int_equal (poll (&pfd, 1, 0), 0);
+  assert_true (curator_lease_get_remaining_ms (lease) > 0);
+
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
+  assert_int_equal (poll (&pfd, 1, 5000), 1);
+  assert_true (is_lost (lease));
+  assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+  assert_true (wait_until (is_positive, &told, 2000));
+  assert_false (curator_lock_is_owned_by_current_thread (lock));
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_true (curator_lock_get_lease (lock) == lease);
+
+  for (int level = 0; level < 2; level++)
+    {
+      assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+      assert_ok (curator_lock_release (lock, &error), &error);
+    }
+  assert_false (curator_lock_release (lock, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_true (curator_lease_get_fencing_token (curator_lock_get_lease (lock)) > token);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_no_residue (fixture, "/expiry/hold", 3000);
+}
+
+/* No server, no network: our own clock ends the hold, before the server can give it to another. */
+static void
+test_lost_by_own_clock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/clock");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  gint64 remaining = curator_lease_get_remaining_ms (lease);
+  gint64 timeout = curator_client_get_session_timeout (client);
+  assert_true (remaining > 0 && remaining <= timeout);
+
+  zk_server_freeze (fixture->server);
+  gint64 frozen_ms = wait_now_ms ();
+  assert_true (wait_until (is_lost, lease, (int) timeout + 1000));
+  gint64 took = wait_now_ms () - frozen_ms;
+  assert_true (took < timeout);
+  /* The connection's state follows Curator: SUSPENDED after 2/3 of the time-out without a word,
+   * LOST a whole time-out later. */
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, (int) (timeout * 5 / 3 + 500 - took)));
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
+  zk_server_thaw (fixture->server);
+
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  curator_client_close (client);
+}
+
+/* A short outage: the session and the hold survive, and nobody is told LOST. */
+static void
+test_short_outage_loses_nothing (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/short");
+  gint64 session = curator_client_get_session_id (client);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  for (int i = 1; i <= 3; i++)
+    {
+      proxy_cut (fixture->proxy);
+      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, i, LONG_MS));
+    }
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_true (curator_lock_is_owned_by_current_thread (lock));
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_no_residue (fixture, "/expiry/short", 3000);
+  curator_client_close (client);
+}
+
+/* Somebody deletes the holder's node. */
+static void
+test_node_deleted_by_another (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/deleted");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
+  assert_true (wait_until (is_lost, lease, 1000));
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+/* Somebody deletes a waiter's node: it queues again. */
+static void
+test_waiting_node_deleted_by_another (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/pushed");
+  g_autoptr (Contender) holder = contender_start (lock, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
+  assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, "/expiry/pushed");
+  g_autofree char *theirs = g_strconcat ("/expiry/pushed/", names[1], NULL);
+  assert_int_equal (raw_zk_delete (fixture->raw, theirs), ZOK);
+  wait_ms (100);
+  contender_join (holder);
+  assert_true (contender_wait (waiter, LONG_MS));
+  assert_true (waiter->acquired);
+  assert_string_not_equal (waiter->node, theirs);
+  assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+  contender_join (waiter);
+  assert_no_residue (fixture, "/expiry/pushed", 3000);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_waiter_goes_back_to_the_queue),
+    heal_and_test (test_never_granted_on_a_dead_node),
+    heal_and_test (test_holder_is_told),
+    heal_and_test (test_lost_by_own_clock),
+    heal_and_test (test_short_outage_loses_nothing),
+    heal_and_test (test_node_deleted_by_another),
+    heal_and_test (test_waiting_node_deleted_by_another),
+  };
+  return cmocka_run_group_tests_name ("expiry", tests, fixture_start, fixture_stop);
+}
