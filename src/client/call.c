@@ -5,6 +5,8 @@
 #include "client/call.h"
 
 #include "client/op.h"
+#include "client/parents.h"
+#include "client/path.h"
 #include "client/request.h"
 #include "client/retry_loop.h"
 
@@ -17,6 +19,8 @@ typedef struct
   GBytes *bytes;
   int version;
   CuratorRequest *request;
+  CuratorParents *parents;
+  gboolean repeated;       /* a try of unknown outcome was made */
 } Call;
 
 void
@@ -52,7 +56,7 @@ result_new (const CuratorZkReply *reply)
 static const char *
 call_name (const Call *call)
 {
-  static const char *const names[] = { "reading", "listing", "writing" };
+  static const char *const names[] = { "reading", "listing", "writing", "creating" };
   return names[call->kind];
 }
 
@@ -63,6 +67,34 @@ call_fail (Call *call, int rc)
                      curator_error_from_zk (rc, call_name (call),
                                             curator_client_user_path (call->op.client,
                                                                       call->path)));
+}
+
+/* @locks client mutex held. */
+static void
+on_parents (int rc, gpointer data)
+{
+  Call *call = data;
+  call->parents = NULL;
+  if (rc == ZOK)
+    {
+      curator_retry_loop_begin (&call->loop);
+    }
+  else if (curator_zk_is_retryable (rc))
+    {
+      curator_retry_loop_again (&call->loop, rc);
+    }
+  else
+    {
+      call_fail (call, rc);
+    }
+}
+
+static void
+make_parents (Call *call)
+{
+  CuratorClient *client = call->op.client;
+  g_autofree char *parent = curator_path_parent (call->path);
+  call->parents = curator_parents_make (client->session, parent, on_parents, call);
 }
 
 /* @locks client mutex held. */
@@ -78,7 +110,13 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (curator_zk_is_retryable (rc))
     {
+      call->repeated = call->repeated || curator_zk_is_ambiguous (rc);
       curator_retry_loop_again (&call->loop, rc);
+    }
+  else if (rc == ZNONODE && call->kind == CURATOR_CALL_CREATE
+           && curator_client_is_connected (call->op.client))
+    {
+      make_parents (call);
     }
   else
     {
@@ -105,6 +143,9 @@ call_go (gpointer data)
       call->request
           = curator_request_set (session, call->path, call->bytes, call->version, on_reply, call);
       break;
+    case CURATOR_CALL_CREATE:
+      call->request = curator_request_create (session, call->path, call->bytes, 0, on_reply, call);
+      break;
     default:
       g_assert_not_reached ();
     }
@@ -126,6 +167,7 @@ call_cancel (CuratorOp *op, GError *reason)
       curator_request_forget (call->request);
       call->request = NULL;
     }
+  g_clear_pointer (&call->parents, curator_parents_forget);
   curator_op_finish (op, NULL, reason);
 }
 
@@ -145,7 +187,7 @@ free_result (gpointer result)
 
 CuratorCallResult *
 curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBytes *bytes,
-              int version, GError **error)
+              int version, gboolean *repeated, GError **error)
 {
   static const CuratorOpClass klass
       = { .cancel = call_cancel, .finalize = call_finalize, .free_result = free_result };
@@ -170,5 +212,12 @@ curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBy
       curator_retry_loop_begin (&call->loop);
     }
   curator_client_unlock (client);
-  return curator_await_op (&await, &call->op, NULL, &result, error) ? result : NULL;
+  curator_op_ref (&call->op);
+  const gboolean succeeded = curator_await_op (&await, &call->op, NULL, &result, error);
+  if (repeated != NULL)
+    {
+      *repeated = call->repeated;
+    }
+  curator_op_unref (&call->op);
+  return succeeded ? result : NULL;
 }

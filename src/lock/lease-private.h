@@ -35,6 +35,8 @@ gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReap
  * once, without a lock. */
 void curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpointer data);
 
+/* NULL if the last reference is being dropped just now. */
+CuratorLease *curator_lease_try_ref (CuratorLease *lease);
 /* @locks client mutex required. By the clock, not by what listeners have been told so far. */
 CuratorLeaseState curator_lease_state_now (CuratorLease *lease);
 CuratorClient *curator_lease_get_client (CuratorLease *lease);

@@ -56,10 +56,16 @@ is_over (CuratorLeaseState state)
 }
 
 /* The clock may end a lease whose last reference is just being dropped. */
+CuratorLease *
+curator_lease_try_ref (CuratorLease *lease)
+{
+  return curator_try_ref (&lease->refs) ? lease : NULL;
+}
+
 static gpointer
 ref_lease (gpointer lease)
 {
-  return curator_try_ref (&((CuratorLease *) lease)->refs) ? lease : NULL;
+  return curator_lease_try_ref (lease);
 }
 
 static void
@@ -202,6 +208,7 @@ curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
   lease->own_watch = own;
   if (own != NULL)
     {
+      curator_own_watch_set_lease (own, lease);
       curator_own_watch_set_gone (own, on_node_gone, lease);
       return;
     }
@@ -463,7 +470,7 @@ curator_lease_get_data (CuratorLease *lease, GError **error)
 
   lease = first (lease);
   g_autoptr (CuratorCallResult) result
-      = curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, &local);
+      = curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
   if (result != NULL)
     {
       return g_steal_pointer (&result->data);

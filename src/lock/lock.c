@@ -5,6 +5,7 @@
  */
 #include "lock/lock-private.h"
 
+#include "client/async.h"
 #include "client/path.h"
 #include "lock/lease-private.h"
 
@@ -102,29 +103,11 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
   return TRUE;
 }
 
-/* What is wrong with a call before anything is started. */
-static gboolean
-check_call (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
-{
-  if (timeout_ms < CURATOR_WAIT_FOREVER)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a time-out of %" G_GINT64_FORMAT " ms is neither a time nor for ever",
-                   timeout_ms);
-      return FALSE;
-    }
-  return curator_client_check_usable (lock->client, error)
-         && !g_cancellable_set_error_if_cancelled (cancellable, error);
-}
-
-/* A single try waits for nobody, but its question to the server has a limit too. */
 static CuratorOp *
 begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
-  const gboolean once = timeout_ms == 0;
-  const gint64 deadline = curator_client_deadline (
-      lock->client, once ? lock->client->connection_timeout_ms : timeout_ms);
-  return lock->klass->acquire (lock, owner, deadline, once, done, data);
+  return lock->klass->acquire (lock, owner, curator_call_deadline (lock->client, timeout_ms),
+                               timeout_ms == 0, done, data);
 }
 
 gboolean
@@ -150,7 +133,7 @@ curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
         }
       return TRUE;
     }
-  if (!check_call (lock, timeout_ms, cancellable, error))
+  if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
     {
       return FALSE;
     }
@@ -168,7 +151,7 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
   CuratorAwait await;
   gpointer lease = NULL;
 
-  if (!check_call (lock, timeout_ms, cancellable, error))
+  if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
     {
       return NULL;
     }
@@ -177,68 +160,17 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
   return curator_await_op (&await, op, cancellable, &lease, error) ? lease : NULL;
 }
 
-typedef struct
-{
-  CuratorLock *lock;
-  CuratorAcquireCallback callback;
-  gpointer user_data;
-  GCancellable *cancellable;
-  gulong handler;
-  gint pending;  /* atomic: the operation's end and the end of the call that started it */
-  CuratorLease *lease;
-  GError *error;
-} AsyncAcquire;
-
-/* @locality callback lane. */
 static void
-deliver_acquire (gpointer data)
+unref_lock (gpointer lock)
 {
-  AsyncAcquire *async = data;
-  /* Not where the operation ended: that may be inside the cancellable's own handler. */
-  if (async->handler != 0)
-    {
-      g_cancellable_disconnect (async->cancellable, async->handler);
-    }
-  async->callback (async->lock, g_steal_pointer (&async->lease), async->error, async->user_data);
+  curator_lock_unref (lock);
 }
 
 static void
-free_async_acquire (gpointer data)
+deliver_acquire (GCallback callback, gpointer lock, gpointer lease, const GError *error,
+                 gpointer user_data)
 {
-  AsyncAcquire *async = data;
-  g_clear_object (&async->cancellable);
-  g_clear_error (&async->error);
-  curator_lock_unref (async->lock);
-  g_free (async);
-}
-
-/* @locks client mutex NOT held. */
-static void
-post (CuratorLock *lock, CuratorWork func, gpointer data, GDestroyNotify destroy)
-{
-  curator_client_lock (lock->client);
-  curator_dispatch_callback (lock->client, func, data, destroy);
-  curator_client_unlock (lock->client);
-}
-
-/* The answer is delivered when there is one and the number of the handler is known. */
-static void
-acquire_settled (AsyncAcquire *async)
-{
-  if (g_atomic_int_dec_and_test (&async->pending))
-    {
-      post (async->lock, deliver_acquire, async, free_async_acquire);
-    }
-}
-
-/* @locks none. */
-static void
-acquire_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
-{
-  AsyncAcquire *async = data;
-  async->lease = result;
-  async->error = error != NULL ? g_error_copy (error) : NULL;
-  acquire_settled (async);
+  ((CuratorAcquireCallback) callback) (lock, lease, error, user_data);
 }
 
 void
@@ -246,25 +178,21 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
                             CuratorAcquireCallback callback, gpointer user_data)
 {
   g_return_if_fail (lock != NULL && lock->client != NULL && callback != NULL);
-  AsyncAcquire *async = g_new0 (AsyncAcquire, 1);
+  const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
+                                  .unref_owner = unref_lock,
+                                  .callback = G_CALLBACK (callback),
+                                  .user_data = user_data,
+                                  .deliver = deliver_acquire };
+  CuratorAsync *async = curator_async_new (lock->client, &spec);
+  GError *error = NULL;
 
-  async->lock = curator_lock_ref (lock);
-  async->callback = callback;
-  async->user_data = user_data;
-  async->pending = 2;
-  if (!check_call (lock, timeout_ms, cancellable, &async->error))
+  if (!curator_check_call (lock->client, timeout_ms, cancellable, &error))
     {
-      post (lock, deliver_acquire, async, free_async_acquire);
+      curator_async_refuse (async, error);
       return;
     }
-  CuratorOp *op = begin (lock, 0, timeout_ms, acquire_done, async);
-  if (cancellable != NULL)
-    {
-      async->cancellable = g_object_ref (cancellable);
-      async->handler = curator_op_connect (op, cancellable);
-    }
-  curator_op_unref (op);
-  acquire_settled (async);
+  curator_async_started (async, begin (lock, 0, timeout_ms, curator_async_done, async),
+                         cancellable);
 }
 
 /* @locks none. */
@@ -297,60 +225,33 @@ curator_lock_release (CuratorLock *lock, GError **error)
   return curator_await_finish (&await, NULL, error);
 }
 
-typedef struct
-{
-  CuratorLock *lock;
-  CuratorReleaseCallback callback;
-  gpointer user_data;
-  GError *error;
-} AsyncRelease;
-
-/* @locality callback lane. */
 static void
-deliver_release (gpointer data)
+deliver_release (GCallback callback, gpointer lock, gpointer result, const GError *error,
+                 gpointer user_data)
 {
-  AsyncRelease *async = data;
-  if (async->callback != NULL)
+  if (callback != NULL)
     {
-      async->callback (async->lock, async->error, async->user_data);
+      ((CuratorReleaseCallback) callback) (lock, error, user_data);
     }
-}
-
-static void
-free_async_release (gpointer data)
-{
-  AsyncRelease *async = data;
-  g_clear_error (&async->error);
-  curator_lock_unref (async->lock);
-  g_free (async);
-}
-
-/* @locks none. */
-static void
-async_release_done (const GError *error, gpointer data)
-{
-  AsyncRelease *async = data;
-  async->error = error != NULL ? g_error_copy (error) : NULL;
-  post (async->lock, deliver_release, async, free_async_release);
 }
 
 void
 curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
 {
   g_return_if_fail (lock != NULL && lock->client != NULL);
-  AsyncRelease *async = g_new0 (AsyncRelease, 1);
+  const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
+                                  .unref_owner = unref_lock,
+                                  .callback = G_CALLBACK (callback),
+                                  .user_data = user_data,
+                                  .deliver = deliver_release };
+  CuratorAsync *async = curator_async_new (lock->client, &spec);
   GError *error = NULL;
 
-  async->lock = curator_lock_ref (lock);
-  async->callback = callback;
-  async->user_data = user_data;
-  if (curator_client_check_forked (lock->client, &error)
-      && lock->klass->release (lock, curator_thread_id (), async_release_done, async, &error))
+  if (!curator_client_check_forked (lock->client, &error)
+      || !lock->klass->release (lock, curator_thread_id (), curator_async_settled, async, &error))
     {
-      return;
+      curator_async_refuse (async, error);
     }
-  async->error = error;
-  post (lock, deliver_release, async, free_async_release);
 }
 
 gboolean

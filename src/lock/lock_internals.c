@@ -59,7 +59,7 @@ curator_lock_internals_participants (CuratorLockInternals *internals,
 {
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result = curator_call (
-      internals->client, CURATOR_CALL_GET_CHILDREN, internals->base, NULL, 0, &local);
+      internals->client, CURATOR_CALL_GET_CHILDREN, internals->base, NULL, 0, NULL, &local);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_auto (CuratorQueue) queue = { 0 };
 
@@ -91,7 +91,7 @@ curator_lock_internals_one_participant (CuratorLockInternals *internals, GError 
   g_autofree char *path = curator_path_join (internals->base, internals->lock_name);
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result
-      = curator_call (internals->client, CURATOR_CALL_GET, path, NULL, 0, &local);
+      = curator_call (internals->client, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
 
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {

@@ -10,7 +10,8 @@
 #include "client/path.h"
 #include "client/request.h"
 #include "client/watches.h"
-#include "lock/lock-private.h"
+#include "curator/lock.h"
+#include "lock/lease-private.h"
 
 #include <string.h>
 
@@ -19,10 +20,7 @@
 struct _CuratorRevocable
 {
   gatomicrefcount refs;
-  CuratorLock *lock;  /* NULL once the lock is gone; guarded by the client's mutex */
-  CuratorRevocationListener listener;
-  gpointer user_data;
-  GDestroyNotify destroy;
+  CuratorRevocationSpec spec;
 };
 
 struct _CuratorOwnWatch
@@ -33,6 +31,8 @@ struct _CuratorOwnWatch
   CuratorWatch *watch;
   CuratorRequest *read;
   gint64 told_mzxid;        /* one request is told once, however often it is read */
+  gboolean is_asked;        /* and was not told yet, because the lock is still waited for */
+  CuratorLease *lease;      /* borrowed: the lease ends the watch before it is freed */
   void (*gone) (gpointer data);
   gpointer data;
 };
@@ -40,7 +40,7 @@ struct _CuratorOwnWatch
 typedef struct
 {
   CuratorRevocable *revocable;
-  CuratorLock *lock;
+  CuratorLease *lease;
 } Request;
 
 static void
@@ -48,9 +48,9 @@ revocable_unref (CuratorRevocable *revocable)
 {
   if (g_atomic_ref_count_dec (&revocable->refs))
     {
-      if (revocable->destroy != NULL)
+      if (revocable->spec.destroy != NULL)
         {
-          revocable->destroy (revocable->user_data);
+          revocable->spec.destroy (revocable->spec.user_data);
         }
       g_free (revocable);
     }
@@ -60,36 +60,48 @@ static void
 tell_request (gpointer data)
 {
   Request *request = data;
-  request->revocable->listener (request->lock, request->revocable->user_data);
+  const CuratorRevocationSpec *spec = &request->revocable->spec;
+  spec->call (spec->listener, spec->owner, request->lease, spec->user_data);
 }
 
 static void
 free_request (gpointer data)
 {
   Request *request = data;
+  request->revocable->spec.unref_owner (request->revocable->spec.owner);
+  g_clear_pointer (&request->lease, curator_lease_unref);
   revocable_unref (request->revocable);
-  curator_lock_unref (request->lock);
   g_free (request);
 }
 
 /* @locks client mutex required. */
 static void
-look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
+tell (CuratorOwnWatch *own)
 {
   CuratorRevocable *revocable = own->internals->revocable;
 
-  if (revocable == NULL || length != (int) strlen (REVOKE_PAYLOAD)
-      || memcmp (data, REVOKE_PAYLOAD, (size_t) length) != 0 || stat->mzxid == own->told_mzxid
-      || !curator_try_ref (revocable->lock->refs))
+  own->is_asked = revocable != NULL && revocable->spec.only_holds && own->lease == NULL;
+  if (revocable == NULL || own->is_asked || !curator_try_ref (revocable->spec.owner_refs))
     {
       return;
     }
-  own->told_mzxid = stat->mzxid;
   Request *request = g_new (Request, 1);
   request->revocable = revocable;
-  request->lock = revocable->lock;
+  request->lease = own->lease != NULL ? curator_lease_try_ref (own->lease) : NULL;
   g_atomic_ref_count_inc (&revocable->refs);
   curator_dispatch_callback (own->internals->client, tell_request, request, free_request);
+}
+
+/* @locks client mutex required. Only the exact payload asks, and each write of it once. */
+static void
+look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
+{
+  if (length == (int) strlen (REVOKE_PAYLOAD) && memcmp (data, REVOKE_PAYLOAD, (size_t) length) == 0
+      && stat->mzxid != own->told_mzxid)
+    {
+      own->told_mzxid = stat->mzxid;
+      tell (own);
+    }
 }
 
 /* @locks client mutex held. */
@@ -175,6 +187,16 @@ curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data), 
 }
 
 void
+curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
+{
+  own->lease = lease;
+  if (own->is_asked)
+    {
+      tell (own);
+    }
+}
+
+void
 curator_own_watch_free (CuratorOwnWatch *own)
 {
   g_clear_pointer (&own->watch, curator_watch_release);
@@ -198,17 +220,12 @@ curator_revocation_is_on (CuratorLockInternals *internals)
 }
 
 void
-curator_revocation_set (CuratorLockInternals *internals, CuratorLock *lock,
-                        CuratorRevocationListener listener, gpointer user_data,
-                        GDestroyNotify destroy)
+curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec)
 {
   CuratorRevocable *revocable = g_new0 (CuratorRevocable, 1);
 
   g_atomic_ref_count_init (&revocable->refs);
-  revocable->lock = lock;
-  revocable->listener = listener;
-  revocable->user_data = user_data;
-  revocable->destroy = destroy;
+  revocable->spec = *spec;
   curator_client_lock (internals->client);
   CuratorRevocable *before = internals->revocable;
   internals->revocable = revocable;
@@ -239,7 +256,7 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GErro
   g_autoptr (GBytes) payload = g_bytes_new_static (REVOKE_PAYLOAD, strlen (REVOKE_PAYLOAD));
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result
-      = curator_call (client, CURATOR_CALL_SET, path, payload, -1, &local);
+      = curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 
   /* Gone already is what was wanted. */
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))

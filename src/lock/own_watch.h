@@ -6,7 +6,7 @@
 #ifndef CURATOR_OWN_WATCH_H
 #define CURATOR_OWN_WATCH_H
 
-#include "curator/lock.h"
+#include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 
 typedef struct _CuratorOwnWatch CuratorOwnWatch;
@@ -18,6 +18,8 @@ CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, Curator
 /* gone runs, once, when the node has disappeared. */
 void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data),
                                  gpointer data);
+/* The lease that the node's attempt became; borrowed. */
+void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease);
 /* Takes the watch away from the server. */
 void curator_own_watch_free (CuratorOwnWatch *own);
 /* The node is about to be deleted, which spends the watch: costs no request. */
@@ -25,10 +27,22 @@ void curator_own_watch_abandon (CuratorOwnWatch *own);
 
 /* TRUE if nodes of this path are made revocable. */
 gboolean curator_revocation_is_on (CuratorLockInternals *internals);
-/* @locks client mutex NOT held. lock is borrowed: it owns internals and calls _clear at its end. */
-void curator_revocation_set (CuratorLockInternals *internals, CuratorLock *lock,
-                             CuratorRevocationListener listener, gpointer user_data,
-                             GDestroyNotify destroy);
+/* Whoever registers: a lock or a semaphore, and how its listener is called. */
+typedef struct
+{
+  gpointer owner;               /* borrowed: it owns the internals and calls _clear at its end */
+  gatomicrefcount *owner_refs;
+  GDestroyNotify unref_owner;
+  GCallback listener;
+  gpointer user_data;
+  GDestroyNotify destroy;
+  gboolean only_holds;          /* a request to one that still waits is told when it holds */
+  /* @locks none; callback lane. lease: the hold asked for, NULL while it is still waited for. */
+  void (*call) (GCallback listener, gpointer owner, CuratorLease *lease, gpointer user_data);
+} CuratorRevocationSpec;
+
+/* @locks client mutex NOT held. */
+void curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec);
 void curator_revocation_clear (CuratorLockInternals *internals);
 
 #endif

@@ -214,6 +214,19 @@ mutex_get_lease (CuratorLock *lock, guint64 owner)
   return lease;
 }
 
+static void
+unref_lock (gpointer lock)
+{
+  curator_lock_unref (lock);
+}
+
+static void
+call_revocation_listener (GCallback listener, gpointer lock, CuratorLease *lease,
+                          gpointer user_data)
+{
+  ((CuratorRevocationListener) listener) (lock, user_data);
+}
+
 static gboolean
 mutex_make_revocable (CuratorLock *lock, CuratorRevocationListener listener, gpointer user_data,
                       GDestroyNotify destroy, GError **error)
@@ -221,7 +234,14 @@ mutex_make_revocable (CuratorLock *lock, CuratorRevocationListener listener, gpo
   CuratorLockInternals *internals = mutex_of (lock)->internals;
   if (listener != NULL)
     {
-      curator_revocation_set (internals, lock, listener, user_data, destroy);
+      const CuratorRevocationSpec spec = { .owner = lock,
+                                           .owner_refs = lock->refs,
+                                           .unref_owner = unref_lock,
+                                           .listener = G_CALLBACK (listener),
+                                           .user_data = user_data,
+                                           .destroy = destroy,
+                                           .call = call_revocation_listener };
+      curator_revocation_set (internals, &spec);
     }
   else
     {

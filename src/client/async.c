@@ -1,0 +1,121 @@
+/* The asynchronous calls' common part (Curator's BackgroundCallback).
+ *
+ * Threads: operations end anywhere; the user is told on the callback lane. A cancellable's handler
+ * is taken off there, because an operation may end inside that very handler.
+ */
+#include "client/async.h"
+
+struct _CuratorAsync
+{
+  CuratorClient *client;  /* a memory reference */
+  CuratorAsyncSpec spec;
+  GCancellable *cancellable;
+  gulong handler;
+  gint pending;           /* atomic: the operation's end, and the end of the call that started it */
+  gpointer result;
+  GError *error;
+};
+
+CuratorAsync *
+curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec)
+{
+  CuratorAsync *async = g_new0 (CuratorAsync, 1);
+  curator_client_memory_ref (client);
+  async->client = client;
+  async->spec = *spec;
+  async->pending = 2;
+  return async;
+}
+
+/* @locality callback lane. */
+static void
+deliver (gpointer data)
+{
+  CuratorAsync *async = data;
+  if (async->handler != 0)
+    {
+      g_cancellable_disconnect (async->cancellable, async->handler);
+    }
+  async->spec.deliver (async->spec.callback, async->spec.owner, g_steal_pointer (&async->result),
+                       async->error, async->spec.user_data);
+}
+
+static void
+async_free (gpointer data)
+{
+  CuratorAsync *async = data;
+  g_clear_object (&async->cancellable);
+  g_clear_error (&async->error);
+  async->spec.unref_owner (async->spec.owner);
+  curator_client_memory_unref (async->client);
+  g_free (async);
+}
+
+/* @locks client mutex NOT held. */
+static void
+settle_part (CuratorAsync *async)
+{
+  if (g_atomic_int_dec_and_test (&async->pending))
+    {
+      curator_client_lock (async->client);
+      curator_dispatch_callback (async->client, deliver, async, async_free);
+      curator_client_unlock (async->client);
+    }
+}
+
+void
+curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  CuratorAsync *async = data;
+  async->result = result;
+  async->error = error != NULL ? g_error_copy (error) : NULL;
+  settle_part (async);
+}
+
+void
+curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable)
+{
+  if (cancellable != NULL)
+    {
+      async->cancellable = g_object_ref (cancellable);
+      async->handler = curator_op_connect (op, cancellable);
+    }
+  curator_op_unref (op);
+  settle_part (async);
+}
+
+void
+curator_async_refuse (CuratorAsync *async, GError *error)
+{
+  async->error = error;
+  async->pending = 1;
+  settle_part (async);
+}
+
+void
+curator_async_settled (const GError *error, gpointer async)
+{
+  curator_async_refuse (async, error != NULL ? g_error_copy (error) : NULL);
+}
+
+gboolean
+curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
+                    GError **error)
+{
+  if (timeout_ms < CURATOR_WAIT_FOREVER)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "a time-out of %" G_GINT64_FORMAT " ms is neither a time nor for ever",
+                   timeout_ms);
+      return FALSE;
+    }
+  return curator_client_check_usable (client, error)
+         && !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+gint64
+curator_call_deadline (CuratorClient *client, gint64 timeout_ms)
+{
+  return curator_client_deadline (client,
+                                  timeout_ms == 0 ? client->connection_timeout_ms : timeout_ms);
+}

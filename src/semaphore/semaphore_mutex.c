@@ -1,0 +1,175 @@
+/* InterProcessSemaphoreMutex: a semaphore of one lease, used as a mutex without re-entrance.
+ *
+ * Mirrors InterProcessSemaphoreMutex. Threads: any may acquire and any may release; the one hold of
+ * the object is guarded by the client's mutex.
+ */
+#include "curator/mutex.h"
+
+#include "lock/lease-private.h"
+#include "lock/lock-private.h"
+#include "semaphore/semaphore-private.h"
+
+typedef struct
+{
+  CuratorLock lock;
+  CuratorSemaphore *semaphore;
+  CuratorLease *lease;  /* the object's hold, LOST ones included; guarded by the client's mutex */
+} SemaphoreMutex;
+
+typedef struct
+{
+  SemaphoreMutex *mutex;
+  guint64 owner;
+  CuratorOpDone done;
+  gpointer data;
+} Granting;
+
+static SemaphoreMutex *
+mutex_of (CuratorLock *lock)
+{
+  return (SemaphoreMutex *) lock;
+}
+
+static GError *
+lost_error (void)
+{
+  return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                              "the hold of this object is lost: release it first");
+}
+
+/* @locks none. A lost hold that nobody has released yet must not be taken for the new one. */
+static void
+on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  Granting *granting = data;
+  SemaphoreMutex *mutex = granting->mutex;
+  CuratorLease *lease = NULL;
+  g_autoptr (GError) refused = NULL;
+
+  if (result != NULL)
+    {
+      g_autoptr (GPtrArray) leases = result;
+      lease = curator_lease_ref (g_ptr_array_index (leases, 0));
+    }
+  if (lease != NULL && granting->owner != 0)
+    {
+      curator_client_lock (mutex->lock.client);
+      if (mutex->lease == NULL)
+        {
+          mutex->lease = g_steal_pointer (&lease);
+        }
+      curator_client_unlock (mutex->lock.client);
+      if (lease != NULL)
+        {
+          g_clear_pointer (&lease, curator_lease_unref);
+          refused = lost_error ();
+        }
+    }
+  granting->done (op, lease, refused != NULL ? refused : error, granting->data);
+  curator_lock_unref (&mutex->lock);
+  g_free (granting);
+}
+
+static CuratorOp *
+sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+            CuratorOpDone done, gpointer data)
+{
+  SemaphoreMutex *mutex = mutex_of (lock);
+
+  curator_client_lock (lock->client);
+  const gboolean lost = mutex->lease != NULL
+                        && curator_lease_state_now (mutex->lease) == CURATOR_LEASE_LOST;
+  curator_client_unlock (lock->client);
+  if (owner != 0 && lost)
+    {
+      return curator_lock_settled_op (lock->client, lost_error (), done, data);
+    }
+  Granting *granting = g_new (Granting, 1);
+  granting->mutex = mutex_of (curator_lock_ref (lock));
+  granting->owner = owner;
+  granting->done = done;
+  granting->data = data;
+  return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, granting);
+}
+
+static gboolean
+sm_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+            GError **error)
+{
+  SemaphoreMutex *mutex = mutex_of (lock);
+
+  curator_client_lock (lock->client);
+  CuratorLease *lease = g_steal_pointer (&mutex->lease);
+  curator_client_unlock (lock->client);
+  if (lease == NULL)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+                           "the semaphore mutex is not acquired");
+      return FALSE;
+    }
+  curator_lease_release_start (lease, done, data);
+  curator_lease_unref (lease);
+  return TRUE;
+}
+
+static gboolean
+sm_is_acquired (CuratorLock *lock)
+{
+  SemaphoreMutex *mutex = mutex_of (lock);
+  curator_client_lock (lock->client);
+  const gboolean acquired = mutex->lease != NULL
+                            && curator_lease_state_now (mutex->lease) != CURATOR_LEASE_LOST;
+  curator_client_unlock (lock->client);
+  return acquired;
+}
+
+static gboolean
+sm_is_owned (CuratorLock *lock, guint64 owner)
+{
+  return sm_is_acquired (lock);
+}
+
+static char **
+sm_get_participants (CuratorLock *lock, GError **error)
+{
+  return curator_semaphore_get_participant_nodes (mutex_of (lock)->semaphore, error);
+}
+
+static CuratorLease *
+sm_get_lease (CuratorLock *lock, guint64 owner)
+{
+  curator_client_lock (lock->client);
+  CuratorLease *lease = mutex_of (lock)->lease;
+  curator_client_unlock (lock->client);
+  return lease;
+}
+
+static void
+sm_finalize (CuratorLock *lock)
+{
+  SemaphoreMutex *mutex = mutex_of (lock);
+  g_clear_pointer (&mutex->lease, curator_lease_unref);
+  curator_semaphore_unref (mutex->semaphore);
+}
+
+CuratorLock *
+curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **error)
+{
+  static const CuratorLockClass klass = { .name = "semaphore mutex",
+                                          .acquire = sm_acquire,
+                                          .release = sm_release,
+                                          .is_acquired = sm_is_acquired,
+                                          .is_owned = sm_is_owned,
+                                          .get_participants = sm_get_participants,
+                                          .get_lease = sm_get_lease,
+                                          .finalize = sm_finalize };
+  CuratorSemaphore *semaphore = curator_semaphore_new (client, path, 1, error);
+
+  if (semaphore == NULL)
+    {
+      return NULL;
+    }
+  SemaphoreMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
+  mutex->semaphore = semaphore;
+  return &mutex->lock;
+}

@@ -1,0 +1,406 @@
+/* SharedCount: an integer in a node, read, written and followed.
+ *
+ * Mirrors SharedCount and SharedValue. Threads: any; the value is guarded by the client's mutex.
+ *
+ * NOTES: one data watch follows the node; the read that sets it again brings the new value, so none
+ * is missed but those that came and went in between. A dead session takes the watch with it: the
+ * next session sets it anew. Versions are compared where they matter, by the server.
+ */
+#include "semaphore/shared_count-private.h"
+
+#include "client/call.h"
+#include "client/listeners.h"
+#include "client/log.h"
+#include "client/session.h"
+#include "client/watches.h"
+#include "lock/lock-private.h"
+
+#include <string.h>
+
+struct _CuratorSharedCount
+{
+  gatomicrefcount refs;
+  CuratorClient *client;  /* a reference */
+  char *path;             /* full */
+  gint32 seed;
+
+  /* Guarded by the client's mutex. */
+  gboolean started;
+  gboolean known;         /* the node was read */
+  gint32 value;
+  gint32 version;
+  gint64 mzxid;           /* of the value: an older read must not overwrite a newer one */
+  CuratorWatch *watch;
+  CuratorSessionHook session_hook;
+  GQueue hooks;           /* CuratorCountHook */
+  CuratorListeners listeners;
+};
+
+static void follow (CuratorSharedCount *count);
+
+static GBytes *
+encode (gint32 value)
+{
+  const guint32 wire = GUINT32_TO_BE ((guint32) value);
+  return g_bytes_new (&wire, sizeof wire);
+}
+
+static gboolean
+decode (const char *data, gsize length, gint32 *value)
+{
+  guint32 wire;
+  if (length < sizeof wire)
+    {
+      return FALSE;
+    }
+  memcpy (&wire, data, sizeof wire);
+  *value = (gint32) GUINT32_FROM_BE (wire);
+  return TRUE;
+}
+
+static void
+call_listener (GCallback func, gpointer count, int value, gpointer user_data)
+{
+  ((CuratorSharedCountListener) func) (count, value, user_data);
+}
+
+static gpointer
+ref_count (gpointer count)
+{
+  return curator_try_ref (&((CuratorSharedCount *) count)->refs) ? count : NULL;
+}
+
+static void
+unref_count (gpointer count)
+{
+  curator_shared_count_unref (count);
+}
+
+/* @locks client mutex required. */
+static void
+take (CuratorSharedCount *count, const char *data, gsize length, gint32 version, gint64 mzxid)
+{
+  gint32 value;
+
+  if (!decode (data, length, &value))
+    {
+      curator_warn ("%s holds no shared count: its payload is too short", count->path);
+      return;
+    }
+  if (count->known && mzxid < count->mzxid)
+    {
+      return;
+    }
+  const gboolean changed = value != count->value;
+  count->known = TRUE;
+  count->value = value;
+  count->version = version;
+  count->mzxid = mzxid;
+  if (!changed)
+    {
+      return;
+    }
+  for (GList *link = count->hooks.head; link != NULL; link = link->next)
+    {
+      CuratorCountHook *hook = link->data;
+      hook->changed (hook, value);
+    }
+  curator_listeners_tell (&count->listeners, count->client, call_listener, count, ref_count,
+                          unref_count, value);
+}
+
+/* @locks client mutex held. */
+static void
+on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+          gpointer data)
+{
+  CuratorSharedCount *count = data;
+
+  if (news == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
+    {
+      take (count, reply->data, (gsize) MAX (reply->data_length, 0), reply->stat->version,
+            reply->stat->mzxid);
+    }
+  else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
+    {
+      g_clear_pointer (&count->watch, curator_watch_release);
+      curator_warn ("%s cannot be followed any more: %s", count->path,
+                    rc == ZNONODE ? "it was deleted" : zerror (rc));
+    }
+}
+
+static void
+on_session_died (CuratorSessionHook *hook)
+{
+  CuratorSharedCount *count
+      = (CuratorSharedCount *) ((char *) hook - G_STRUCT_OFFSET (CuratorSharedCount, session_hook));
+  g_clear_pointer (&count->watch, curator_watch_release);
+  follow (count);
+}
+
+/* @locks client mutex required. The watch is set as soon as the present session is connected. */
+static void
+follow (CuratorSharedCount *count)
+{
+  CuratorSession *session = count->client->session;
+
+  if (!count->started || session == NULL || count->watch != NULL)
+    {
+      return;
+    }
+  count->session_hook.died = on_session_died;
+  curator_session_add_hook (session, &count->session_hook);
+  count->watch = curator_watch_add (session, count->path, ZWATCHTYPE_DATA, on_watch, count);
+}
+
+/* @locks client mutex required. */
+static void
+unfollow (CuratorSharedCount *count)
+{
+  count->started = FALSE;
+  curator_session_remove_hook (&count->session_hook);
+  g_clear_pointer (&count->watch, curator_watch_release);
+}
+
+CuratorSharedCount *
+curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, GError **error)
+{
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!curator_lock_check_path (client, path, error))
+    {
+      return NULL;
+    }
+  CuratorSharedCount *count = g_new0 (CuratorSharedCount, 1);
+  g_atomic_ref_count_init (&count->refs);
+  count->client = curator_client_ref (client);
+  count->path = curator_client_full_path (client, path);
+  count->seed = seed;
+  count->value = seed;
+  return count;
+}
+
+CuratorSharedCount *
+curator_shared_count_ref (CuratorSharedCount *count)
+{
+  g_return_val_if_fail (count != NULL, NULL);
+  g_atomic_ref_count_inc (&count->refs);
+  return count;
+}
+
+void
+curator_shared_count_unref (CuratorSharedCount *count)
+{
+  g_return_if_fail (count != NULL);
+  if (!curator_client_check_forked (count->client, NULL)
+      || !g_atomic_ref_count_dec (&count->refs))
+    {
+      return;
+    }
+  curator_shared_count_close (count);
+  curator_listeners_clear (&count->listeners);
+  curator_client_unref (count->client);
+  g_free (count->path);
+  g_free (count);
+}
+
+/* Reads the node and takes what it holds. */
+static gboolean
+read_now (CuratorSharedCount *count, GError **error)
+{
+  g_autoptr (CuratorCallResult) result
+      = curator_call (count->client, CURATOR_CALL_GET, count->path, NULL, 0, NULL, error);
+  if (result == NULL)
+    {
+      return FALSE;
+    }
+  gsize length;
+  const char *data = g_bytes_get_data (result->data, &length);
+  gint32 value;
+  if (!decode (data, length, &value))
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the node holds no shared count: its payload is too short");
+      return FALSE;
+    }
+  curator_client_lock (count->client);
+  take (count, data, length, result->version, result->mzxid);
+  curator_client_unlock (count->client);
+  return TRUE;
+}
+
+gboolean
+curator_shared_count_start (CuratorSharedCount *count, GError **error)
+{
+  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_autoptr (GError) local = NULL;
+  g_autoptr (GBytes) seed = encode (count->seed);
+  g_autoptr (CuratorCallResult) made
+      = curator_call (count->client, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
+
+  if (made == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  if (!read_now (count, error))
+    {
+      return FALSE;
+    }
+  curator_client_lock (count->client);
+  count->started = TRUE;
+  follow (count);
+  curator_client_unlock (count->client);
+  return TRUE;
+}
+
+gint32
+curator_shared_count_get (CuratorSharedCount *count)
+{
+  g_return_val_if_fail (count != NULL, 0);
+  curator_client_lock (count->client);
+  const gint32 value = count->value;
+  curator_client_unlock (count->client);
+  return value;
+}
+
+gboolean
+curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gint32 *version)
+{
+  g_return_val_if_fail (count != NULL, FALSE);
+  curator_client_lock (count->client);
+  const gboolean known = count->known;
+  if (known && value != NULL)
+    {
+      *value = count->value;
+    }
+  if (known && version != NULL)
+    {
+      *version = count->version;
+    }
+  curator_client_unlock (count->client);
+  return known;
+}
+
+/* @locks none. What was written is the value now, without waiting for the watch. */
+static void
+take_written (CuratorSharedCount *count, GBytes *bytes, const CuratorCallResult *result)
+{
+  gsize length;
+  const char *data = g_bytes_get_data (bytes, &length);
+  curator_client_lock (count->client);
+  take (count, data, length, result->version, result->mzxid);
+  curator_client_unlock (count->client);
+}
+
+gboolean
+curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **error)
+{
+  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_autoptr (GBytes) bytes = encode (value);
+  g_autoptr (CuratorCallResult) result
+      = curator_call (count->client, CURATOR_CALL_SET, count->path, bytes, -1, NULL, error);
+  if (result == NULL)
+    {
+      return FALSE;
+    }
+  take_written (count, bytes, result);
+  return TRUE;
+}
+
+gboolean
+curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
+                              gboolean *set, GError **error)
+{
+  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_autoptr (GError) local = NULL;
+  g_autoptr (GBytes) bytes = encode (value);
+  gboolean repeated = FALSE;
+  g_autoptr (CuratorCallResult) result = curator_call (
+      count->client, CURATOR_CALL_SET, count->path, bytes, version, &repeated, &local);
+
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZBADVERSION))
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  if (result != NULL)
+    {
+      take_written (count, bytes, result);
+    }
+  else if (!read_now (count, error))
+    {
+      return FALSE;
+    }
+  /* A repeated write may have been refused because of its own first success. */
+  gint32 now_value = 0;
+  gint32 now_version = 0;
+  curator_shared_count_get_versioned (count, &now_value, &now_version);
+  if (set != NULL)
+    {
+      *set = result != NULL
+             || (repeated && now_value == value
+                 && (guint32) now_version == (guint32) version + 1);
+    }
+  return TRUE;
+}
+
+guint
+curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCountListener listener,
+                                   gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (count != NULL && listener != NULL, 0);
+  curator_client_lock (count->client);
+  const guint id
+      = curator_listeners_add (&count->listeners, G_CALLBACK (listener), user_data, destroy);
+  curator_client_unlock (count->client);
+  return id;
+}
+
+void
+curator_shared_count_remove_listener (CuratorSharedCount *count, guint id)
+{
+  g_return_if_fail (count != NULL);
+  curator_listeners_remove (&count->listeners, count->client, id);
+}
+
+void
+curator_shared_count_close (CuratorSharedCount *count)
+{
+  g_return_if_fail (count != NULL);
+  if (!curator_client_check_forked (count->client, NULL))
+    {
+      return;
+    }
+  curator_client_lock (count->client);
+  unfollow (count);
+  curator_client_unlock (count->client);
+}
+
+CuratorClient *
+curator_shared_count_get_client (CuratorSharedCount *count)
+{
+  return count->client;
+}
+
+gint32
+curator_shared_count_add_hook (CuratorSharedCount *count, CuratorCountHook *hook)
+{
+  curator_client_lock (count->client);
+  hook->link = (GList){ .data = hook };
+  g_queue_push_tail_link (&count->hooks, &hook->link);
+  const gint32 value = count->value;
+  curator_client_unlock (count->client);
+  return value;
+}
+
+void
+curator_shared_count_remove_hook (CuratorSharedCount *count, CuratorCountHook *hook)
+{
+  curator_client_lock (count->client);
+  g_queue_unlink (&count->hooks, &hook->link);
+  curator_client_unlock (count->client);
+}
