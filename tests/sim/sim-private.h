@@ -68,6 +68,7 @@ struct _SimSession
   GPtrArray *ephemerals; /* of GRefString, by creation */
   SimConn *conn;         /* the only one whose writes count */
   gint64 expires_at;     /* SIM_NEVER while its client is heard of */
+  gboolean doomed;       /* the leader overslept its end: nothing saves it now */
 };
 
 /* --- servers ------------------------------------------------------------------------------ */
@@ -275,6 +276,7 @@ typedef enum
   SIM_STEP_HANG_UP,
   SIM_STEP_UNCUT,
   SIM_STEP_RESUME,
+  SIM_STEP_THAW,
   SIM_STEP_FAULT
 } SimStepKind;
 
@@ -324,6 +326,7 @@ struct _SimWorld
   gboolean anything; /* something other than faults is due some day */
   gboolean healing;
   gint64 next_fault_at;
+  gint64 frozen_until; /* the leader is paused; 0 if it is not */
   gboolean priorities;
   guint32 salt;
 
@@ -435,6 +438,7 @@ void sim_ops_fill (CuratorZkOps *ops);
 void sim_faults_start (SimWorld *world);
 void sim_fault_strike_at_random (SimWorld *world);
 void sim_server_uncut (SimWorld *world, SimServer *server);
+void sim_world_thaw (SimWorld *world);
 SimScript *sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_submit);
 void sim_process_resume (SimProcess *process);
 

@@ -37,6 +37,7 @@ typedef enum
   SIM_FAULT_CUT,        /* a server is cut from the quorum: it still reads, answers pings */
   SIM_FAULT_LIAR,       /* the same for a deposed leader: sync succeeds there, too */
   SIM_FAULT_LAG,        /* a server falls behind for a while */
+  SIM_FAULT_FREEZE,     /* the leader is paused: nothing is decided, and it wakes up late */
   SIM_FAULT_REAP,       /* the container reaper comes by */
   SIM_FAULT_CRASH,      /* the client's process dies */
   SIM_N_FAULTS
@@ -60,6 +61,7 @@ typedef struct
   double p_refuse;
   double p_not_taken;
   double p_spurious_wake; /* per step */
+  gboolean eager;         /* servers end sessions at the first moment at which they may */
   double p_connect_fails; /* per attempt */
   double p_open_fails;
 
@@ -96,6 +98,8 @@ void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 guint64 sim_world_trace_hash (SimWorld *world);
 guint64 sim_world_steps (SimWorld *world);
 
+/* A crash prints the seed and the trace of the newest world. */
+void sim_report_crashes (void);
 /* Keeps the whole test on one CPU: handing the baton over is several times faster so. */
 void sim_pin_to_one_cpu (void);
 

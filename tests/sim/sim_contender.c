@@ -185,6 +185,11 @@ hold (SimContender *contender, CuratorLease *lease)
       us += (gint64) random_below (contender, 1500)
             * contender->member->contest->rules.session_timeout_ms;
     }
+  if (contender->member->contest->rules.long_holds)
+    {
+      us = (gint64) random_below (contender, 3000)
+           * contender->member->contest->rules.session_timeout_ms;
+    }
   if (random_below (contender, 3) != 0)
     {
       sim_sleep_us (world_of (contender), us);

@@ -40,8 +40,10 @@ typedef struct
   int n_contenders; /* of each member */
   int n_rounds;     /* of each contender */
   gint64 session_timeout_ms;
-  gboolean calm;    /* nothing fails, so nothing may be reported as failed */
-  gboolean closing; /* somebody closes a client in the middle */
+  gboolean calm;       /* nothing fails, so nothing may be reported as failed */
+  gboolean long_holds; /* until the hold is lost, or for very long */
+  gboolean may_leave;  /* what the server refuses to delete stays until its session ends */
+  gboolean closing;    /* somebody closes a client in the middle */
 } SimContestRules;
 
 /* Makes the lock of a member; the default is a mutex. */

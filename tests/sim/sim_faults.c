@@ -208,6 +208,31 @@ sim_server_uncut (SimWorld *world, SimServer *server)
 }
 
 static void
+freeze_leader (SimWorld *world, gint64 duration_us)
+{
+  if (world->frozen_until == 0)
+    {
+      world->frozen_until = world->now + duration_us;
+      update_sessions (world);
+    }
+}
+
+/* What the leader has not heard for too long it ends now, whatever is in its queue. */
+void
+sim_world_thaw (SimWorld *world)
+{
+  sim_trace (world, "the leader goes on");
+  world->frozen_until = 0;
+  for (guint i = 0; i < world->live_sessions->len; i++)
+    {
+      SimSession *session = world->live_sessions->pdata[i];
+
+      session->doomed = session->expires_at <= world->now;
+    }
+  update_sessions (world);
+}
+
+static void
 pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
 {
   SimWorld *world = process->world;
@@ -327,6 +352,9 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
           handle->conn->server->lag_until = world->now + duration_us;
         }
       break;
+    case SIM_FAULT_FREEZE:
+      freeze_leader (world, duration_us);
+      break;
     case SIM_FAULT_REAP:
       sim_leader_reap (world);
       break;
@@ -379,6 +407,10 @@ sim_world_heal (SimWorld *world)
         }
     }
   raise_the_dead (world);
+  if (world->frozen_until != 0)
+    {
+      sim_world_thaw (world);
+    }
   for (int i = 0; i < world->n_servers; i++)
     {
       world->servers[i]->lag_until = 0;

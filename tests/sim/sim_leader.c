@@ -117,14 +117,15 @@ is_heard (SimWorld *world, SimSession *session)
 {
   SimConn *conn = session->conn;
 
-  return conn != NULL && conn->handle != NULL && (conn->silent_until == 0 || conn->deaf)
-         && !sim_server_is_cut (world, conn->server) && sim_process_runs (conn->handle->process);
+  return conn != NULL && conn->handle != NULL && world->frozen_until == 0
+         && (conn->silent_until == 0 || conn->deaf) && !sim_server_is_cut (world, conn->server)
+         && sim_process_runs (conn->handle->process);
 }
 
 void
 sim_session_update (SimWorld *world, SimSession *session)
 {
-  if (session == NULL || session->state != SIM_SESSION_ALIVE)
+  if (session == NULL || session->state != SIM_SESSION_ALIVE || session->doomed)
     {
       return;
     }
@@ -141,8 +142,11 @@ sim_session_update (SimWorld *world, SimSession *session)
       gint64 heard =
           session->conn == NULL ? world->now : sim_conn_last_touch (world, session->conn);
 
-      session->expires_at =
-          heard + session->timeout_us + 1 + sim_rand_us (world, world->config.tick_ms * 1000);
+      session->expires_at = heard + session->timeout_us + 1;
+      if (!world->config.eager)
+        {
+          session->expires_at += sim_rand_us (world, world->config.tick_ms * 1000);
+        }
       session->expires_at = MAX (session->expires_at, world->now + 1);
     }
 }

@@ -117,7 +117,8 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
     {
       return FALSE;
     }
-  if (sim_server_is_cut (world, conn->server) && needs_quorum (conn, request))
+  if ((sim_server_is_cut (world, conn->server) || world->frozen_until != 0)
+      && needs_quorum (conn, request))
     {
       return FALSE;
     }
@@ -135,7 +136,8 @@ sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when)
     {
       conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = when;
     }
-  if (conn->session->expires_at != SIM_NEVER && !sim_server_is_cut (world, conn->server))
+  if (conn->session->expires_at != SIM_NEVER && !conn->session->doomed
+      && !sim_server_is_cut (world, conn->server))
     {
       conn->session->expires_at =
           MAX (conn->session->expires_at, when + conn->session->timeout_us + 1);
@@ -174,7 +176,8 @@ sim_conn_last_touch (SimWorld *world, SimConn *conn)
 
   if (conn->server->id > 0)
     {
-      told -= sim_rand_us (world, world->config.tick_ms * 1000 / 2);
+      told -= world->config.eager ? world->config.tick_ms * 1000 / 2
+                                  : sim_rand_us (world, world->config.tick_ms * 1000 / 2);
     }
   best = newest_arrival (conn, told);
   return best < told ? best + (told - best) / period * period : best;

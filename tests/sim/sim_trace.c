@@ -156,11 +156,11 @@ sim_op_name (SimOp op)
 const char *
 sim_fault_name (SimFault fault)
 {
-  static const char *const names[SIM_N_FAULTS] = { "drop",    "quiet drop", "duplicate event",
-                                                   "silence", "deafness",   "outage",
-                                                   "expiry",  "pause",      "suspend",
-                                                   "stall",   "cut",        "liar",
-                                                   "lag",     "reaper",     "crash" };
+  static const char *const names[SIM_N_FAULTS] = {
+    "drop",   "quiet drop", "duplicate event", "silence", "deafness", "outage",
+    "expiry", "pause",      "suspend",         "stall",   "cut",      "liar",
+    "lag",    "freeze",     "reaper",          "crash"
+  };
 
   return names[fault];
 }

@@ -7,6 +7,7 @@
 #include "sim-private.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,8 @@ sim_rand_us (SimWorld *world, gint64 max_us)
   return (gint64) (g_rand_double (world->rand) * (double) max_us);
 }
 
+static SimWorld *newest;
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 SimWorld *
@@ -92,6 +95,7 @@ sim_world_new (guint32 seed, const SimConfig *config)
   world->priorities = sim_chance (world, 0.4);
   world->salt = g_rand_int (world->rand);
   sim_faults_start (world);
+  newest = world;
   return world;
 }
 
@@ -120,6 +124,7 @@ complain_about_leftovers (SimWorld *world)
 void
 sim_world_free (SimWorld *world)
 {
+  newest = newest == world ? NULL : newest;
   complain_about_leftovers (world);
   while (world->handles->len > 0)
     {
@@ -196,6 +201,26 @@ gboolean
 sim_world_failed (SimWorld *world)
 {
   return world->failure != NULL;
+}
+
+/* Not safe in a signal handler, but the process is lost anyhow and the trace is worth the risk. */
+static void
+on_crash (int number)
+{
+  signal (number, SIG_DFL);
+  if (newest != NULL)
+    {
+      sim_world_fail (newest, "crash: %s", strsignal (number));
+    }
+  raise (number);
+}
+
+void
+sim_report_crashes (void)
+{
+  signal (SIGABRT, on_crash);
+  signal (SIGSEGV, on_crash);
+  signal (SIGTRAP, on_crash);
 }
 
 void
@@ -423,7 +448,14 @@ collect (SimWorld *world)
     {
       SimSession *session = world->live_sessions->pdata[i];
 
-      sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
+      if (world->frozen_until == 0)
+        {
+          sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
+        }
+    }
+  if (world->frozen_until != 0)
+    {
+      sim_ready (world, world->frozen_until, SIM_STEP_THAW, NULL, 0);
     }
   sim_ready (world, world->next_fault_at, SIM_STEP_FAULT, NULL, 0);
 }
@@ -488,6 +520,9 @@ perform (SimWorld *world, const SimStep *step)
       break;
     case SIM_STEP_RESUME:
       sim_process_resume (object);
+      break;
+    case SIM_STEP_THAW:
+      sim_world_thaw (world);
       break;
     case SIM_STEP_FAULT:
       sim_fault_strike_at_random (world);

@@ -27,6 +27,7 @@ typedef enum
   PROFILE_PROCESSES, /* pauses, sleeping machines, crashes */
   PROFILE_SERVERS,   /* without a quorum, lying, behind */
   PROFILE_CLOSING,
+  PROFILE_LEASES, /* long holds, impatient servers, slow lines */
   PROFILE_ALL,
   N_PROFILES
 } Profile;
@@ -70,7 +71,12 @@ set_weights (SimConfig *config, Profile profile)
     }
   if (profile == PROFILE_SERVERS || profile == PROFILE_ALL)
     {
-      w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_LAG] = 2;
+      w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_LAG] = w[SIM_FAULT_FREEZE] = 2;
+    }
+  if (profile == PROFILE_LEASES)
+    {
+      w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_SILENT] = 2;
+      w[SIM_FAULT_DEAF] = w[SIM_FAULT_PAUSE] = w[SIM_FAULT_SUSPEND] = w[SIM_FAULT_FREEZE] = 2;
     }
 }
 
@@ -108,6 +114,19 @@ set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
       config->p_cut_after = much;
       config->p_refuse = much / 2;
       config->p_connect_fails = 0.1;
+    }
+  if (profile == PROFILE_LEASES)
+    {
+      rules->long_holds = TRUE;
+      rules->n_members = 2;
+      rules->n_contenders = 1;
+      rules->n_rounds = 8;
+      config->eager = TRUE;
+      config->tick_ms = 2000;
+      config->latency_max_us = g_rand_int_range (rand, 0, 20) * rules->session_timeout_ms * 2;
+      config->fault_every_us = rules->session_timeout_ms * 1000;
+      config->faults_until_us = 20 * rules->session_timeout_ms * 1000;
+      config->time_limit_us *= 4;
     }
   if (profile == PROFILE_ALL)
     {
@@ -158,6 +177,8 @@ run_profile (const char *name, Profile profile)
   guint n = env_number ("SIM_SCHEDULES", DEFAULT_SCHEDULES) / N_PROFILES;
   guint32 base = env_number ("SIM_BASE_SEED", 0) / N_PROFILES * N_PROFILES;
   guint n_bad = 0;
+
+  sim_report_crashes ();
 
   if (g_getenv ("SIM_SEED") != NULL)
     {
@@ -220,6 +241,12 @@ test_closing (void **state)
 }
 
 static void
+test_leases (void **state)
+{
+  run_profile ("leases", PROFILE_LEASES);
+}
+
+static void
 test_all (void **state)
 {
   run_profile ("all", PROFILE_ALL);
@@ -243,7 +270,8 @@ main (void)
     cmocka_unit_test (test_calm),      cmocka_unit_test (test_cuts),
     cmocka_unit_test (test_network),   cmocka_unit_test (test_expiry),
     cmocka_unit_test (test_processes), cmocka_unit_test (test_servers),
-    cmocka_unit_test (test_closing),   cmocka_unit_test (test_all),
+    cmocka_unit_test (test_closing),   cmocka_unit_test (test_leases),
+    cmocka_unit_test (test_all),
   };
 
   g_set_prgname ("test_sim_mutex");
