@@ -63,6 +63,16 @@ fixture_proxy (Fixture *fixture)
   return proxy_address (fixture->proxy);
 }
 
+gint64
+fixture_expire (Fixture *fixture)
+{
+  gint64 session = 0;
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &session));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  return session;
+}
+
 CuratorClient *
 client_new (const char *address)
 {

@@ -51,6 +51,11 @@ void client_start (CuratorClient *client);
 CuratorClient *client_connect (const char *address);
 CuratorLock *mutex_new (CuratorClient *client, const char *path);
 
+/* Ends the session that went through the proxy last, and returns its id. Its owner is cut off
+ * meanwhile, so that it cannot come back to the dying session: it hears of the end when it
+ * reconnects. */
+gint64 fixture_expire (Fixture *fixture);
+
 /* Asserts that the error is this one and clears it. */
 #define assert_error(error, domain, code)                                                          \
   check_error ((error), (domain), (int) (code), #code, __FILE__, __LINE__)

@@ -46,8 +46,7 @@ test_waiter_goes_back_to_the_queue (void **state)
   assert_children (fixture, "/expiry/wait", 2, LONG_MS);
 
   NewNode wanted = { fixture, "/expiry/wait", 0 };
-  assert_true (
-      expire_last_session (fixture->proxy, fixture_server (fixture), &wanted.old_session));
+  wanted.old_session = fixture_expire (fixture);
   assert_true (wait_until (waits_in_new_session, &wanted, LONG_MS));
   assert_false (contender_has_returned (waiter));
   contender_join (holder);
@@ -146,7 +145,7 @@ test_holder_is_told (void **state)
   assert_int_equal (poll (&pfd, 1, 0), 0);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
 
-  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
+  fixture_expire (fixture);
   assert_int_equal (poll (&pfd, 1, 5000), 1);
   assert_true (is_lost (lease));
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);

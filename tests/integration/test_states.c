@@ -55,8 +55,7 @@ test_expiry_brings_a_new_session (void **state)
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
-  gint64 first = 0;
-  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &first));
+  gint64 first = fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_not_equal (curator_client_get_session_id (client), first);

@@ -1,0 +1,335 @@
+/* Curator's own tests of InterProcessMutex, by their names: TestInterProcessMutexBase and
+ * TestInterProcessMutex. tests/README.md says where each of Curator's tests is, and why some are
+ * not. */
+#include "fixture.h"
+
+#define LOCK_PATH "/locks/our-lock"
+
+/* TestInterProcessMutexBase.testLocker: held inside the scope, not after it. */
+static void
+test_locker (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  {
+    g_autoptr (CuratorLease) guard = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+    assert_ok (guard != NULL, &error);
+    assert_int_equal (raw_zk_count_children (fixture->raw, LOCK_PATH), 1);
+  }
+  assert_no_residue (fixture, LOCK_PATH, 3000);
+}
+
+/* testWaitingProcessKilledServer: two lockers on one client; the server restarts under the holder
+ * and both finish. */
+static void
+test_waiting_process_killed_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_set_session_timeout (client, 10000);
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  g_autoptr (CuratorLock) first = mutex_new (client, LOCK_PATH);
+  g_autoptr (CuratorLock) second = mutex_new (client, LOCK_PATH);
+  g_autoptr (Contender) holder = contender_start (first, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) waiter = contender_start (second, 60000, NULL);
+  assert_children (fixture, LOCK_PATH, 2, LONG_MS);
+  assert_true (zk_server_restart (fixture->server));
+  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  contender_join (holder);
+  assert_true (contender_wait (waiter, LONG_MS));
+  assert_true (waiter->acquired);
+  contender_join (waiter);
+  assert_true (waiter->released);
+  curator_client_close (client);
+}
+
+/* testKilledSession: the holder never releases; the session both share ends; the second one gets
+ * the lock. */
+static void
+test_killed_session (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) first = mutex_new (client, LOCK_PATH);
+  g_autoptr (CuratorLock) second = mutex_new (client, LOCK_PATH);
+  g_autoptr (Contender) holder = contender_start (first, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) waiter = contender_start (second, 60000, NULL);
+  assert_children (fixture, LOCK_PATH, 2, LONG_MS);
+  fixture_expire (fixture);
+  assert_true (contender_wait (waiter, 2 * SESSION_MS));
+  assert_true (waiter->acquired);
+  assert_true (waiter->token > holder->token);
+}
+
+/* testContainerCleanup: ten threads lock once each; the base path vanishes. */
+static void
+test_container_cleanup (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 10
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/container/our-lock");
+  Contender *contenders[N];
+  for (int i = 0; i < N; i++)
+    {
+      contenders[i] = contender_start (lock, LONG_MS, NULL);
+      contender_tell_release (contenders[i]);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      contender_join (contenders[i]);
+      assert_true (contenders[i]->acquired);
+      assert_true (contenders[i]->released);
+      contender_free (contenders[i]);
+    }
+  assert_true (raw_zk_wait_gone (fixture->raw, "/container", LONG_MS));
+}
+
+/* testWithNamespace */
+static void
+test_with_namespace (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  assert_ok (curator_client_set_namespace (client, "test", &error), &error);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
+  wait_ms (100);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+typedef struct
+{
+  CuratorLock *lock;
+  int inside; /* how many threads are between acquire and release */
+  int violations;
+  int failures;
+} Shared;
+
+static void
+enter (Shared *shared, int depth)
+{
+  if (!curator_lock_acquire (shared->lock, 60000, NULL, NULL))
+    {
+      g_atomic_int_inc (&shared->failures);
+      return;
+    }
+  if (depth == 0 && g_atomic_int_add (&shared->inside, 1) != 0)
+    {
+      g_atomic_int_inc (&shared->violations);
+    }
+  wait_ms (1);
+  if (depth < 3)
+    {
+      enter (shared, depth + 1);
+    }
+  if (!curator_lock_is_acquired_in_this_process (shared->lock))
+    {
+      g_atomic_int_inc (&shared->failures);
+    }
+  if (depth == 0)
+    {
+      g_atomic_int_add (&shared->inside, -1);
+    }
+  if (!curator_lock_release (shared->lock, NULL))
+    {
+      g_atomic_int_inc (&shared->failures);
+    }
+}
+
+static void *
+enter_often (void *data)
+{
+  for (int i = 0; i < 5; i++)
+    {
+      enter (data, 0);
+    }
+  return NULL;
+}
+
+/* testReentrantSingleLock: ten threads share one object; one at a time is inside. */
+static void
+test_reentrant_single_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  Shared shared = { .lock = lock };
+  pthread_t threads[10];
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      pthread_create (&threads[i], NULL, enter_often, &shared);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      pthread_join (threads[i], NULL);
+    }
+  assert_int_equal (shared.violations, 0);
+  assert_int_equal (shared.failures, 0);
+  assert_no_residue (fixture, LOCK_PATH, 3000);
+}
+
+/* testReentrant2Threads: the second thread must not get in while the first is nested. */
+static void
+test_reentrant_2_threads (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (Contender) other = contender_start (lock, 60000, NULL);
+  assert_children (fixture, LOCK_PATH, 2, LONG_MS);
+  for (int i = 0; i < 2; i++)
+    {
+      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      assert_ok (curator_lock_release (lock, &error), &error);
+      wait_ms (50);
+      assert_false (contender_has_returned (other));
+    }
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_true (contender_wait (other, LONG_MS));
+  assert_true (other->acquired);
+}
+
+/* testReentrant: acquired until the last release. */
+static void
+test_reentrant (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  Shared shared = { .lock = lock };
+  enter (&shared, 0);
+  assert_int_equal (shared.failures, 0);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+}
+
+/* test2Clients: exactly one of two clients holds; handed over after the release, and back. */
+static void
+test_2_clients (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) first = mutex_new (one, LOCK_PATH);
+  g_autoptr (CuratorLock) second = mutex_new (two, LOCK_PATH);
+  CuratorLock *locks[2] = { first, second };
+  g_autoptr (Contender) holder = contender_start (locks[0], LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  for (int i = 1; i <= 6; i++)
+    {
+      Contender *next = contender_start (locks[i % 2], LONG_MS, NULL);
+      assert_children (fixture, LOCK_PATH, 2, LONG_MS);
+      assert_true (curator_lock_is_acquired_in_this_process (locks[(i + 1) % 2]));
+      assert_false (curator_lock_is_acquired_in_this_process (locks[i % 2]));
+      contender_free (holder);
+      holder = next;
+      assert_true (contender_wait (holder, LONG_MS));
+      assert_true (holder->acquired);
+    }
+}
+
+static void
+count_request (CuratorLock *lock, gpointer user_data)
+{
+  g_atomic_int_inc ((int *) user_data);
+}
+
+/* TestInterProcessMutex.testRevoking: the listener of the only participant is told; it releases and
+ * another one acquires within five seconds; no watch is left. */
+static void
+test_revoking (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int asked = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  g_autoptr (CuratorLock) other = mutex_new (client, LOCK_PATH);
+  assert_ok (curator_lock_make_revocable (lock, count_request, &asked, NULL, &error), &error);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
+  assert_ok (nodes != NULL, &error);
+  assert_int_equal (g_strv_length (nodes), 1);
+  g_autoptr (GBytes) data = NULL;
+  assert_int_equal (raw_zk_get (fixture->raw, nodes[0], &data, NULL), ZOK);
+  assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, 0);
+
+  assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error);
+  gint64 deadline = wait_now_ms () + 5000;
+  while (g_atomic_int_get (&asked) == 0)
+    {
+      assert_true (wait_now_ms () < deadline);
+      wait_ms (5);
+    }
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error); /* gone: fine */
+  assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
+  assert_ok (curator_lock_release (other, &error), &error);
+  assert_no_residue (fixture, LOCK_PATH, 3000);
+}
+
+static void
+make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
+{
+  curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT_SEQUENTIAL);
+}
+
+/* testPersistentLock: the node outlives the session that made it, and the release deletes it. */
+static void
+test_persistent_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = make_persistent };
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock
+      = curator_mutex_new_with_driver (client, "/persistent", "lock-", 1, driver, &error);
+  assert_ok (lock != NULL, &error);
+  assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (curator_lock_get_lease (lock)));
+  assert_int_equal (raw_zk_owner (fixture->raw, node), 0);
+  fixture_expire (fixture);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (raw_zk_exists (fixture->raw, node));
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_true (raw_zk_wait_gone (fixture->raw, node, 3000));
+  curator_client_close (client);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_locker),
+    heal_and_test (test_waiting_process_killed_server),
+    heal_and_test (test_killed_session),
+    heal_and_test (test_container_cleanup),
+    heal_and_test (test_with_namespace),
+    heal_and_test (test_reentrant_single_lock),
+    heal_and_test (test_reentrant_2_threads),
+    heal_and_test (test_reentrant),
+    heal_and_test (test_2_clients),
+    heal_and_test (test_revoking),
+    heal_and_test (test_persistent_lock),
+  };
+  return cmocka_run_group_tests_name ("Curator's mutex tests", tests, fixture_start_with_reaper,
+                                      fixture_stop);
+}

@@ -1,0 +1,183 @@
+/* Bad arguments, and bad company: names that other people put among the lock nodes. */
+#include "fixture.h"
+
+#include <string.h>
+
+static void
+test_bad_paths (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autofree char *long_path = g_strnfill (5000, 'a');
+  long_path[0] = '/';
+  const char *const paths[] = { "",        "a",        "/a/",      "//a",       "/a//b",
+                                "/",       "/a/../b",  "/a/./b",   "/..",       "/a\x01",
+                                "/a\x7f",  "/\xff\xfe", "/a\xed\xa0\x80", "/zookeeper/quota", long_path };
+  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorLock) lock = curator_mutex_new (client, paths[i], &error);
+      if (lock != NULL)
+        {
+          fail_msg ("path %zu should have been refused", i);
+        }
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+}
+
+static void
+test_bad_connect_strings (void **state)
+{
+  static const char *const strings[]
+      = { "",  ",", ":2181", "127.0.0.1:0", "127.0.0.1:70000", "127.0.0.1:-1", "127.0.0.1:x",
+          "127.0.0.1:2181/a/", "127.0.0.1:2181//a", "127.0.0.1:2181/a/../b",
+          "[::1:2181" };
+  for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorClient) client = client_new (strings[i]);
+      if (curator_client_start (client, &error))
+        {
+          fail_msg ("connect string \"%s\" should have been refused", strings[i]);
+        }
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+}
+
+static void
+test_bad_settings (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  static const char *const namespaces[] = { "a//b", "..", "a/../b", "a\x01" };
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  for (gsize i = 0; i < G_N_ELEMENTS (namespaces); i++)
+    {
+      assert_false (curator_client_set_namespace (client, namespaces[i], &error));
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/misuse/timeout");
+  assert_false (curator_lock_acquire (lock, -2, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_null (curator_mutex_new_with_driver (client, "/misuse/x", "a/b", 1, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_null (curator_mutex_new_with_driver (client, "/misuse/x", "lock-", 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+/* Children that no lock made are no contenders: they neither block nor crash, and they stay. */
+static void
+test_foreign_children (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *very_long = g_strnfill (300, 'x');
+  const char *const names[] = { "0",       "zzz",     "lock-",   "zlock-0", "-", "%n%s%n", very_long,
+                                "__WRIT__", "lock--0000000001", "lock-00000000x1", "\xc3\xa4\xe2\x82\xac",
+                                "_c_not-a-uuid-lock-", "_c_" };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/misuse/foreign");
+  raw_zk_make_path (fixture->raw, "/misuse/foreign");
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = g_strconcat ("/misuse/foreign/", names[i], NULL);
+      assert_int_equal (raw_zk_create (fixture->raw, path, "x", ZOO_PERSISTENT, NULL), ZOK);
+    }
+  /* Control characters and bytes that are not UTF-8 cannot be planted: the server refuses them. */
+  static const char *const refused[]
+      = { "/misuse/foreign/\x1b[2J", "/misuse/foreign/\n", "/misuse/foreign/\xff\xfe" };
+  for (gsize i = 0; i < G_N_ELEMENTS (refused); i++)
+    {
+      assert_int_equal (raw_zk_create_unchecked (fixture_server (fixture), refused[i],
+                                                 strlen (refused[i])),
+                        ZBADARGUMENTS);
+    }
+
+  assert_ok (curator_lock_acquire (lock, 5000, NULL, &error), &error);
+  g_autoptr (Contender) second = contender_start (lock, LONG_MS, NULL);
+  assert_children (fixture, "/misuse/foreign", (int) G_N_ELEMENTS (names) + 2, LONG_MS);
+  g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, &error);
+  assert_ok (participants != NULL, &error);
+  assert_int_equal (g_strv_length (participants), 2);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_true (contender_wait (second, 5000));
+  assert_true (second->acquired);
+  contender_join (second);
+  assert_children (fixture, "/misuse/foreign", (int) G_N_ELEMENTS (names), 3000);
+}
+
+/* Well-formed nodes of other programs do count, whatever stands before the lock's name. */
+static void
+test_nodes_of_other_clients (void **state)
+{
+  Fixture *fixture = *state;
+  static const char *const prefixes[]
+      = { "lock-", "_c_0123456789abcdef0123456789abcdef-lock-",
+          "_c_01234567-89ab-4def-8123-456789abcdef-lock-" };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/misuse/others");
+  raw_zk_make_path (fixture->raw, "/misuse/others");
+  for (gsize i = 0; i < G_N_ELEMENTS (prefixes); i++)
+    {
+      g_autofree char *path = g_strconcat ("/misuse/others/", prefixes[i], NULL);
+      g_autofree char *created = NULL;
+      assert_int_equal (
+          raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL_SEQUENTIAL, &created), ZOK);
+      g_autoptr (Contender) waiter = contender_start (lock, LONG_MS, NULL);
+      assert_children (fixture, "/misuse/others", 2, LONG_MS);
+      wait_ms (100);
+      assert_false (contender_has_returned (waiter));
+      assert_int_equal (raw_zk_delete (fixture->raw, created), ZOK);
+      assert_true (contender_wait (waiter, 5000));
+      assert_true (waiter->acquired);
+    }
+}
+
+/* The counter of the lock's path is at its end: no order can be had, so no lock either. The counter
+ * is the parent's, and the node in front shows how far it is. */
+static void
+test_sequence_end (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  static const char *const ends[]
+      = { "_c_01234567-89ab-4def-8123-456789abcdef-lock-2147483647",
+          "_c_01234567-89ab-4def-8123-456789abcdef-lock--2147483648" };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  for (gsize i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      g_autofree char *base = g_strdup_printf ("/misuse/end%zu", i);
+      g_autofree char *path = g_strconcat (base, "/", ends[i], NULL);
+      g_autoptr (CuratorLock) lock = mutex_new (client, base);
+      raw_zk_make_path (fixture->raw, base);
+      assert_int_equal (raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL, NULL), ZOK);
+      gboolean acquired = curator_lock_acquire (lock, 300, NULL, &error);
+      print_message ("beside %s: %s\n", ends[i], acquired ? "acquired" : error->message);
+      if (!acquired
+          && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED))
+        {
+          assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+        }
+      g_clear_error (&error);
+      if (acquired)
+        {
+          assert_ok (curator_lock_release (lock, &error), &error);
+        }
+      assert_children (fixture, base, 1, 3000);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_bad_paths),
+    heal_and_test (test_bad_connect_strings),
+    heal_and_test (test_bad_settings),
+    heal_and_test (test_foreign_children),
+    heal_and_test (test_nodes_of_other_clients),
+    heal_and_test (test_sequence_end),
+  };
+  return cmocka_run_group_tests_name ("misuse", tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,150 @@
+/* Releases that the server cannot confirm: ownership ends all the same, the node goes later. */
+#include "fixture.h"
+
+#define CONFIRM_MS 800
+
+static CuratorClient *
+client_with_short_patience (Fixture *fixture)
+{
+  CuratorClient *client = client_new (fixture_proxy (fixture));
+  curator_client_set_connection_timeout (client, CONFIRM_MS);
+  client_start (client);
+  return client;
+}
+
+/* Holds, loses the server by that mode, releases, gets it back before the session ends. */
+static void
+release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  gint64 session = curator_client_get_session_id (client);
+
+  proxy_set_mode (fixture->proxy, mode);
+  gint64 start = wait_now_ms ();
+  assert_false (curator_lock_release (lock, &error));
+  assert_true (wait_now_ms () - start <= CONFIRM_MS + 300);
+  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  assert_false (curator_lock_is_owned_by_current_thread (lock));
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+  assert_false (curator_lock_release (lock, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_int_equal (raw_zk_count_children (fixture->raw, path), 1);
+
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, path, 3000);
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+static void
+test_pending_when_refused (void **state)
+{
+  release_without_server (*state, "/release/refused", PROXY_REFUSE);
+}
+
+static void
+test_pending_when_silent (void **state)
+{
+  release_without_server (*state, "/release/silent", PROXY_HOLE);
+}
+
+/* The delete is done but its reply is lost: NONODE on the second try is as good as done. */
+static void
+test_delete_reply_lost (void **state)
+{
+  Fixture *fixture = *state;
+  for (int times = 1; times <= 3; times++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+      g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
+      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, PROXY_CUT_BEFORE_REPLY);
+      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_int_equal (proxy_fired (fixture->proxy), times);
+      assert_no_residue (fixture, "/release/lost", 3000);
+    }
+}
+
+static void
+test_delete_never_arrived (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/before");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  proxy_arm (fixture->proxy, PROXY_DELETE, 1, 2, PROXY_CUT_BEFORE);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_no_residue (fixture, "/release/before", 3000);
+}
+
+static void
+note_release (CuratorLock *lock, const GError *error, gpointer user_data)
+{
+  g_atomic_int_set ((int *) user_data, error == NULL ? 1 : 2);
+}
+
+/* Released without waiting while the server is away: told when it is back. */
+static void
+test_async_release_without_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int told = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/async");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  curator_lock_release_async (lock, note_release, &told);
+  assert_false (curator_lock_is_owned_by_current_thread (lock));
+  wait_ms (300);
+  assert_int_equal (g_atomic_int_get (&told), 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, "/release/async", 3000);
+  gint64 deadline = wait_now_ms () + 3000;
+  while (g_atomic_int_get (&told) == 0 && wait_now_ms () < deadline)
+    {
+      wait_ms (5);
+    }
+  assert_int_equal (g_atomic_int_get (&told), 1);
+}
+
+/* A release that is never confirmed in its session is over with the session. */
+static void
+test_pending_until_the_session_ends (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_false (curator_lock_release (lock, &error));
+  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_children (fixture, "/release/expired", 1, 3000);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_pending_when_refused),
+    heal_and_test (test_pending_when_silent),
+    heal_and_test (test_delete_reply_lost),
+    heal_and_test (test_delete_never_arrived),
+    heal_and_test (test_async_release_without_server),
+    heal_and_test (test_pending_until_the_session_ends),
+  };
+  return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);
+}
