@@ -333,7 +333,13 @@ curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 gboolean
 curator_client_set_namespace (CuratorClient *client, const char *namespace_, GError **error)
 {
-  g_return_val_if_fail (client != NULL && is_latent (client), FALSE);
+  g_return_val_if_fail (client != NULL, FALSE);
+  if (!is_latent (client))
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the namespace is set before the client is started");
+      return FALSE;
+    }
   if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
     {
       return FALSE;
@@ -412,6 +418,19 @@ settle_settings (CuratorClient *client, GError **error)
   return TRUE;
 }
 
+/* @locks client mutex required. */
+static gboolean
+check_latent (CuratorClient *client, GError **error)
+{
+  if (client->life == CURATOR_LIFE_STARTED)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the client has been started already");
+    }
+  return client->life == CURATOR_LIFE_LATENT || (client->life == CURATOR_LIFE_STOPPED
+                                                 && check_life (client->life, error));
+}
+
 gboolean
 curator_client_start (CuratorClient *client, GError **error)
 {
@@ -421,10 +440,11 @@ curator_client_start (CuratorClient *client, GError **error)
     {
       return FALSE;
     }
-  if (!is_latent (client))
+  curator_client_lock (client);
+  const gboolean latent = check_latent (client, error);
+  curator_client_unlock (client);
+  if (!latent)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "a client is started once");
       return FALSE;
     }
   if (!settle_settings (client, error))
@@ -433,19 +453,13 @@ curator_client_start (CuratorClient *client, GError **error)
     }
 
   curator_client_lock (client);
-  const gboolean started = client->life == CURATOR_LIFE_LATENT
-                           && curator_dispatch_start (client, error);
+  const gboolean started = check_latent (client, error) && curator_dispatch_start (client, error);
   if (started)
     {
       client->life = CURATOR_LIFE_STARTED;
       curator_session_open (client);
     }
   curator_client_unlock (client);
-  if (!started && error != NULL && *error == NULL)
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "a client is started once");
-    }
   return started;
 }
 
@@ -615,6 +629,7 @@ curator_client_close (CuratorClient *client)
   if (client->life != CURATOR_LIFE_STOPPED)
     {
       client->life = CURATOR_LIFE_STOPPED;
+      client->state = CURATOR_STATE_LOST;
       curator_client_cancel_ops (client, ZCLOSING);
       curator_reaper_close (client->reaper);
       curator_session_close_all (client);

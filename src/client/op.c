@@ -96,6 +96,16 @@ tell_done (gpointer data)
 }
 
 void
+curator_op_stop_clock (CuratorOp *op)
+{
+  if (op->deadline_timer != NULL)
+    {
+      curator_timer_cancel (op->client, op->deadline_timer);
+      op->deadline_timer = NULL;
+    }
+}
+
+void
 curator_op_finish (CuratorOp *op, gpointer result, GError *error)
 {
   g_assert (!op->finished);
@@ -103,11 +113,7 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->result = result;
   op->error = error;
   g_queue_unlink (&op->client->ops_running, &op->link);
-  if (op->deadline_timer != NULL)
-    {
-      curator_timer_cancel (op->client, op->deadline_timer);
-      op->deadline_timer = NULL;
-    }
+  curator_op_stop_clock (op);
   curator_client_after_unlock (op->client, tell_done, op);
 }
 

@@ -48,6 +48,8 @@ gpointer curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClien
 gboolean curator_op_begin (CuratorOp *op);
 /* @locks client mutex required. Takes result and error. */
 void curator_op_finish (CuratorOp *op, gpointer result, GError *error);
+/* @locks client mutex required. The deadline no longer counts: the op is about to finish. */
+void curator_op_stop_clock (CuratorOp *op);
 /* @locks none. Takes reason. Nothing happens if the op has finished. */
 void curator_op_cancel (CuratorOp *op, GError *reason);
 /* @locks none. Cancelling cancellable cancels op; disconnect the handler when op is done, but not

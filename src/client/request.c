@@ -93,6 +93,17 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
     }
 }
 
+/* @locks client mutex required. */
+static void
+after_answer (CuratorSession *session)
+{
+  flush_backlog (session);
+  if (session->draining && session->in_flight.length == 0)
+    {
+      curator_session_drained (session);
+    }
+}
+
 /* @locality libzookeeper's completion thread, or the simulator. */
 static void
 on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
@@ -105,7 +116,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   g_queue_unlink (&session->in_flight, &request->link);
   settle (request, rc, reply);
   request_free (request);
-  flush_backlog (session);
+  after_answer (session);
   curator_client_unlock (client);
 }
 
@@ -114,10 +125,12 @@ static void
 on_failure (gpointer data)
 {
   CuratorRequest *request = data;
+  CuratorSession *session = request->session;
   request->failure = NULL;
-  g_queue_unlink (&request->session->in_flight, &request->link);
+  g_queue_unlink (&session->in_flight, &request->link);
   settle (request, request->failure_rc, NULL);
   request_free (request);
+  after_answer (session);
 }
 
 static int

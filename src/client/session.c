@@ -23,6 +23,7 @@
 
 #define FIRST_REOPEN_MS 100
 #define LAST_REOPEN_MS 5000
+#define DRAIN_US G_USEC_PER_SEC
 
 static void open_handle (gpointer data);
 static void close_handle (gpointer data);
@@ -187,6 +188,52 @@ curator_session_die (CuratorSession *session, int rc)
   curator_dispatch_session_work (client, close_handle, session);
 }
 
+/* @locks client mutex required. */
+static void
+close_now (CuratorSession *session)
+{
+  if (session->drain_timer != NULL)
+    {
+      curator_timer_cancel (session->client, session->drain_timer);
+      session->drain_timer = NULL;
+    }
+  session->draining = FALSE;
+  curator_dispatch_session_work (session->client, close_handle, session);
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_drain_timeout (gpointer data)
+{
+  CuratorSession *session = data;
+  session->drain_timer = NULL;
+  close_now (session);
+}
+
+void
+curator_session_drained (CuratorSession *session)
+{
+  close_now (session);
+}
+
+/* @locks client mutex required. A handle that is closed over requests under way forgets them, takes
+ * their answers for an error and drops the connection without having closed the session; its nodes
+ * would stay until it expires. So the answers are awaited, as long as one can expect them. */
+static void
+close_when_drained (CuratorSession *session, gboolean connected)
+{
+  CuratorClient *client = session->client;
+
+  if (!connected || session->in_flight.length == 0)
+    {
+      close_now (session);
+      return;
+    }
+  session->draining = TRUE;
+  session->drain_timer = curator_timer_add (
+      client, curator_client_now_us (client) + DRAIN_US, on_drain_timeout, session);
+}
+
 void
 curator_session_close_all (CuratorClient *client)
 {
@@ -196,10 +243,11 @@ curator_session_close_all (CuratorClient *client)
     {
       return;
     }
+  const gboolean connected = session->state == CURATOR_SESSION_CONNECTED;
   client->session = NULL;
   bury (session);
   curator_request_settle_all (session, ZCLOSING);
-  curator_dispatch_session_work (client, close_handle, session);
+  close_when_drained (session, connected);
 }
 
 /* @locks client mutex required. */

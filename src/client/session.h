@@ -44,6 +44,9 @@ struct _CuratorSession
   GCancellable *resolving;
   gboolean ever_connected;
 
+  gboolean draining;             /* to be closed when nothing is in flight any more */
+  CuratorTimer *drain_timer;
+
   GQueue in_flight;              /* CuratorRequest sent to the library */
   GQueue backlog;                /* CuratorRequest waiting for a place in flight */
   GHashTable *watches;           /* full path and kind -> CuratorWatchEntry */
@@ -71,6 +74,8 @@ void curator_session_open (CuratorClient *client);
 void curator_session_die (CuratorSession *session, int rc);
 /* For close(): no successor. */
 void curator_session_close_all (CuratorClient *client);
+/* For request.c: the last answer that closing waited for has come. */
+void curator_session_drained (CuratorSession *session);
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook);
 void curator_session_remove_hook (CuratorSessionHook *hook);
 /* TRUE while nodes of this session can still be ours. */

@@ -26,6 +26,9 @@
 
 #include <string.h>
 
+/* Part of what a time-out may be late by. */
+#define LEAVE_PATIENCE_US (50 * 1000)
+
 typedef enum
 {
   ATTEMPT_STARTING,    /* waiting for a connection, or sleeping between tries */
@@ -37,6 +40,7 @@ typedef enum
   ATTEMPT_DECIDING,    /* a user's driver has been asked */
   ATTEMPT_WAITING,     /* somebody in front is watched */
   ATTEMPT_CONFIRMING,  /* ours, and a quorum is asked whether we are still there */
+  ATTEMPT_LEAVING,     /* failed; the node is being deleted */
   ATTEMPT_DONE
 } AttemptState;
 
@@ -72,6 +76,7 @@ typedef struct
   CuratorStake stake;
   CuratorOwnWatch *own_watch;
   guint64 question;           /* rises with each question to a user's driver */
+  GError *failure;            /* what the operation ends with, while LEAVING */
 } Attempt;
 
 typedef enum
@@ -123,7 +128,8 @@ set_state (Attempt *attempt, AttemptState state)
 {
   static const char *const names[]
       = { "STARTING", "CREATING", "PARENTS",  "FINDING",    "TAKEN",
-          "LISTING",  "DECIDING", "WAITING", "CONFIRMING", "DONE" };
+          "LISTING",  "DECIDING", "WAITING", "CONFIRMING", "LEAVING",
+          "DONE" };
   if (attempt->state != state)
     {
       curator_debug ("attempt on %s: %s -> %s", attempt->internals->base, names[attempt->state],
@@ -234,13 +240,50 @@ let_go (Attempt *attempt)
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
-/* @locks client mutex required. Takes error. */
+/* @locks client mutex required. */
+static void
+finish_failed (Attempt *attempt)
+{
+  set_state (attempt, ATTEMPT_DONE);
+  curator_op_finish (&attempt->op, NULL, g_steal_pointer (&attempt->failure));
+}
+
+/* @locks none (reaper). */
+static void
+on_left (const GError *error, gpointer data)
+{
+  Attempt *attempt = data;
+  curator_client_lock (attempt->op.client);
+  if (attempt->state == ATTEMPT_LEAVING)
+    {
+      finish_failed (attempt);
+    }
+  curator_client_unlock (attempt->op.client);
+  curator_op_unref (&attempt->op);
+}
+
+/* @locks client mutex required. Takes error. A caller that asks the server next should not find the
+ * node that this attempt leaves behind: while there is a connection its delete is awaited, but not
+ * for long. */
 static void
 fail (Attempt *attempt, GError *error)
 {
+  CuratorClient *client = attempt->op.client;
+
+  attempt->failure = error;
+  if (attempt->node != NULL && attempt->prefix != NULL && curator_client_is_running (client)
+      && curator_client_is_connected (client))
+    {
+      set_state (attempt, ATTEMPT_LEAVING);
+      curator_op_stop_clock (&attempt->op);
+      curator_op_ref (&attempt->op);
+      g_autofree char *node = g_steal_pointer (&attempt->node);
+      let_go (attempt);
+      curator_reaper_delete (client, node, LEAVE_PATIENCE_US, on_left, attempt);
+      return;
+    }
   let_go (attempt);
-  set_state (attempt, ATTEMPT_DONE);
-  curator_op_finish (&attempt->op, NULL, error);
+  finish_failed (attempt);
 }
 
 static void
@@ -940,6 +983,12 @@ attempt_cancel (CuratorOp *op, GError *reason)
 {
   Attempt *attempt = (Attempt *) op;
 
+  if (attempt->state == ATTEMPT_LEAVING)
+    {
+      g_clear_error (&reason);
+      finish_failed (attempt);
+      return;
+    }
   /* A single try has nobody to wait for: what took so long was the server. */
   if (attempt->once && g_error_matches (reason, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     {
@@ -955,6 +1004,7 @@ attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
   curator_node_request_free (attempt->wanted);
+  g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
 }
