@@ -9,8 +9,10 @@
 
 #include "client/connect_string.h"
 #include "client/dispatch.h"
+
 #include "client/zk_ops.h"
 #include "curator/curator.h"
+#include "refs.h"
 
 #include <glib.h>
 #include <pthread.h>
@@ -38,8 +40,8 @@ typedef enum
 
 struct _CuratorClient
 {
-  gatomicrefcount refs;    /* users, locks and leases; at zero the client closes itself */
-  gatomicrefcount memory;  /* all refs together, each thread and each session; at zero it is freed */
+  CuratorRefs refs;    /* users, locks and leases; at zero the client closes itself */
+  CuratorRefs memory;  /* all refs together, each thread and each session; at zero it is freed */
   guint fork_generation;
   CuratorZkOps *ops;
 
@@ -97,9 +99,6 @@ void curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpoin
 
 void curator_client_memory_ref (CuratorClient *client);
 void curator_client_memory_unref (CuratorClient *client);
-
-/* @locality any thread. A reference of something that may be losing its last one. */
-gboolean curator_try_ref (gatomicrefcount *refs);
 
 /* FALSE with FORKED, NOT_STARTED or CLOSED. @locks none. */
 gboolean curator_client_check_usable (CuratorClient *client, GError **error);

@@ -85,8 +85,8 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   CuratorClient *client = g_new0 (CuratorClient, 1);
   pthread_condattr_t attr;
 
-  g_atomic_ref_count_init (&client->refs);
-  g_atomic_ref_count_init (&client->memory);
+  curator_refs_init (&client->refs);
+  curator_refs_init (&client->memory);
   client->fork_generation = curator_fork_generation ();
   client->ops = ops;
   client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");
@@ -136,13 +136,13 @@ free_client (CuratorClient *client)
 void
 curator_client_memory_ref (CuratorClient *client)
 {
-  g_atomic_ref_count_inc (&client->memory);
+  curator_refs_inc (&client->memory);
 }
 
 void
 curator_client_memory_unref (CuratorClient *client)
 {
-  if (g_atomic_ref_count_dec (&client->memory))
+  if (curator_refs_dec (&client->memory))
     {
       free_client (client);
     }
@@ -152,7 +152,7 @@ CuratorClient *
 curator_client_ref (CuratorClient *client)
 {
   g_return_val_if_fail (client != NULL, NULL);
-  g_atomic_ref_count_inc (&client->refs);
+  curator_refs_inc (&client->refs);
   return client;
 }
 
@@ -166,7 +166,7 @@ curator_client_unref (CuratorClient *client)
     {
       return;
     }
-  if (g_atomic_ref_count_dec (&client->refs))
+  if (curator_refs_dec (&client->refs))
     {
       curator_client_close (client);
       curator_client_memory_unref (client);

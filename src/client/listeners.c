@@ -7,7 +7,7 @@
 
 struct _CuratorListener
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   guint id;
   gboolean removed;  /* guarded by the client's mutex */
   GCallback func;
@@ -29,7 +29,7 @@ static void
 listener_unref (gpointer data)
 {
   CuratorListener *listener = data;
-  if (g_atomic_ref_count_dec (&listener->refs))
+  if (curator_refs_dec (&listener->refs))
     {
       if (listener->destroy != NULL)
         {
@@ -44,7 +44,7 @@ curator_listeners_add (CuratorListeners *listeners, GCallback func, gpointer use
                        GDestroyNotify destroy)
 {
   CuratorListener *listener = g_new0 (CuratorListener, 1);
-  g_atomic_ref_count_init (&listener->refs);
+  curator_refs_init (&listener->refs);
   listener->id = ++listeners->last_id;
   listener->func = func;
   listener->user_data = user_data;
@@ -96,7 +96,7 @@ tell_from (CuratorListeners *listeners, guint first, const News *pattern,
       News *news = g_new (News, 1);
       *news = *pattern;
       news->listener = g_ptr_array_index (listeners->all, i);
-      g_atomic_ref_count_inc (&news->listener->refs);
+      curator_refs_inc (&news->listener->refs);
       curator_client_memory_ref (news->client);
       curator_dispatch_callback (news->client, tell, news, news_free);
     }

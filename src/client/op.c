@@ -12,8 +12,8 @@ curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client
                   gint64 deadline_us, CuratorOpDone done, gpointer data)
 {
   CuratorOp *op = g_malloc0 (size);
-  g_atomic_ref_count_init (&op->refs);
-  g_atomic_ref_count_inc (&op->refs);
+  curator_refs_init (&op->refs);
+  curator_refs_inc (&op->refs);
   op->klass = klass;
   op->client = client;
   op->deadline_us = deadline_us;
@@ -27,14 +27,14 @@ curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client
 CuratorOp *
 curator_op_ref (CuratorOp *op)
 {
-  g_atomic_ref_count_inc (&op->refs);
+  curator_refs_inc (&op->refs);
   return op;
 }
 
 void
 curator_op_unref (CuratorOp *op)
 {
-  if (!g_atomic_ref_count_dec (&op->refs))
+  if (!curator_refs_dec (&op->refs))
     {
       return;
     }
@@ -182,8 +182,10 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
 
 /* @locality the thread that cancels. */
 static void
-on_cancelled (GCancellable *cancellable, gpointer op)
+on_cancelled (GCancellable *cancellable, gpointer data)
 {
+  CuratorOp *op = data;
+  g_assert (g_atomic_int_get (&op->connected));
   curator_op_cancel (op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
                                               "the operation was cancelled"));
 }
@@ -197,6 +199,8 @@ unref_op (gpointer op)
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)
 {
+  /* Tools cannot see that GCancellable hands the op over; this they can. */
+  g_atomic_int_set (&op->connected, TRUE);
   return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
                                 unref_op);
 }

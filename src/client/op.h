@@ -26,7 +26,7 @@ typedef struct
 
 struct _CuratorOp
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   const CuratorOpClass *klass;
   CuratorClient *client;
   gint64 deadline_us;      /* monotonic; G_MAXINT64 for none */
@@ -37,6 +37,7 @@ struct _CuratorOp
   gpointer result;
   GError *error;
   GList link;              /* in client->ops_running */
+  gint connected;          /* atomic: a cancellable may cancel it */
 };
 
 /* Allocates size bytes, zeroed, with the op at their head. One reference for the caller, one for

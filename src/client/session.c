@@ -31,14 +31,14 @@ static void close_handle (gpointer data);
 CuratorSession *
 curator_session_ref (CuratorSession *session)
 {
-  g_atomic_ref_count_inc (&session->refs);
+  curator_refs_inc (&session->refs);
   return session;
 }
 
 void
 curator_session_unref (CuratorSession *session)
 {
-  if (g_atomic_ref_count_dec (&session->refs))
+  if (curator_refs_dec (&session->refs))
     {
       g_assert (session->handle == NULL);
       g_hash_table_unref (session->watches);
@@ -121,7 +121,7 @@ curator_session_open (CuratorClient *client)
 {
   CuratorSession *session = g_new0 (CuratorSession, 1);
 
-  g_atomic_ref_count_init (&session->refs);
+  curator_refs_init (&session->refs);
   session->client = client;
   session->epoch = ++client->epoch;
   session->timeout_ms = client->session_timeout_ms;

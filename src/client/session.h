@@ -32,7 +32,7 @@ struct _CuratorSessionHook
 
 struct _CuratorSession
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorClient *client;
   guint epoch;
   CuratorZkHandle *handle;       /* NULL until opened and after it was closed */

@@ -1,4 +1,4 @@
-/* Numbers for threads and for forks; references that may be gone.
+/* Numbers for threads and for forks.
  *
  * Threads: any; nothing is shared but two atomic counters. A pthread id may be used again by the
  * next thread, which must not inherit a dead thread's hold: our numbers are never used twice.
@@ -37,19 +37,4 @@ curator_fork_generation (void)
 {
   pthread_once (&fork_once, watch_forks);
   return fork_generation;
-}
-
-gboolean
-curator_try_ref (gatomicrefcount *refs)
-{
-  gint count = g_atomic_int_get (refs);
-  while (count > 0)
-    {
-      if (g_atomic_int_compare_and_exchange (refs, count, count + 1))
-        {
-          return TRUE;
-        }
-      count = g_atomic_int_get (refs);
-    }
-  return FALSE;
 }

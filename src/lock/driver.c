@@ -16,7 +16,7 @@ curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data
                          GDestroyNotify destroy)
 {
   CuratorLockDriver *driver = g_new0 (CuratorLockDriver, 1);
-  g_atomic_ref_count_init (&driver->refs);
+  curator_refs_init (&driver->refs);
   if (funcs != NULL)
     {
       driver->funcs = *funcs;
@@ -38,7 +38,7 @@ CuratorLockDriver *
 curator_lock_driver_ref (CuratorLockDriver *driver)
 {
   g_return_val_if_fail (driver != NULL, NULL);
-  g_atomic_ref_count_inc (&driver->refs);
+  curator_refs_inc (&driver->refs);
   return driver;
 }
 
@@ -46,7 +46,7 @@ void
 curator_lock_driver_unref (CuratorLockDriver *driver)
 {
   g_return_if_fail (driver != NULL);
-  if (g_atomic_ref_count_dec (&driver->refs))
+  if (curator_refs_dec (&driver->refs))
     {
       if (driver->destroy != NULL)
         {

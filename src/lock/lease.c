@@ -24,7 +24,7 @@
 
 struct _CuratorLease
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorClient *client;           /* a reference */
   GPtrArray *members;              /* of a composite, else NULL; everything else is then unused */
   CuratorLockInternals *internals;
@@ -59,7 +59,7 @@ is_over (CuratorLeaseState state)
 CuratorLease *
 curator_lease_try_ref (CuratorLease *lease)
 {
-  return curator_try_ref (&lease->refs) ? lease : NULL;
+  return curator_refs_try_inc (&lease->refs) ? lease : NULL;
 }
 
 static gpointer
@@ -184,7 +184,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   CuratorClient *client = session->client;
   CuratorLease *lease = g_new0 (CuratorLease, 1);
 
-  g_atomic_ref_count_init (&lease->refs);
+  curator_refs_init (&lease->refs);
   lease->client = curator_client_ref (client);
   lease->internals = curator_lock_internals_ref (internals);
   lease->session = curator_session_ref (session);
@@ -220,7 +220,7 @@ CuratorLease *
 curator_lease_new_composite (GPtrArray *members)
 {
   CuratorLease *lease = g_new0 (CuratorLease, 1);
-  g_atomic_ref_count_init (&lease->refs);
+  curator_refs_init (&lease->refs);
   lease->members = members;
   lease->fd = -1;
   lease->client = curator_client_ref (first (lease)->client);
@@ -231,7 +231,7 @@ CuratorLease *
 curator_lease_ref (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, NULL);
-  g_atomic_ref_count_inc (&lease->refs);
+  curator_refs_inc (&lease->refs);
   return lease;
 }
 
@@ -254,7 +254,7 @@ curator_lease_unref (CuratorLease *lease)
   CuratorClient *client = lease->client;
 
   if (client->fork_generation != curator_fork_generation ()
-      || !g_atomic_ref_count_dec (&lease->refs))
+      || !curator_refs_dec (&lease->refs))
     {
       return;
     }

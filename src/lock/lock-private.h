@@ -37,8 +37,8 @@ typedef struct
 
 struct _CuratorLock
 {
-  gatomicrefcount own_refs;
-  gatomicrefcount *refs;             /* own_refs, or those of the pair that it is a side of */
+  CuratorRefs own_refs;
+  CuratorRefs *refs;             /* own_refs, or those of the pair that it is a side of */
   void (*free_owner) (gpointer owner); /* NULL: the lock is its own owner */
   gpointer owner;
   const CuratorLockClass *klass;
@@ -47,7 +47,7 @@ struct _CuratorLock
 
 gpointer curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client);
 /* From now on references to lock are references to owner, which frees both with free_owner. */
-void curator_lock_set_owner (CuratorLock *lock, gatomicrefcount *refs, gpointer owner,
+void curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owner,
                              void (*free_owner) (gpointer owner));
 /* Ends and frees the lock itself, whatever references it. */
 void curator_lock_destroy (CuratorLock *lock);

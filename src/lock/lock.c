@@ -18,7 +18,7 @@ gpointer
 curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
 {
   CuratorLock *lock = g_malloc0 (size);
-  g_atomic_ref_count_init (&lock->own_refs);
+  curator_refs_init (&lock->own_refs);
   lock->refs = &lock->own_refs;
   lock->klass = klass;
   lock->client = client != NULL ? curator_client_ref (client) : NULL;
@@ -26,7 +26,7 @@ curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *cl
 }
 
 void
-curator_lock_set_owner (CuratorLock *lock, gatomicrefcount *refs, gpointer owner,
+curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owner,
                         void (*free_owner) (gpointer owner))
 {
   lock->refs = refs;
@@ -47,7 +47,7 @@ CuratorLock *
 curator_lock_ref (CuratorLock *lock)
 {
   g_return_val_if_fail (lock != NULL, NULL);
-  g_atomic_ref_count_inc (lock->refs);
+  curator_refs_inc (lock->refs);
   return lock;
 }
 
@@ -56,7 +56,7 @@ curator_lock_unref (CuratorLock *lock)
 {
   g_return_if_fail (lock != NULL);
   if ((lock->client != NULL && !curator_client_check_forked (lock->client, NULL))
-      || !g_atomic_ref_count_dec (lock->refs))
+      || !curator_refs_dec (lock->refs))
     {
       return;
     }

@@ -20,7 +20,7 @@ struct _CuratorNodeRequest
 
 struct _CuratorLockDriver
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorLockDriverFuncs funcs;
   gpointer user_data;
   GDestroyNotify destroy;
@@ -47,7 +47,7 @@ typedef struct _CuratorRevocable CuratorRevocable;
 /* One lock path as a recipe uses it; shared by the recipe's object and its attempts and leases. */
 typedef struct
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorClient *client;      /* a memory reference */
   char *base;                 /* full path of the parent of the lock nodes */
   char *lock_name;

@@ -14,7 +14,7 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
 {
   CuratorLockInternals *internals = g_new0 (CuratorLockInternals, 1);
 
-  g_atomic_ref_count_init (&internals->refs);
+  curator_refs_init (&internals->refs);
   curator_client_memory_ref (client);
   internals->client = client;
   internals->base = curator_client_full_path (client, path);
@@ -28,14 +28,14 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
 CuratorLockInternals *
 curator_lock_internals_ref (CuratorLockInternals *internals)
 {
-  g_atomic_ref_count_inc (&internals->refs);
+  curator_refs_inc (&internals->refs);
   return internals;
 }
 
 void
 curator_lock_internals_unref (CuratorLockInternals *internals)
 {
-  if (g_atomic_ref_count_dec (&internals->refs))
+  if (curator_refs_dec (&internals->refs))
     {
       curator_lock_driver_unref (internals->driver);
       g_clear_pointer (&internals->data, g_bytes_unref);

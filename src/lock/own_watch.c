@@ -19,7 +19,7 @@
 
 struct _CuratorRevocable
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorRevocationSpec spec;
 };
 
@@ -46,7 +46,7 @@ typedef struct
 static void
 revocable_unref (CuratorRevocable *revocable)
 {
-  if (g_atomic_ref_count_dec (&revocable->refs))
+  if (curator_refs_dec (&revocable->refs))
     {
       if (revocable->spec.destroy != NULL)
         {
@@ -81,14 +81,14 @@ tell (CuratorOwnWatch *own)
   CuratorRevocable *revocable = own->internals->revocable;
 
   own->is_asked = revocable != NULL && revocable->spec.only_holds && own->lease == NULL;
-  if (revocable == NULL || own->is_asked || !curator_try_ref (revocable->spec.owner_refs))
+  if (revocable == NULL || own->is_asked || !curator_refs_try_inc (revocable->spec.owner_refs))
     {
       return;
     }
   Request *request = g_new (Request, 1);
   request->revocable = revocable;
   request->lease = own->lease != NULL ? curator_lease_try_ref (own->lease) : NULL;
-  g_atomic_ref_count_inc (&revocable->refs);
+  curator_refs_inc (&revocable->refs);
   curator_dispatch_callback (own->internals->client, tell_request, request, free_request);
 }
 
@@ -224,7 +224,7 @@ curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocation
 {
   CuratorRevocable *revocable = g_new0 (CuratorRevocable, 1);
 
-  g_atomic_ref_count_init (&revocable->refs);
+  curator_refs_init (&revocable->refs);
   revocable->spec = *spec;
   curator_client_lock (internals->client);
   CuratorRevocable *before = internals->revocable;

@@ -31,7 +31,7 @@ gboolean curator_revocation_is_on (CuratorLockInternals *internals);
 typedef struct
 {
   gpointer owner;               /* borrowed: it owns the internals and calls _clear at its end */
-  gatomicrefcount *owner_refs;
+  CuratorRefs *owner_refs;
   GDestroyNotify unref_owner;
   GCallback listener;
   gpointer user_data;

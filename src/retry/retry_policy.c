@@ -11,7 +11,7 @@ curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDes
 
   CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
 
-  g_atomic_ref_count_init (&policy->ref_count);
+  curator_refs_init (&policy->ref_count);
   policy->func = func;
   policy->user_data = user_data;
   policy->destroy = destroy;
@@ -39,7 +39,7 @@ CuratorRetryPolicy *
 curator_retry_policy_ref (CuratorRetryPolicy *policy)
 {
   g_return_val_if_fail (policy != NULL, NULL);
-  g_atomic_ref_count_inc (&policy->ref_count);
+  curator_refs_inc (&policy->ref_count);
   return policy;
 }
 
@@ -47,7 +47,7 @@ void
 curator_retry_policy_unref (CuratorRetryPolicy *policy)
 {
   g_return_if_fail (policy != NULL);
-  if (g_atomic_ref_count_dec (&policy->ref_count))
+  if (curator_refs_dec (&policy->ref_count))
     {
       if (policy->destroy != NULL)
         {

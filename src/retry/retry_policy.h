@@ -6,10 +6,11 @@
 #define CURATOR_RETRY_POLICY_H
 
 #include "curator/retry.h"
+#include "refs.h"
 
 struct _CuratorRetryPolicy
 {
-  gatomicrefcount ref_count;
+  CuratorRefs ref_count;
   /* Constant from here on. */
   CuratorRetryFunc func;
   gpointer user_data;

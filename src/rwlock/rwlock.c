@@ -24,7 +24,7 @@
 
 struct _CuratorRwLock
 {
-  gatomicrefcount refs;  /* users, and the locks of either side that somebody else refers to */
+  CuratorRefs refs;  /* users, and the locks of either side that somebody else refers to */
   CuratorLock *read;
   CuratorLock *write;
 };
@@ -194,7 +194,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
     }
   g_autoptr (GBytes) payload = data != NULL ? g_bytes_new (data, length) : NULL;
   CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
-  g_atomic_ref_count_init (&rw_lock->refs);
+  curator_refs_init (&rw_lock->refs);
   rw_lock->read = side_new (client, path, &read_kind, READ_NAME, &read_funcs, payload);
   rw_lock->write = side_new (client, path, &write_kind, WRITE_NAME, &write_funcs, payload);
   ((CuratorMutex *) rw_lock->read)->companion = rw_lock->write;
@@ -222,7 +222,7 @@ CuratorRwLock *
 curator_rw_lock_ref (CuratorRwLock *rw_lock)
 {
   g_return_val_if_fail (rw_lock != NULL, NULL);
-  g_atomic_ref_count_inc (&rw_lock->refs);
+  curator_refs_inc (&rw_lock->refs);
   return rw_lock;
 }
 

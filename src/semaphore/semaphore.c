@@ -24,7 +24,7 @@
 
 struct _CuratorSemaphore
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorClient *client;         /* a reference */
   CuratorLockInternals *turns;
   CuratorLockInternals *leases;
@@ -309,7 +309,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorLockDriver *lease_driver = curator_lock_driver_new_ours (&funcs, NULL);
 
   turn_driver->nothing_overtakes = TRUE;
-  g_atomic_ref_count_init (&semaphore->refs);
+  curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
   semaphore->turns = curator_lock_internals_new (client, turns, "lock-", 1, turn_driver, NULL);
   semaphore->leases
@@ -363,7 +363,7 @@ CuratorSemaphore *
 curator_semaphore_ref (CuratorSemaphore *semaphore)
 {
   g_return_val_if_fail (semaphore != NULL, NULL);
-  g_atomic_ref_count_inc (&semaphore->refs);
+  curator_refs_inc (&semaphore->refs);
   return semaphore;
 }
 
@@ -372,7 +372,7 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
 {
   g_return_if_fail (semaphore != NULL);
   if (!curator_client_check_forked (semaphore->client, NULL)
-      || !g_atomic_ref_count_dec (&semaphore->refs))
+      || !curator_refs_dec (&semaphore->refs))
     {
       return;
     }

@@ -19,7 +19,7 @@
 
 struct _CuratorSharedCount
 {
-  gatomicrefcount refs;
+  CuratorRefs refs;
   CuratorClient *client;  /* a reference */
   char *path;             /* full */
   gint32 seed;
@@ -67,7 +67,7 @@ call_listener (GCallback func, gpointer count, int value, gpointer user_data)
 static gpointer
 ref_count (gpointer count)
 {
-  return curator_try_ref (&((CuratorSharedCount *) count)->refs) ? count : NULL;
+  return curator_refs_try_inc (&((CuratorSharedCount *) count)->refs) ? count : NULL;
 }
 
 static void
@@ -172,7 +172,7 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
       return NULL;
     }
   CuratorSharedCount *count = g_new0 (CuratorSharedCount, 1);
-  g_atomic_ref_count_init (&count->refs);
+  curator_refs_init (&count->refs);
   count->client = curator_client_ref (client);
   count->path = curator_client_full_path (client, path);
   count->seed = seed;
@@ -184,7 +184,7 @@ CuratorSharedCount *
 curator_shared_count_ref (CuratorSharedCount *count)
 {
   g_return_val_if_fail (count != NULL, NULL);
-  g_atomic_ref_count_inc (&count->refs);
+  curator_refs_inc (&count->refs);
   return count;
 }
 
@@ -193,7 +193,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
 {
   g_return_if_fail (count != NULL);
   if (!curator_client_check_forked (count->client, NULL)
-      || !g_atomic_ref_count_dec (&count->refs))
+      || !curator_refs_dec (&count->refs))
     {
       return;
     }

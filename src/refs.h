@@ -1,0 +1,45 @@
+/* Reference counts that every tool can see.
+ *
+ * g_atomic_ref_count_* are functions inside GLib, which ThreadSanitizer cannot look into: it would
+ * take the last owner's free for a race with an earlier owner's use. The g_atomic_int_* macros are
+ * compiled into our own code.
+ */
+#ifndef CURATOR_REFS_H
+#define CURATOR_REFS_H
+
+#include <glib.h>
+
+typedef gint CuratorRefs;  /* atomic */
+
+static inline void
+curator_refs_init (CuratorRefs *refs)
+{
+  g_atomic_int_set (refs, 1);
+}
+
+static inline void
+curator_refs_inc (CuratorRefs *refs)
+{
+  g_atomic_int_inc (refs);
+}
+
+/* TRUE for the last one. */
+static inline gboolean
+curator_refs_dec (CuratorRefs *refs)
+{
+  return g_atomic_int_dec_and_test (refs);
+}
+
+/* A reference of something that may be losing its last one: FALSE if it has. */
+static inline gboolean
+curator_refs_try_inc (CuratorRefs *refs)
+{
+  gint count = g_atomic_int_get (refs);
+  while (count > 0 && !g_atomic_int_compare_and_exchange (refs, count, count + 1))
+    {
+      count = g_atomic_int_get (refs);
+    }
+  return count > 0;
+}
+
+#endif
