@@ -1,16 +1,15 @@
 #include "zk_server.h"
 
 #include "four_letter.h"
+#include "process.h"
 #include "waiting.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,40 +79,12 @@ zk_server_free_port (const char *host)
   return port;
 }
 
-/* Only async-signal-safe calls here: the test may have threads. Every descriptor is closed, for
- * libzookeeper's sockets are not CLOEXEC and a server that held one would keep it open. */
-static G_NORETURN void
-run_child (ZkServer *server, int log_fd, pid_t parent)
-{
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid () != parent)
-    {
-      _exit (126);
-    }
-  sigset_t none;
-  sigemptyset (&none);
-  sigprocmask (SIG_SETMASK, &none, NULL);
-  dup2 (log_fd, STDOUT_FILENO);
-  dup2 (log_fd, STDERR_FILENO);
-  close_range (3, ~0U, 0);
-  execv (server->argv[0], server->argv);
-  _exit (127);
-}
-
 gboolean
 zk_server_relaunch (ZkServer *server)
 {
   g_autofree char *log = g_build_filename (server->dir, "server.log", NULL);
-  int log_fd = open (log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  pid_t parent = getpid ();
-  pid_t pid = fork ();
-  if (pid == 0)
-    {
-      run_child (server, log_fd, parent);
-    }
-  close (log_fd);
-  server->pid = pid > 0 ? pid : 0;
-  return pid > 0;
+  server->pid = process_spawn (server->argv, log);
+  return server->pid != 0;
 }
 
 static void
@@ -250,10 +221,7 @@ zk_server_kill (ZkServer *server)
 {
   if (server->pid != 0)
     {
-      kill (server->pid, SIGKILL);
-      while (waitpid (server->pid, NULL, 0) < 0 && errno == EINTR)
-        {
-        }
+      process_kill (server->pid);
       server->pid = 0;
     }
 }
