@@ -132,5 +132,7 @@ GError *curator_error_from_zk (int rc, const char *what, const char *path);
 gboolean curator_zk_is_retryable (int rc);
 /* TRUE when the server may have carried the request out although it failed here. */
 gboolean curator_zk_is_ambiguous (int rc);
+/* TRUE for a server's last word: asking again brings the same. */
+gboolean curator_zk_is_refusal (int rc);
 
 #endif

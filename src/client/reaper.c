@@ -156,7 +156,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       item_end (item, NULL);
     }
-  else if (curator_zk_is_retryable (rc))
+  else if (!curator_zk_is_refusal (rc))
     {
       item_pause (item);
     }
@@ -176,7 +176,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorClient *client = item->client;
 
   item->request = NULL;
-  if (curator_zk_is_retryable (rc))
+  if (rc != ZOK && !curator_zk_is_refusal (rc))
     {
       item_pause (item);
       return;
@@ -216,7 +216,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   CuratorClient *client = item->client;
 
   item->request = NULL;
-  if (curator_zk_is_retryable (rc) || !curator_client_is_connected (client))
+  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (client))
     {
       item_pause (item);
     }
@@ -236,7 +236,7 @@ on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
   item->request = NULL;
-  if (curator_zk_is_retryable (rc) || !curator_client_is_connected (item->client))
+  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (item->client))
     {
       item_pause (item);
       return;

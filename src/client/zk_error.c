@@ -6,6 +6,7 @@
 
 #include "client/path.h"
 
+/* INVALIDSTATE and MARSHALLINGERROR are what a handle says that expired or is being closed. */
 gboolean
 curator_zk_is_retryable (int rc)
 {
@@ -14,6 +15,8 @@ curator_zk_is_retryable (int rc)
     case ZCONNECTIONLOSS:
     case ZOPERATIONTIMEOUT:
     case ZRUNTIMEINCONSISTENCY:
+    case ZINVALIDSTATE:
+    case ZMARSHALLINGERROR:
     case ZSESSIONMOVED:
     case ZSESSIONEXPIRED:
     case ZCLOSING:
@@ -25,18 +28,36 @@ curator_zk_is_retryable (int rc)
     }
 }
 
+/* What only a server says, and only of a request that changed nothing. */
 gboolean
 curator_zk_is_ambiguous (int rc)
 {
   switch (rc)
     {
+    case ZOK:
+    case ZNONODE:
+    case ZNODEEXISTS:
+    case ZNOTEMPTY:
+    case ZBADVERSION:
+    case ZNOAUTH:
+    case ZINVALIDACL:
+    case ZNOCHILDRENFOREPHEMERALS:
+    case ZUNIMPLEMENTED:
+    case ZBADARGUMENTS:
     case ZSESSIONMOVED:
     case ZTHROTTLEDOP:
     case ZNOTREADONLY:
+    case ZNOWATCHER:
       return FALSE;
     default:
-      return curator_zk_is_retryable (rc) || rc == ZAUTHFAILED;
+      return TRUE;
     }
+}
+
+gboolean
+curator_zk_is_refusal (int rc)
+{
+  return rc == ZAUTHFAILED || (!curator_zk_is_ambiguous (rc) && !curator_zk_is_retryable (rc));
 }
 
 GError *
