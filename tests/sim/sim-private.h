@@ -331,6 +331,7 @@ struct _SimWorld
   guint32 salt;
 
   GString *failure;
+  char *label;
   char *trace; /* a ring of lines */
   guint64 n_trace;
   guint64 hash;
@@ -349,7 +350,6 @@ gboolean sim_process_runs (SimProcess *process);
 /* sim_trace.c */
 void sim_trace_free (SimWorld *world);
 void sim_trace_print (SimWorld *world);
-const char *sim_op_name (SimOp op);
 const char *sim_fault_name (SimFault fault);
 const char *sim_type_name (int type);
 

@@ -93,6 +93,8 @@ void sim_world_heal (SimWorld *world);
 /* The first failure counts. It prints the seed, how to replay and the end of the trace. */
 void sim_world_fail (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean sim_world_failed (SimWorld *world);
+/* What the report of a failure calls this world. */
+void sim_world_set_label (SimWorld *world, const char *label);
 /* Recorded by tests, too: one line, names of lock nodes abbreviated. */
 void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 guint64 sim_world_trace_hash (SimWorld *world);
@@ -158,6 +160,8 @@ typedef enum
   SIM_OP_CLOSE,
   SIM_N_OPS
 } SimOp;
+
+const char *sim_op_name (SimOp op);
 
 typedef enum
 {

@@ -64,6 +64,7 @@ may_happen (SimContender *contender, SimOutcome outcome)
     case SIM_OUTCOME_CONNECTION:
       return !member->contest->rules.calm;
     case SIM_OUTCOME_OTHER:
+      return member->contest->rules.any_error;
     case SIM_OUTCOME_LOST_HOLD:
     case SIM_N_OUTCOMES:
       break;
@@ -226,7 +227,8 @@ judge_release (SimContender *contender, gboolean done, const GError *error)
     {
       sim_world_fail (world_of (contender), "%s: release and its error differ", contender->name);
     }
-  if (error == NULL || sim_process_is_dead (contender->member->process)
+  if (error == NULL || contender->member->contest->rules.any_error
+      || sim_process_is_dead (contender->member->process)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING)
       || (contender->member->closed

@@ -42,6 +42,7 @@ typedef struct
   gint64 session_timeout_ms;
   gboolean calm;       /* nothing fails, so nothing may be reported as failed */
   gboolean long_holds; /* until the hold is lost, or for very long */
+  gboolean any_error;  /* whatever code the server gives may reach the caller */
   gboolean may_leave;  /* what the server refuses to delete stays until its session ends */
   gboolean closing;    /* somebody closes a client in the middle */
 } SimContestRules;

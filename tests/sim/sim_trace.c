@@ -125,6 +125,10 @@ sim_trace_print (SimWorld *world)
       fprintf (stderr, "%s\n", world->trace + (i % N_LINES) * LINE_SIZE);
     }
   fprintf (stderr, "--- %s\n", world->failure == NULL ? "no failure" : world->failure->str);
+  if (world->label != NULL)
+    {
+      fprintf (stderr, "--- in %s\n", world->label);
+    }
   fprintf (stderr, "--- replay: SIM_SEED=%u %s\n", world->seed,
            g_get_prgname () == NULL ? "(this test)" : g_get_prgname ());
 }

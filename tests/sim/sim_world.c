@@ -147,6 +147,7 @@ sim_world_free (SimWorld *world)
   sim_tree_free (world->tree);
   g_array_unref (world->ready);
   g_free (world->noauth);
+  g_free (world->label);
   sim_trace_free (world);
   if (world->failure != NULL)
     {
@@ -195,6 +196,13 @@ sim_world_fail (SimWorld *world, const char *format, ...)
   va_end (args);
   sim_trace (world, "FAILURE: %s", world->failure->str);
   sim_trace_print (world);
+}
+
+void
+sim_world_set_label (SimWorld *world, const char *label)
+{
+  g_free (world->label);
+  world->label = g_strdup (label);
 }
 
 gboolean
