@@ -281,6 +281,47 @@ test_quick_close (void **state)
     }
 }
 
+/* TestFrameworkEdges.testBackgroundLatencyUnSleep: what waits for the connection goes on as soon as
+ * it is there, not at the next look. */
+static void
+test_background_latency_un_sleep (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorRetryPolicy) slow = curator_retry_policy_new_forever (60000);
+  g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), slow);
+  curator_client_set_session_timeout (client, SESSION_MS);
+  g_autoptr (StateLog) log = state_log_new (client);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/latency");
+  g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
+  wait_ms (300);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_true (contender_wait (contender, 1000));
+  assert_true (contender->acquired);
+  contender_join (contender);
+  curator_client_close (client);
+}
+
+/* TestCreate.testForbiddenAncestors: making parents needs no READ on what is above them. */
+static void
+test_forbidden_ancestors (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  assert_int_equal (raw_zk_make_path (fixture->raw, "/forbidden/middle"), ZOK);
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/forbidden/middle",
+                                          ZOO_PERM_CREATE | ZOO_PERM_DELETE),
+                    ZOK);
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/forbidden", ZOO_PERM_DELETE), ZOK);
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/forbidden/middle/lock/below");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
 /* TestFailedDeleteManager.testLostSession and testWithNamespaceAndLostSession: the delete cannot be
  * done while the server is down; it is done when it is back. */
 static void
@@ -389,6 +430,8 @@ main (void)
     heal_and_test (test_retry_and_failure),
     heal_and_test (test_reconnect_after_loss),
     heal_and_test (test_quick_close),
+    heal_and_test (test_background_latency_un_sleep),
+    heal_and_test (test_forbidden_ancestors),
     heal_and_test (test_failed_delete_lost_session),
     heal_and_test (test_failed_delete_with_namespace),
     heal_and_test (test_guaranteed_delete_on_non_existent_node),

@@ -151,6 +151,16 @@ raw_zk_get_acl (RawZk *raw, const char *path, struct ACL_vector *acl)
   return zoo_get_acl (raw->handle, path, acl, &stat);
 }
 
+int
+raw_zk_set_world_acl (RawZk *raw, const char *path, int permissions)
+{
+  char scheme[] = "world";
+  char id[] = "anyone";
+  struct ACL entry = { .perms = permissions, .id = { .scheme = scheme, .id = id } };
+  struct ACL_vector acl = { .count = 1, .data = &entry };
+  return zoo_set_acl (raw->handle, path, -1, &acl);
+}
+
 gint64
 raw_zk_owner (RawZk *raw, const char *path)
 {

@@ -1,0 +1,222 @@
+#include "taking.h"
+
+CuratorSemaphore *
+semaphore_new (CuratorClient *client, const char *path, int max_leases)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorSemaphore *semaphore = curator_semaphore_new (client, path, max_leases, &error);
+  assert_ok (semaphore != NULL, &error);
+  return semaphore;
+}
+
+CuratorRwLock *
+rw_lock_new (CuratorClient *client, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorRwLock *rw_lock = curator_rw_lock_new (client, path, NULL, 0, &error);
+  assert_ok (rw_lock != NULL, &error);
+  return rw_lock;
+}
+
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
+
+static Taking *
+taking_new (void)
+{
+  Taking *taking = g_new0 (Taking, 1);
+  g_atomic_ref_count_init (&taking->refs);
+  g_atomic_ref_count_inc (&taking->refs);
+  pthread_mutex_init (&taking->mutex, NULL);
+  return taking;
+}
+
+static void
+taking_unref (Taking *taking)
+{
+  if (g_atomic_ref_count_dec (&taking->refs))
+    {
+      g_clear_pointer (&taking->leases, g_ptr_array_unref);
+      g_clear_error (&taking->error);
+      pthread_mutex_destroy (&taking->mutex);
+      g_free (taking);
+    }
+}
+
+static void
+note (Taking *taking, GPtrArray *leases, const GError *error)
+{
+  pthread_mutex_lock (&taking->mutex);
+  taking->leases = leases;
+  taking->error = error != NULL ? g_error_copy (error) : NULL;
+  taking->returned_ms = wait_now_ms ();
+  taking->returned = TRUE;
+  taking->times++;
+  pthread_mutex_unlock (&taking->mutex);
+  taking_unref (taking);
+}
+
+static void
+on_leases (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, gpointer user_data)
+{
+  note (user_data, leases, error);
+}
+
+static void
+on_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  GPtrArray *leases = NULL;
+  if (lease != NULL)
+    {
+      leases = g_ptr_array_new_with_free_func (unref_lease);
+      g_ptr_array_add (leases, lease);
+    }
+  note (user_data, leases, error);
+}
+
+Taking *
+taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellable *cancellable)
+{
+  Taking *taking = taking_new ();
+  curator_semaphore_acquire_async (semaphore, n, timeout_ms, cancellable, on_leases, taking);
+  return taking;
+}
+
+Taking *
+taking_start_lock (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable)
+{
+  Taking *taking = taking_new ();
+  curator_lock_acquire_async (lock, timeout_ms, cancellable, on_lease, taking);
+  return taking;
+}
+
+Taking *
+taking_of (CuratorSemaphore *semaphore, int n)
+{
+  Taking *taking = taking_start (semaphore, n, LONG_MS, NULL);
+  taking_assert_granted (taking);
+  return taking;
+}
+
+Taking *
+taking_of_lock (CuratorLock *lock)
+{
+  Taking *taking = taking_start_lock (lock, LONG_MS, NULL);
+  taking_assert_granted (taking);
+  return taking;
+}
+
+gboolean
+taking_has_returned (Taking *taking)
+{
+  pthread_mutex_lock (&taking->mutex);
+  gboolean returned = taking->returned;
+  pthread_mutex_unlock (&taking->mutex);
+  return returned;
+}
+
+static gboolean
+has_returned (gpointer taking)
+{
+  return taking_has_returned (taking);
+}
+
+gboolean
+taking_wait (Taking *taking, int timeout_ms)
+{
+  return wait_until (has_returned, taking, timeout_ms);
+}
+
+void
+taking_assert_granted (Taking *taking)
+{
+  assert_true (taking_wait (taking, LONG_MS));
+  assert_ok (taking->leases != NULL, &taking->error);
+}
+
+void
+taking_assert_waits (Taking *taking)
+{
+  wait_ms (100);
+  assert_false (taking_has_returned (taking));
+}
+
+CuratorLease *
+taking_lease (Taking *taking, guint i)
+{
+  assert_non_null (taking->leases);
+  assert_true (i < taking->leases->len);
+  return g_ptr_array_index (taking->leases, i);
+}
+
+void
+taking_give_back (Taking *taking)
+{
+  g_autoptr (GError) error = NULL;
+  assert_true (taking_has_returned (taking));
+  for (guint i = 0; taking->leases != NULL && i < taking->leases->len; i++)
+    {
+      assert_ok (curator_lease_release (taking_lease (taking, i), &error), &error);
+    }
+}
+
+void
+taking_free (Taking *taking)
+{
+  if (taking != NULL)
+    {
+      taking_wait (taking, 2 * LONG_MS);
+      taking_unref (taking);
+    }
+}
+
+typedef struct
+{
+  CuratorLease *lease;
+  CuratorLeaseState state;
+} StateWanted;
+
+static gboolean
+is_in_state (gpointer data)
+{
+  StateWanted *wanted = data;
+  return curator_lease_get_state (wanted->lease) == wanted->state;
+}
+
+void
+assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms)
+{
+  StateWanted wanted = { lease, state };
+  if (!wait_until (is_in_state, &wanted, timeout_ms))
+    {
+      fail_msg ("the lease is %s, not %s, after %d ms",
+                curator_lease_state_to_string (curator_lease_get_state (lease)),
+                curator_lease_state_to_string (state), timeout_ms);
+    }
+}
+
+typedef struct
+{
+  int *counter;
+  int n;
+} CountWanted;
+
+static gboolean
+is_reached (gpointer data)
+{
+  CountWanted *wanted = data;
+  return g_atomic_int_get (wanted->counter) >= wanted->n;
+}
+
+void
+assert_counter (int *counter, int n, int timeout_ms)
+{
+  CountWanted wanted = { counter, n };
+  if (!wait_until (is_reached, &wanted, timeout_ms))
+    {
+      fail_msg ("%d of %d after %d ms", g_atomic_int_get (counter), n, timeout_ms);
+    }
+}

@@ -1,0 +1,48 @@
+/* Acquires that are under way without a thread: of a lock, or of several leases of a semaphore. The
+ * test's own thread starts them, looks at them and gives back what they brought. */
+#ifndef CURATOR_TEST_TAKING_H
+#define CURATOR_TEST_TAKING_H
+
+#include "fixture.h"
+
+typedef struct
+{
+  gatomicrefcount refs; /* the test's, and the callback's until it has run */
+  pthread_mutex_t mutex;
+  gboolean returned; /* guards the next block */
+  int times;         /* how often the callback was called */
+
+  GPtrArray *leases; /* of CuratorLease; NULL on error */
+  GError *error;
+  gint64 returned_ms;
+} Taking;
+
+CuratorSemaphore *semaphore_new (CuratorClient *client, const char *path, int max_leases);
+CuratorRwLock *rw_lock_new (CuratorClient *client, const char *path);
+
+Taking *taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
+                      GCancellable *cancellable);
+Taking *taking_start_lock (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable);
+/* Started, granted within LONG_MS, or the test fails. */
+Taking *taking_of (CuratorSemaphore *semaphore, int n);
+Taking *taking_of_lock (CuratorLock *lock);
+gboolean taking_wait (Taking *taking, int timeout_ms);
+gboolean taking_has_returned (Taking *taking);
+/* Waits and asserts that the leases came. */
+void taking_assert_granted (Taking *taking);
+/* Nothing comes for a while. */
+void taking_assert_waits (Taking *taking);
+CuratorLease *taking_lease (Taking *taking, guint i); /* borrowed */
+/* Releases every lease and asserts that the server confirmed. */
+void taking_give_back (Taking *taking);
+/* Drops what is still held; waits for a callback that has not come. */
+void taking_free (Taking *taking);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Taking, taking_free)
+
+/* Waits until the state of a lease is this one. */
+void assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms);
+/* Waits for an atomic counter to reach n. */
+void assert_counter (int *counter, int n, int timeout_ms);
+
+#endif

@@ -1,0 +1,333 @@
+/* Semaphores: how many, in which order, all or nothing, resized while running, and their leases. */
+#include "taking.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define LEASES "/leases"
+#define LOCKS "/locks"
+
+static char *
+below (const char *path, const char *child)
+{
+  return g_strconcat (path, child, NULL);
+}
+
+static void
+assert_all_gone (Fixture *fixture, const char *path)
+{
+  g_autofree char *leases = below (path, LEASES);
+  g_autofree char *locks = below (path, LOCKS);
+  assert_no_residue (fixture, leases, 3000);
+  assert_no_residue (fixture, locks, 3000);
+}
+
+typedef struct
+{
+  CuratorSemaphore *semaphore;
+  int max;
+  int rounds;
+  int inside;
+  int peak;
+  int violations;
+  int failures;
+} Crowd;
+
+static void *
+come_and_go (void *data)
+{
+  Crowd *crowd = data;
+  for (int i = 0; i < crowd->rounds; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const int n = 1 + (crowd->max > 1 ? i % 2 : 0);
+      g_autoptr (GPtrArray) leases
+          = curator_semaphore_acquire_n (crowd->semaphore, n, 60000, NULL, &error);
+      if (leases == NULL || leases->len != (guint) n)
+        {
+          g_atomic_int_inc (&crowd->failures);
+          return NULL;
+        }
+      const int inside = g_atomic_int_add (&crowd->inside, n) + n;
+      if (inside > crowd->max)
+        {
+          g_atomic_int_inc (&crowd->violations);
+        }
+      for (int peak = g_atomic_int_get (&crowd->peak);
+           inside > peak && !g_atomic_int_compare_and_exchange (&crowd->peak, peak, inside);
+           peak = g_atomic_int_get (&crowd->peak))
+        {
+        }
+      g_usleep (500);
+      g_atomic_int_add (&crowd->inside, -n);
+      curator_semaphore_return_all (crowd->semaphore, leases);
+    }
+  return NULL;
+}
+
+static void
+run_crowd (Fixture *fixture, int max)
+{
+  g_autofree char *path = g_strdup_printf ("/semaphore/crowd-%d", max);
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSemaphore) first = semaphore_new (one, path, max);
+  g_autoptr (CuratorSemaphore) second = semaphore_new (two, path, max);
+  /* One count of who is inside, whichever client let him in. */
+  Crowd crowd = { .max = max, .rounds = 40 };
+  Crowd *crowds[2] = { &crowd, &crowd };
+  pthread_t threads[12];
+  CuratorSemaphore *semaphores[2] = { first, second };
+  for (int half = 0; half < 2; half++)
+    {
+      crowds[half]->semaphore = semaphores[half];
+      for (int i = 0; i < 6; i++)
+        {
+          pthread_create (&threads[6 * half + i], NULL, come_and_go, crowds[half]);
+        }
+      if (half == 0)
+        {
+          wait_ms (20);
+        }
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      pthread_join (threads[i], NULL);
+    }
+  assert_int_equal (crowd.failures, 0);
+  assert_int_equal (crowd.violations, 0);
+  print_message ("%d leases: at most %d at a time\n", max, crowd.peak);
+  assert_true (crowd.peak >= MIN (max, 2));
+  assert_all_gone (fixture, path);
+}
+
+static void
+test_never_more_than_its_size (void **state)
+{
+  const int sizes[] = { 1, 3, 10 };
+  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      run_crowd (*state, sizes[i]);
+    }
+}
+
+/* The nodes are Curator's: a turn under locks, a lease under leases. */
+static void
+test_layout (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/layout", 2);
+  curator_semaphore_set_node_data (semaphore, "data", 4);
+  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  assert_true (g_regex_match_simple ("^/semaphore/layout/leases/_c_[0-9a-f-]{36}-lease-[0-9]{10}$",
+                                     curator_lease_get_node_path (lease), 0, 0));
+  assert_children (fixture, "/semaphore/layout/locks", 0, 3000);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  assert_ok (data != NULL, &error);
+  assert_memory_equal (g_bytes_get_data (data, NULL), "data", 4);
+  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
+  assert_ok (nodes != NULL, &error);
+  assert_int_equal (g_strv_length (nodes), 1);
+  assert_string_equal (nodes[0], curator_lease_get_node_path (lease));
+  assert_int_equal (curator_semaphore_get_max_leases (semaphore), 2);
+  /* One that waits has its turn, and those behind it have no lease nodes. */
+  g_autoptr (Taking) second = taking_of (semaphore, 1);
+  g_autoptr (Taking) third = taking_start (semaphore, 1, LONG_MS, NULL);
+  assert_children (fixture, "/semaphore/layout/leases", 3, LONG_MS);
+  g_autoptr (Taking) fourth = taking_start (semaphore, 1, LONG_MS, NULL);
+  assert_children (fixture, "/semaphore/layout/locks", 2, LONG_MS);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/semaphore/layout/leases"), 3);
+  taking_give_back (second);
+  taking_assert_granted (third);
+  taking_assert_waits (fourth);
+  assert_ok (curator_lease_release (lease, &error), &error);
+  taking_assert_granted (fourth);
+  taking_give_back (third);
+  taking_give_back (fourth);
+  assert_all_gone (fixture, "/semaphore/layout");
+}
+
+static void
+test_order_of_arrival (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 6
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/order", 1);
+  Taking *takings[N];
+  takings[0] = taking_of (semaphore, 1);
+  for (int i = 1; i < N; i++)
+    {
+      takings[i] = taking_start (semaphore, 1, LONG_MS, NULL);
+      assert_children (fixture, "/semaphore/order/locks", i, LONG_MS);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      taking_assert_granted (takings[i]);
+      for (int later = i + 1; later < N; later++)
+        {
+          assert_false (taking_has_returned (takings[later]));
+        }
+      taking_give_back (takings[i]);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      taking_free (takings[i]);
+    }
+  assert_all_gone (fixture, "/semaphore/order");
+}
+
+/* Java keeps the turn for one lease only, so that two who want 2 of 2 can take one each. */
+static void
+test_two_of_two_never_deadlock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSemaphore) first = semaphore_new (one, "/semaphore/both", 2);
+  g_autoptr (CuratorSemaphore) second = semaphore_new (two, "/semaphore/both", 2);
+  for (int i = 0; i < 60; i++)
+    {
+      g_autoptr (Taking) a = taking_start (first, 2, LONG_MS, NULL);
+      g_autoptr (Taking) b = taking_start (second, 2, LONG_MS, NULL);
+      Taking *winner = NULL;
+      for (gint64 end = wait_now_ms () + LONG_MS; winner == NULL && wait_now_ms () < end;)
+        {
+          winner = taking_has_returned (a) ? a : taking_has_returned (b) ? b : NULL;
+          g_usleep (200);
+        }
+      assert_non_null (winner);
+      taking_assert_granted (winner);
+      Taking *loser = winner == a ? b : a;
+      assert_false (taking_has_returned (loser));
+      assert_int_equal (winner->leases->len, 2);
+      taking_give_back (winner);
+      taking_assert_granted (loser);
+      taking_give_back (loser);
+    }
+  assert_all_gone (fixture, "/semaphore/both");
+}
+
+/* Some of the leases wanted were there: none is kept, within one time-out for all of them. */
+static void
+test_all_or_nothing (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/all", 3);
+  g_autoptr (Taking) one = taking_of (semaphore, 1);
+  gint64 before = wait_now_ms ();
+  assert_null (curator_semaphore_acquire_n (semaphore, 3, 400, NULL, &error));
+  gint64 took = wait_now_ms () - before;
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_true (took >= 399 && took < 1400);
+  assert_children (fixture, "/semaphore/all/leases", 1, 3000);
+  assert_children (fixture, "/semaphore/all/locks", 0, 3000);
+  assert_null (curator_semaphore_acquire_n (semaphore, 3, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_children (fixture, "/semaphore/all/leases", 1, 3000);
+  g_autoptr (GPtrArray) two = curator_semaphore_acquire_n (semaphore, 2, 0, NULL, &error);
+  assert_ok (two != NULL, &error);
+  assert_int_equal (two->len, 2);
+  curator_semaphore_return_all (semaphore, two);
+  taking_give_back (one);
+  assert_all_gone (fixture, "/semaphore/all");
+}
+
+static void
+test_refused_arguments (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  assert_null (curator_semaphore_new (client, "/semaphore/bad", 0, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_null (curator_semaphore_new (client, "bad", 1, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/bad", 1);
+  const int numbers[] = { 0, -1 };
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      assert_null (curator_semaphore_acquire_n (semaphore, numbers[i], 100, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+  g_autofree char *much = g_malloc0 (4097);
+  curator_semaphore_set_node_data (semaphore, much, 4097);
+  assert_null (curator_semaphore_acquire (semaphore, 100, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
+  assert_ok (nodes != NULL, &error);
+  assert_int_equal (g_strv_length (nodes), 0);
+}
+
+static void
+count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  if (state == CURATOR_LEASE_RELEASED)
+    {
+      g_atomic_int_inc ((int *) user_data);
+    }
+}
+
+static void *
+release_it (void *lease)
+{
+  return GINT_TO_POINTER (curator_lease_release (lease, NULL));
+}
+
+/* A lease outlives its semaphore, any thread may release it, and all who watch it are told. */
+static void
+test_leases_belong_to_nobody (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int told = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  CuratorSemaphore *semaphore = semaphore_new (client, "/semaphore/lease", 2);
+  g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 2, LONG_MS, NULL, &error);
+  assert_ok (leases != NULL, &error);
+  curator_semaphore_unref (semaphore);
+  CuratorLease *first = g_ptr_array_index (leases, 0);
+  CuratorLease *second = g_ptr_array_index (leases, 1);
+  assert_true (curator_lease_get_fencing_token (first) < curator_lease_get_fencing_token (second));
+  assert_int_equal (curator_lease_get_session_id (first), curator_client_get_session_id (client));
+  assert_true (curator_lease_get_remaining_ms (first) > 0);
+  curator_lease_add_listener (first, count_state, &told, NULL);
+  struct pollfd pfd = { .fd = curator_lease_get_fd (first), .events = POLLIN };
+  assert_int_equal (poll (&pfd, 1, 0), 0);
+  pthread_t thread;
+  void *released = NULL;
+  pthread_create (&thread, NULL, release_it, first);
+  pthread_join (thread, &released);
+  assert_non_null (released);
+  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+  assert_counter (&told, 1, LONG_MS);
+  assert_int_equal (curator_lease_get_state (first), CURATOR_LEASE_RELEASED);
+  assert_ok (curator_lease_release (first, &error), &error);
+  assert_int_equal (curator_lease_get_state (second), CURATOR_LEASE_HELD);
+  assert_children (fixture, "/semaphore/lease/leases", 1, 3000);
+  g_clear_pointer (&leases, g_ptr_array_unref);
+  assert_all_gone (fixture, "/semaphore/lease");
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_never_more_than_its_size),
+    heal_and_test (test_layout),
+    heal_and_test (test_order_of_arrival),
+    heal_and_test (test_two_of_two_never_deadlock),
+    heal_and_test (test_all_or_nothing),
+    heal_and_test (test_refused_arguments),
+    heal_and_test (test_leases_belong_to_nobody),
+  };
+  return cmocka_run_group_tests_name ("semaphore", tests, fixture_start, fixture_stop);
+}
