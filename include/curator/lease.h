@@ -59,7 +59,8 @@ CURATOR_API
 const char *curator_lease_state_to_string (CuratorLeaseState state);
 
 /** Milliseconds for which the hold is still provable if the server is never heard again; 0 when it
- *  is no longer. Counts on while the machine sleeps. Of a multi-lock: the least of its members. */
+ *  is no longer. Counts on while the machine sleeps. Of a multi-lock: the least of its members. Of a
+ *  driver's persistent node, which no session's end takes away: G_MAXINT64 while it is held. */
 CURATOR_API
 gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
 

@@ -35,7 +35,8 @@ struct _CuratorLease
   gboolean is_ephemeral;
 
   /* Guarded by the client's mutex. */
-  CuratorStake stake;
+  CuratorStake stake;              /* of an ephemeral node: it ends with the session */
+  CuratorSessionHook hook;         /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;
   CuratorTimer *own_watch_timer;
   CuratorOwnWatch *own_watch;
@@ -115,6 +116,7 @@ set_state (CuratorLease *lease, CuratorLeaseState state)
     {
       stop_own_watch_timer (lease);
       curator_stake_unregister (&lease->stake);
+      curator_session_remove_hook (&lease->hook);
       g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
       make_readable (lease);
     }
@@ -177,6 +179,23 @@ on_own_watch_due (gpointer data)
       lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
 }
 
+/* @locks client mutex held. A persistent node is no less ours in the next session; only a client that
+ * is closed looks after it no longer, and leaves it where it is. */
+static void
+on_session_died (CuratorSessionHook *hook)
+{
+  CuratorLease *lease = (CuratorLease *) ((char *) hook - G_STRUCT_OFFSET (CuratorLease, hook));
+  CuratorClient *client = lease->client;
+
+  g_clear_pointer (&lease->own_watch, curator_own_watch_free);
+  if (!curator_client_is_running (client) || client->session == NULL)
+    {
+      set_state (lease, CURATOR_LEASE_LOST);
+      return;
+    }
+  curator_session_add_hook (client->session, &lease->hook);
+}
+
 CuratorLease *
 curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                    const CuratorLeaseNode *node)
@@ -196,7 +215,15 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->state = CURATOR_LEASE_HELD;
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
-  curator_stake_register (&lease->stake, session, TRUE);
+  if (lease->is_ephemeral)
+    {
+      curator_stake_register (&lease->stake, session, TRUE);
+    }
+  else
+    {
+      lease->hook.died = on_session_died;
+      curator_session_add_hook (session, &lease->hook);
+    }
   return lease;
 }
 
@@ -330,7 +357,8 @@ curator_lease_get_session_id (CuratorLease *lease)
 CuratorLeaseState
 curator_lease_state_now (CuratorLease *lease)
 {
-  if (!is_over (lease->state) && curator_lease_clock_remaining_us (lease->session) == 0)
+  if (lease->is_ephemeral && !is_over (lease->state)
+      && curator_lease_clock_remaining_us (lease->session) == 0)
     {
       lose (lease);
     }
@@ -390,9 +418,14 @@ curator_lease_get_remaining_ms (CuratorLease *lease)
       return least;
     }
   curator_client_lock (lease->client);
-  least = is_over (curator_lease_state_now (lease))
-              ? 0
-              : curator_lease_clock_remaining_us (lease->session) / 1000;
+  if (is_over (curator_lease_state_now (lease)))
+    {
+      least = 0;
+    }
+  else if (lease->is_ephemeral)
+    {
+      least = curator_lease_clock_remaining_us (lease->session) / 1000;
+    }
   curator_client_unlock (lease->client);
   return least;
 }
