@@ -30,6 +30,7 @@ typedef struct
   CuratorWork func;
   gpointer data;
   GDestroyNotify destroy;
+  gint posted;  /* atomic: hands the job over where tools cannot see how GLib does */
 } Job;
 
 typedef struct
@@ -126,14 +127,22 @@ curator_timer_cancel (CuratorClient *client, CuratorTimer *timer)
 
 static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error);
 
-static void
-push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
-          GDestroyNotify destroy)
+static Job *
+job_new (CuratorWork func, gpointer data, GDestroyNotify destroy)
 {
   Job *job = g_new (Job, 1);
   job->func = func;
   job->data = data;
   job->destroy = destroy;
+  g_atomic_int_set (&job->posted, TRUE);
+  return job;
+}
+
+static void
+push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+          GDestroyNotify destroy)
+{
+  Job *job = job_new (func, data, destroy);
   g_queue_push_tail (&client->dispatch->jobs[lane], job);
   /* A client that is not started yet or closed already still owes answers. */
   if (client->ops->threads && !client->dispatch->running[lane]
@@ -148,6 +157,7 @@ static gboolean
 run_job (gpointer data)
 {
   Job *job = data;
+  g_assert (g_atomic_int_get (&job->posted));
   job->func (job->data);
   return G_SOURCE_REMOVE;
 }
@@ -172,10 +182,7 @@ curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer dat
       push_job (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
       return;
     }
-  Job *job = g_new (Job, 1);
-  job->func = func;
-  job->data = data;
-  job->destroy = destroy;
+  Job *job = job_new (func, data, destroy);
   GSource *source = g_idle_source_new ();
   g_source_set_priority (source, G_PRIORITY_DEFAULT);
   g_source_set_callback (source, run_job, job, free_job);

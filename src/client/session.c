@@ -264,9 +264,12 @@ on_connected (CuratorSession *session)
       curator_session_die (session, ZSESSIONEXPIRED);
       return;
     }
-  session->id = id;
-  session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
-  session->ever_connected = TRUE;
+  if (!session->ever_connected)
+    {
+      session->ever_connected = TRUE;
+      session->id = id;
+      session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
+    }
   session->state = CURATOR_SESSION_CONNECTED;
   cancel_loss_timer (session);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED

@@ -37,8 +37,8 @@ struct _CuratorSession
   guint epoch;
   CuratorZkHandle *handle;       /* NULL until opened and after it was closed */
   CuratorSessionState state;
-  gint64 id;
-  int timeout_ms;                /* negotiated; the wanted one until connected */
+  gint64 id;                     /* constant once connected */
+  int timeout_ms;                /* negotiated, then constant; the wanted one until connected */
   CuratorTimer *loss_timer;      /* SUSPENDED for too long, or never connected */
   CuratorTimer *reopen_timer;    /* no handle could be made */
   GCancellable *resolving;
