@@ -1,6 +1,8 @@
 /* The end of a client, under waiters and holders, from callbacks, and in a forked child. */
 #include "fixture.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,6 +220,36 @@ test_fork (void **state)
   curator_client_close (client);
 }
 
+/* Sockets and pipes that a program started now would inherit. */
+static int
+count_inherited (void)
+{
+  char line[64] = "";
+  FILE *child = popen ("ls -l /proc/self/fd | grep -c -e socket: -e pipe:", "r");
+  assert_non_null (child);
+  char *got = fgets (line, sizeof line, child);
+  pclose (child);
+  assert_non_null (got);
+  return atoi (line);
+}
+
+/* A program that this process starts must not keep the connection open. */
+static void
+test_exec_inherits_nothing (void **state)
+{
+  Fixture *fixture = *state;
+  int before = count_inherited ();
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_int_equal (count_inherited (), before);
+  proxy_cut (fixture->proxy);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (count_inherited (), before);
+  curator_client_close (client);
+}
+
 int
 main (void)
 {
@@ -230,6 +262,7 @@ main (void)
     heal_and_test (test_close_while_connecting),
     heal_and_test (test_close_in_callback),
     heal_and_test (test_fork),
+    heal_and_test (test_exec_inherits_nothing),
   };
   return cmocka_run_group_tests_name ("close", tests, fixture_start, fixture_stop);
 }

@@ -130,14 +130,17 @@ test_reconnect (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_set_session_timeout (client, 10000);
+  g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/reconnect");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (zk_server_restart (fixture->server));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_ok (curator_lock_release (lock, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_ok (curator_lock_release (lock, &error), &error);
   assert_no_residue (fixture, "/framework/reconnect", 3000);
+  curator_client_close (client);
 }
 
 /* BasicTests.testExpiredSession, TestFrameworkEdges.testSessionKilled: the client is as usable

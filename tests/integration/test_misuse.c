@@ -66,6 +66,27 @@ test_bad_settings (void **state)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
+/* Credentials of a kind that the server does not know: the end, and everybody is told. */
+static void
+test_refused_credentials (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_add_auth (client, "nosuchscheme", "x", 1);
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/misuse/auth");
+  g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_false (contender->acquired);
+  assert_curator_error (&contender->error, CURATOR_ERROR_AUTH_FAILED);
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+  assert_false (curator_client_block_until_connected (client, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+  assert_no_residue (fixture, "/misuse/auth", SESSION_MS + 2000);
+}
+
 /* Children that no lock made are no contenders: they neither block nor crash, and they stay. */
 static void
 test_foreign_children (void **state)
@@ -175,6 +196,7 @@ main (void)
     heal_and_test (test_bad_paths),
     heal_and_test (test_bad_connect_strings),
     heal_and_test (test_bad_settings),
+    heal_and_test (test_refused_credentials),
     heal_and_test (test_foreign_children),
     heal_and_test (test_nodes_of_other_clients),
     heal_and_test (test_sequence_end),

@@ -24,7 +24,6 @@ assert_all_gone (Fixture *fixture, const char *path)
 
 typedef struct
 {
-  CuratorSemaphore *semaphore;
   int max;
   int rounds;
   int inside;
@@ -33,16 +32,23 @@ typedef struct
   int failures;
 } Crowd;
 
+typedef struct
+{
+  Crowd *crowd;
+  CuratorSemaphore *semaphore;
+} Visitor;
+
 static void *
 come_and_go (void *data)
 {
-  Crowd *crowd = data;
+  Visitor *visitor = data;
+  Crowd *crowd = visitor->crowd;
   for (int i = 0; i < crowd->rounds; i++)
     {
       g_autoptr (GError) error = NULL;
       const int n = 1 + (crowd->max > 1 ? i % 2 : 0);
       g_autoptr (GPtrArray) leases
-          = curator_semaphore_acquire_n (crowd->semaphore, n, 60000, NULL, &error);
+          = curator_semaphore_acquire_n (visitor->semaphore, n, 60000, NULL, &error);
       if (leases == NULL || leases->len != (guint) n)
         {
           g_atomic_int_inc (&crowd->failures);
@@ -60,7 +66,7 @@ come_and_go (void *data)
         }
       g_usleep (500);
       g_atomic_int_add (&crowd->inside, -n);
-      curator_semaphore_return_all (crowd->semaphore, leases);
+      curator_semaphore_return_all (visitor->semaphore, leases);
     }
   return NULL;
 }
@@ -75,20 +81,11 @@ run_crowd (Fixture *fixture, int max)
   g_autoptr (CuratorSemaphore) second = semaphore_new (two, path, max);
   /* One count of who is inside, whichever client let him in. */
   Crowd crowd = { .max = max, .rounds = 40 };
-  Crowd *crowds[2] = { &crowd, &crowd };
+  Visitor visitors[2] = { { &crowd, first }, { &crowd, second } };
   pthread_t threads[12];
-  CuratorSemaphore *semaphores[2] = { first, second };
-  for (int half = 0; half < 2; half++)
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
     {
-      crowds[half]->semaphore = semaphores[half];
-      for (int i = 0; i < 6; i++)
-        {
-          pthread_create (&threads[6 * half + i], NULL, come_and_go, crowds[half]);
-        }
-      if (half == 0)
-        {
-          wait_ms (20);
-        }
+      pthread_create (&threads[i], NULL, come_and_go, &visitors[i % 2]);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
     {
