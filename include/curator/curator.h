@@ -17,6 +17,7 @@
 
 #include <curator/client.h>
 #include <curator/error.h>
+#include <curator/inspect.h>
 #include <curator/lease.h>
 #include <curator/lock.h>
 #include <curator/lock_internals.h>
@@ -26,6 +27,7 @@
 #include <curator/rwlock.h>
 #include <curator/semaphore.h>
 #include <curator/shared_count.h>
+#include <curator/stats.h>
 #include <curator/types.h>
 #include <curator/version.h>
 #include <curator/visibility.h>

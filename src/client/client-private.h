@@ -12,10 +12,13 @@
 
 #include "client/zk_ops.h"
 #include "curator/curator.h"
+#include "curator/stats.h"
 #include "refs.h"
 
 #include <glib.h>
 #include <pthread.h>
+
+#define CURATOR_N_COUNTERS ((gsize) CURATOR_COUNTER_WAIT_LONGER + 1)
 
 typedef struct _CuratorSession CuratorSession;
 typedef struct _CuratorReaper CuratorReaper;
@@ -57,6 +60,9 @@ struct _CuratorClient
   struct ACL_vector acl;
   GBytes *default_data;
   GMainContext *callback_context;
+  CuratorTraceFunc trace;
+  gpointer trace_data;
+  GDestroyNotify trace_destroy;
 
   CuratorDispatch *dispatch;   /* the lanes; guarded as dispatch.h says */
 
@@ -79,6 +85,7 @@ struct _CuratorClient
   GQueue connection_waiters;   /* CuratorRetryLoop waiting to be connected */
   GQueue ops_running;          /* CuratorOp, to be cancelled by close */
   CuratorReaper *reaper;
+  guint64 counters[CURATOR_N_COUNTERS];
 };
 
 typedef struct

@@ -125,6 +125,10 @@ free_client (CuratorClient *client)
   deallocate_ACL_vector (&client->acl);
   g_clear_pointer (&client->default_data, g_bytes_unref);
   g_clear_pointer (&client->callback_context, g_main_context_unref);
+  if (client->trace_destroy != NULL)
+    {
+      client->trace_destroy (client->trace_data);
+    }
   curator_listeners_clear (&client->listeners);
   curator_reaper_free (client->reaper);
   curator_dispatch_free (client->dispatch);
@@ -395,6 +399,20 @@ curator_client_set_callback_context (CuratorClient *client, GMainContext *contex
   g_return_if_fail (client != NULL && is_latent (client));
   g_clear_pointer (&client->callback_context, g_main_context_unref);
   client->callback_context = context != NULL ? g_main_context_ref (context) : NULL;
+}
+
+void
+curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
+                          GDestroyNotify destroy)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  if (client->trace_destroy != NULL)
+    {
+      client->trace_destroy (client->trace_data);
+    }
+  client->trace = func;
+  client->trace_data = user_data;
+  client->trace_destroy = destroy;
 }
 
 /* Everything that the user set, checked and put into the form in which the sessions use it. */

@@ -14,6 +14,7 @@
 
 #include "client/log.h"
 #include "client/request.h"
+#include "client/stats-private.h"
 
 #define MAX_CHECKS_A_BEAT 1000
 #define HALF_TICK_US G_USEC_PER_SEC
@@ -67,7 +68,7 @@ curator_lease_clock_is_fresh (CuratorSession *session)
 
 /* @locks client mutex required. */
 static void
-tell_held (CuratorSession *session, CuratorLeaseState state)
+tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
 {
   GList *next;
   for (GList *link = session->held.head; link != NULL; link = next)
@@ -79,6 +80,7 @@ tell_held (CuratorSession *session, CuratorLeaseState state)
           curator_stake_unregister (stake);
         }
       stake->state = state;
+      stake->loss = loss;
       stake->changed (stake, state);
     }
 }
@@ -109,13 +111,14 @@ on_lapse (gpointer data)
                     "x in time: its holds are lost",
                     session->id);
       session->suspect = FALSE;
-      tell_held (session, CURATOR_LEASE_LOST);
+      tell_held (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
       return;
     }
   if (suspect != session->suspect)
     {
       session->suspect = suspect;
-      tell_held (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD);
+      tell_held (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+                 CURATOR_COUNTER_LOST_CLOCK);
     }
   const gint64 next = suspect ? remaining : MIN (remaining, until_suspect_us (session));
   session->lapse_timer = curator_timer_add (
@@ -201,6 +204,7 @@ stake_gone (CuratorStake *stake)
       curator_stake_unregister (stake);
       stake->state = CURATOR_LEASE_LOST;
     }
+  stake->loss = CURATOR_COUNTER_LOST_DELETED;
   stake->changed (stake, CURATOR_LEASE_LOST);
 }
 
@@ -212,8 +216,13 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorSession *session = data;
   g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
+  const gint64 trip_us = curator_client_boottime_us (session->client) - sent_us;
+  const gboolean in_time = rc == ZOK && session->proof_us >= sent_us;
 
   session->beat = NULL;
+  curator_count (session->client,
+                 in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
+  curator_trace (session->client, CURATOR_TRACE_HEARTBEAT, "", trip_us, session->id);
   if (rc == ZNONODE && reply->failed_index >= 0 && reply->failed_index < (int) stakes->len)
     {
       CuratorStake *gone = stakes->pdata[reply->failed_index];
@@ -334,5 +343,7 @@ curator_lease_clock_died (CuratorSession *session)
       curator_timer_cancel (session->client, session->lapse_timer);
       session->lapse_timer = NULL;
     }
-  tell_held (session, CURATOR_LEASE_LOST);
+  tell_held (session, CURATOR_LEASE_LOST,
+             curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
+                                                         : CURATOR_COUNTER_LOST_CLOSED);
 }

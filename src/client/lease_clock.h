@@ -19,6 +19,7 @@ struct _CuratorStake
   gboolean held;
   const char *path;         /* the full one; owned by whoever embeds the stake */
   CuratorLeaseState state;
+  CuratorCounter loss;      /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
   /* @locks client mutex held. Held: the state changed; after LOST the stake is unregistered.
    * Waiting: LOST means that the node is gone; the stake stays registered. */
   void (*changed) (CuratorStake *stake, CuratorLeaseState state);

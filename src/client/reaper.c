@@ -8,6 +8,7 @@
 
 #include "client/log.h"
 #include "client/path.h"
+#include "client/stats-private.h"
 
 #include <string.h>
 
@@ -154,6 +155,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   item->request = NULL;
   if (rc == ZOK || rc == ZNONODE)
     {
+      curator_count (item->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
       item_end (item, NULL);
     }
   else if (!curator_zk_is_refusal (rc))

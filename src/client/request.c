@@ -7,6 +7,7 @@
 #include "client/request.h"
 
 #include "client/lease_clock.h"
+#include "client/stats-private.h"
 
 #include <string.h>
 
@@ -184,6 +185,7 @@ submit_now (CuratorRequest *request)
   request->sent_us = curator_client_boottime_us (client);
   if (session->handle != NULL)
     {
+      curator_count (client, CURATOR_COUNTER_REQUESTS, 1);
       rc = hand_over (request);
     }
   if (rc == ZOK)

@@ -17,6 +17,7 @@
 #include "client/request.h"
 #include "client/resolve.h"
 #include "client/retry_loop.h"
+#include "client/stats-private.h"
 #include "client/watches.h"
 
 #include <errno.h>
@@ -130,6 +131,7 @@ curator_session_open (CuratorClient *client)
   curator_client_memory_ref (client);
   client->session = session;
   client->sessions_open++;
+  curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
   set_loss_timer (session, client->connection_timeout_ms, on_never_connected);
   curator_dispatch_session_work (client, open_handle, curator_session_ref (session));
 }

@@ -19,6 +19,7 @@
 #include "client/reaper.h"
 #include "client/request.h"
 #include "client/retry_loop.h"
+#include "client/stats-private.h"
 #include "client/watches.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
@@ -76,6 +77,8 @@ typedef struct
   CuratorStake stake;
   CuratorOwnWatch *own_watch;
   guint64 question;           /* rises with each question to a user's driver */
+  gint64 called_us;
+  gboolean has_waited;
   GError *failure;            /* what the operation ends with, while LEAVING */
 } Attempt;
 
@@ -91,6 +94,7 @@ typedef struct
 {
   VerdictKind kind;
   char *watch;        /* leaf name to watch; NULL: the parent */
+  gsize n_foreign;
 } Verdict;
 
 static void start (gpointer data);
@@ -240,6 +244,24 @@ let_go (Attempt *attempt)
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
+/* @locks client mutex required. path: the full one. */
+static void
+note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
+{
+  CuratorClient *client = attempt->op.client;
+  const gint64 took_us = curator_client_now_us (client) - attempt->called_us;
+  const gboolean granted = kind == CURATOR_TRACE_GRANTED;
+
+  curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
+  curator_count (client, CURATOR_COUNTER_WAITS, attempt->has_waited ? 1 : 0);
+  if (granted)
+    {
+      curator_count_wait (client, took_us);
+    }
+  curator_trace (client, kind, path, took_us,
+                 attempt->session != NULL ? attempt->session->id : 0);
+}
+
 /* @locks client mutex required. */
 static void
 finish_failed (Attempt *attempt)
@@ -271,6 +293,7 @@ fail (Attempt *attempt, GError *error)
   CuratorClient *client = attempt->op.client;
 
   attempt->failure = error;
+  note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
   if (attempt->node != NULL && attempt->prefix != NULL && curator_client_is_running (client)
       && curator_client_is_connected (client))
     {
@@ -378,6 +401,7 @@ grant (Attempt *attempt)
 
   curator_stake_unregister (&attempt->stake);
   stop_watching (attempt);
+  note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
   const CuratorLeaseNode node
       = { .path = g_steal_pointer (&attempt->node),
           .czxid = attempt->czxid,
@@ -490,6 +514,7 @@ wait_for (Attempt *attempt, const char *leaf)
   g_autofree char *path
       = leaf != NULL ? curator_path_join (internals->base, leaf) : g_strdup (internals->base);
 
+  attempt->has_waited = TRUE;
   if (attempt->once)
     {
       fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
@@ -538,11 +563,11 @@ judge (CuratorLockInternals *internals, int max_leases, const char *own,
     }
   if (sequential && queue.exhausted)
     {
-      return (Verdict){ VERDICT_EXHAUSTED, NULL };
+      return (Verdict){ .kind = VERDICT_EXHAUSTED, .n_foreign = queue.n_foreign };
     }
   if (sequential && curator_queue_index_of (&queue, own) < 0)
     {
-      return (Verdict){ VERDICT_MISSING, NULL };
+      return (Verdict){ .kind = VERDICT_MISSING, .n_foreign = queue.n_foreign };
     }
   if (driver->funcs.gets_the_lock != NULL)
     {
@@ -554,15 +579,16 @@ judge (CuratorLockInternals *internals, int max_leases, const char *own,
       curator_standard_gets_the_lock (driver, (const char *const *) queue.names, queue.n_names,
                                       own, max_leases, &results, NULL);
     }
-  return results.gets_the_lock
-             ? (Verdict){ VERDICT_OURS, NULL }
-             : (Verdict){ VERDICT_WAIT, g_strdup (results.path_to_watch) };
+  return (Verdict){ .kind = results.gets_the_lock ? VERDICT_OURS : VERDICT_WAIT,
+                    .watch = results.gets_the_lock ? NULL : g_strdup (results.path_to_watch),
+                    .n_foreign = queue.n_foreign };
 }
 
 /* @locks client mutex required. */
 static void
 obey (Attempt *attempt, const Verdict *verdict)
 {
+  curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
   switch (verdict->kind)
     {
     case VERDICT_MISSING:
@@ -724,7 +750,7 @@ own_node (Attempt *attempt, const char *path, gint64 czxid)
   attempt->linked = TRUE;
   if (is_sequential (attempt) && internals->driver->is_ours && !number_is_usable (attempt))
     {
-      const Verdict verdict = { VERDICT_EXHAUSTED, NULL };
+      const Verdict verdict = { .kind = VERDICT_EXHAUSTED };
       obey (attempt, &verdict);
       return;
     }
@@ -1030,6 +1056,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->wanted = request;
   attempt->once = once;
   attempt->link.data = attempt;
+  attempt->called_us = curator_client_now_us (client);
   if (curator_op_begin (&attempt->op))
     {
       curator_retry_loop_init (&attempt->tries, client, tries_go, tries_give_up, attempt);

@@ -12,6 +12,7 @@
 #include "client/log.h"
 #include "client/op.h"
 #include "client/path.h"
+#include "client/stats-private.h"
 #include "lock/gather.h"
 #include "lock/own_watch.h"
 
@@ -40,6 +41,7 @@ struct _CuratorLease
   CuratorLeaseState state;
   CuratorTimer *own_watch_timer;
   CuratorOwnWatch *own_watch;
+  gint64 since_us;                 /* monotonic */
   CuratorListeners listeners;
   int fd;
 };
@@ -138,13 +140,24 @@ delete_node (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done, gp
                                patience_us, done, data);
 }
 
+/* @locks client mutex required. */
+static void
+note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
+{
+  CuratorClient *client = lease->client;
+  curator_count (client, counter, 1);
+  curator_trace (client, kind, lease->path, curator_client_now_us (client) - lease->since_us,
+                 lease->session->id);
+}
+
 /* @locks client mutex held. What is lost here may still stand in others' way there. */
 static void
-lose (CuratorLease *lease)
+lose (CuratorLease *lease, CuratorCounter reason)
 {
   if (!is_over (lease->state))
     {
       set_state (lease, CURATOR_LEASE_LOST);
+      note_end (lease, CURATOR_TRACE_LOST, reason);
       delete_node (lease, G_MAXINT64, NULL, NULL);
     }
 }
@@ -155,7 +168,7 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
   CuratorLease *lease = (CuratorLease *) ((char *) stake - G_STRUCT_OFFSET (CuratorLease, stake));
   if (state == CURATOR_LEASE_LOST)
     {
-      lose (lease);
+      lose (lease, stake->loss);
       return;
     }
   set_state (lease, state);
@@ -167,7 +180,7 @@ on_node_gone (gpointer data)
   CuratorLease *lease = data;
   g_autofree char *shown = curator_path_escape (lease->path);
   curator_warn ("%s was deleted by somebody else: the hold is lost", shown);
-  lose (lease);
+  lose (lease, CURATOR_COUNTER_LOST_DELETED);
 }
 
 static void
@@ -191,6 +204,7 @@ on_session_died (CuratorSessionHook *hook)
   if (!curator_client_is_running (client) || client->session == NULL)
     {
       set_state (lease, CURATOR_LEASE_LOST);
+      note_end (lease, CURATOR_TRACE_LOST, CURATOR_COUNTER_LOST_CLOSED);
       return;
     }
   curator_session_add_hook (client->session, &lease->hook);
@@ -213,6 +227,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->is_ephemeral = node->is_ephemeral;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
+  lease->since_us = curator_client_now_us (client);
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
   if (lease->is_ephemeral)
@@ -270,6 +285,7 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone do
       return FALSE;
     }
   set_state (lease, CURATOR_LEASE_RELEASED);
+  note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
   delete_node (lease, patience_us, done, data);
   return TRUE;
 }
@@ -360,7 +376,7 @@ curator_lease_state_now (CuratorLease *lease)
   if (lease->is_ephemeral && !is_over (lease->state)
       && curator_lease_clock_remaining_us (lease->session) == 0)
     {
-      lose (lease);
+      lose (lease, CURATOR_COUNTER_LOST_CLOCK);
     }
   return lease->state;
 }

@@ -1,0 +1,147 @@
+/* Counters and traced events (TracerDriver, AdvancedTracerDriver).
+ *
+ * Threads: any; counters are guarded by the client's mutex, the trace function is constant after
+ * start and runs on the callback lane.
+ */
+#include "client/stats-private.h"
+
+#include <string.h>
+
+struct _CuratorTraceEvent
+{
+  CuratorClient *client;  /* a memory reference, for its trace function */
+  CuratorTraceKind kind;
+  char *path;
+  gint64 duration_us;
+  gint64 session_id;
+};
+
+static const char *const names[] = { "grants",
+                                     "waits",
+                                     "failures",
+                                     "releases",
+                                     "lost-session",
+                                     "lost-clock",
+                                     "lost-deleted",
+                                     "lost-closed",
+                                     "nodes-reaped",
+                                     "names-ignored",
+                                     "heartbeats",
+                                     "heartbeats-missed",
+                                     "sessions",
+                                     "requests",
+                                     "wait-below-1-ms",
+                                     "wait-below-4-ms",
+                                     "wait-below-16-ms",
+                                     "wait-below-64-ms",
+                                     "wait-below-256-ms",
+                                     "wait-below-1024-ms",
+                                     "wait-below-4096-ms",
+                                     "wait-below-16384-ms",
+                                     "wait-below-65536-ms",
+                                     "wait-longer" };
+
+G_STATIC_ASSERT (G_N_ELEMENTS (names) == CURATOR_N_COUNTERS);
+
+void
+curator_count (CuratorClient *client, CuratorCounter counter, guint64 n)
+{
+  client->counters[counter] += n;
+}
+
+void
+curator_count_wait (CuratorClient *client, gint64 waited_us)
+{
+  int bucket = CURATOR_COUNTER_WAIT_BELOW_1_MS;
+  for (gint64 limit_us = 1000; bucket < CURATOR_COUNTER_WAIT_LONGER && waited_us >= limit_us;
+       limit_us *= 4)
+    {
+      bucket++;
+    }
+  curator_count (client, (CuratorCounter) bucket, 1);
+}
+
+gsize
+curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
+{
+  g_return_val_if_fail (client != NULL && (values != NULL || n == 0), 0);
+  if (n > 0)
+    {
+      memset (values, 0, n * sizeof *values);
+    }
+  if (curator_client_check_forked (client, NULL) && n > 0)
+    {
+      curator_client_lock (client);
+      memcpy (values, client->counters, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
+      curator_client_unlock (client);
+    }
+  return CURATOR_N_COUNTERS;
+}
+
+const char *
+curator_counter_to_string (CuratorCounter counter)
+{
+  return (guint) counter < G_N_ELEMENTS (names) ? names[counter] : NULL;
+}
+
+static void
+tell_event (gpointer data)
+{
+  CuratorTraceEvent *event = data;
+  event->client->trace (event, event->client->trace_data);
+}
+
+static void
+free_event (gpointer data)
+{
+  CuratorTraceEvent *event = data;
+  curator_client_memory_unref (event->client);
+  g_free (event->path);
+  g_free (event);
+}
+
+void
+curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,
+               gint64 duration_us, gint64 session_id)
+{
+  if (client->trace == NULL)
+    {
+      return;
+    }
+  CuratorTraceEvent *event = g_new (CuratorTraceEvent, 1);
+  curator_client_memory_ref (client);
+  event->client = client;
+  event->kind = kind;
+  event->path = g_strdup (curator_client_user_path (client, path));
+  event->duration_us = duration_us;
+  event->session_id = session_id;
+  curator_dispatch_callback (client, tell_event, event, free_event);
+}
+
+CuratorTraceKind
+curator_trace_event_get_kind (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, CURATOR_TRACE_GRANTED);
+  return event->kind;
+}
+
+const char *
+curator_trace_event_get_path (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, NULL);
+  return event->path;
+}
+
+gint64
+curator_trace_event_get_duration_us (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, 0);
+  return event->duration_us;
+}
+
+gint64
+curator_trace_event_get_session_id (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, 0);
+  return event->session_id;
+}

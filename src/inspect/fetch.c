@@ -1,0 +1,233 @@
+/* A batch of reads in Curator's retry loop.
+ *
+ * Threads: any starts one and waits; it is advanced under the client's mutex like every operation.
+ * A bounded number of requests is under way; when the connection fails, what is still unanswered is
+ * asked again as the retry policy allows.
+ */
+#include "inspect/fetch.h"
+
+#include "client/op.h"
+#include "client/request.h"
+#include "client/retry_loop.h"
+
+#define MAX_UNDER_WAY 200
+
+typedef struct _Fetch Fetch;
+
+typedef struct
+{
+  Fetch *fetch;
+  guint index;
+  CuratorRequest *request;
+  gboolean answered;
+} Slot;
+
+struct _Fetch
+{
+  CuratorOp op;
+  CuratorRetryLoop loop;
+  CuratorFetchKind kind;
+  GPtrArray *paths;  /* a reference */
+  GArray *results;   /* CuratorFetched */
+  Slot *slots;
+  guint next;        /* the first one that this try has not asked yet */
+  guint under_way;
+  guint n_answered;
+  int failure;       /* of this try: ZOK or a retryable code */
+};
+
+static void
+clear_fetched (gpointer data)
+{
+  CuratorFetched *fetched = data;
+  g_clear_pointer (&fetched->data, g_bytes_unref);
+  g_clear_pointer (&fetched->children, g_ptr_array_unref);
+}
+
+static void ask_more (Fetch *fetch);
+
+static void
+take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const CuratorZkReply *reply)
+{
+  fetched->rc = rc;
+  if (rc != ZOK)
+    {
+      return;
+    }
+  if (kind == CURATOR_FETCH_DATA)
+    {
+      fetched->data
+          = g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
+      fetched->stat = *reply->stat;
+      return;
+    }
+  fetched->children = g_ptr_array_new_with_free_func (g_free);
+  for (int i = 0; reply->children != NULL && i < reply->children->count; i++)
+    {
+      g_ptr_array_add (fetched->children, g_strdup (reply->children->data[i]));
+    }
+}
+
+/* @locks client mutex held. */
+static void
+on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Slot *slot = data;
+  Fetch *fetch = slot->fetch;
+
+  slot->request = NULL;
+  fetch->under_way--;
+  if (curator_zk_is_retryable (rc))
+    {
+      fetch->failure = rc;
+    }
+  else
+    {
+      slot->answered = TRUE;
+      fetch->n_answered++;
+      take_reply (&g_array_index (fetch->results, CuratorFetched, slot->index), fetch->kind, rc,
+                  reply);
+    }
+  ask_more (fetch);
+}
+
+static void
+ask_one (Fetch *fetch, guint i)
+{
+  Slot *slot = &fetch->slots[i];
+  const char *path = g_ptr_array_index (fetch->paths, i);
+  CuratorSession *session = fetch->op.client->session;
+
+  fetch->under_way++;
+  slot->request = fetch->kind == CURATOR_FETCH_DATA
+                      ? curator_request_get (session, path, FALSE, on_reply, slot)
+                      : curator_request_get_children (session, path, FALSE, on_reply, slot);
+}
+
+/* @locks client mutex held. */
+static void
+ask_more (Fetch *fetch)
+{
+  while (fetch->failure == ZOK && fetch->under_way < MAX_UNDER_WAY
+         && fetch->next < fetch->paths->len)
+    {
+      const guint i = fetch->next++;
+      if (!fetch->slots[i].answered)
+        {
+          ask_one (fetch, i);
+        }
+    }
+  if (fetch->under_way > 0)
+    {
+      return;
+    }
+  if (fetch->failure != ZOK)
+    {
+      curator_retry_loop_again (&fetch->loop, fetch->failure);
+    }
+  else if (fetch->n_answered == fetch->paths->len)
+    {
+      curator_retry_loop_stop (&fetch->loop);
+      curator_op_finish (&fetch->op, g_steal_pointer (&fetch->results), NULL);
+    }
+}
+
+/* @locks client mutex held (retry loop). */
+static void
+fetch_go (gpointer data)
+{
+  Fetch *fetch = data;
+  fetch->failure = ZOK;
+  fetch->next = 0;
+  ask_more (fetch);
+}
+
+static void
+fetch_give_up (gpointer data, int rc)
+{
+  Fetch *fetch = data;
+  const char *path = g_ptr_array_index (fetch->paths, 0);
+  curator_op_finish (&fetch->op, NULL,
+                     curator_error_from_zk (rc, "reading",
+                                            curator_client_user_path (fetch->op.client, path)));
+}
+
+static void
+fetch_cancel (CuratorOp *op, GError *reason)
+{
+  Fetch *fetch = (Fetch *) op;
+
+  curator_retry_loop_stop (&fetch->loop);
+  for (guint i = 0; i < fetch->paths->len; i++)
+    {
+      if (fetch->slots[i].request != NULL)
+        {
+          curator_request_forget (fetch->slots[i].request);
+          fetch->slots[i].request = NULL;
+        }
+    }
+  curator_op_finish (op, NULL, reason);
+}
+
+static void
+fetch_finalize (CuratorOp *op)
+{
+  Fetch *fetch = (Fetch *) op;
+  g_ptr_array_unref (fetch->paths);
+  g_clear_pointer (&fetch->results, g_array_unref);
+  g_free (fetch->slots);
+}
+
+static void
+free_results (gpointer results)
+{
+  g_array_unref (results);
+}
+
+static void
+prepare_slots (Fetch *fetch)
+{
+  const guint n = fetch->paths->len;
+
+  fetch->results = g_array_sized_new (FALSE, TRUE, sizeof (CuratorFetched), n);
+  g_array_set_clear_func (fetch->results, clear_fetched);
+  g_array_set_size (fetch->results, n);
+  fetch->slots = g_new0 (Slot, n);
+  for (guint i = 0; i < n; i++)
+    {
+      fetch->slots[i].fetch = fetch;
+      fetch->slots[i].index = i;
+    }
+}
+
+GArray *
+curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, GError **error)
+{
+  static const CuratorOpClass klass
+      = { .cancel = fetch_cancel, .finalize = fetch_finalize, .free_result = free_results };
+  CuratorAwait await;
+  gpointer result = NULL;
+
+  if (!curator_client_check_usable (client, error))
+    {
+      return NULL;
+    }
+  if (paths->len == 0)
+    {
+      return g_array_new (FALSE, TRUE, sizeof (CuratorFetched));
+    }
+  curator_await_init (&await, client);
+  Fetch *fetch = curator_op_alloc (sizeof *fetch, &klass, client, G_MAXINT64, curator_await_done,
+                                   &await);
+  fetch->kind = kind;
+  fetch->paths = g_ptr_array_ref (paths);
+  prepare_slots (fetch);
+  curator_client_lock (client);
+  if (curator_op_begin (&fetch->op))
+    {
+      curator_retry_loop_init (&fetch->loop, client, fetch_go, fetch_give_up, fetch);
+      curator_retry_loop_begin (&fetch->loop);
+    }
+  curator_client_unlock (client);
+  return curator_await_op (&await, &fetch->op, NULL, &result, error) ? result : NULL;
+}

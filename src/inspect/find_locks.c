@@ -1,0 +1,184 @@
+/* Walking a tree for locks, one level at a time.
+ *
+ * Threads: any; takes the client's mutex only inside the reads.
+ */
+#include "curator/inspect.h"
+
+#include "client/path.h"
+#include "inspect/fetch.h"
+#include "inspect/grammar.h"
+
+#include <string.h>
+
+#define DEFAULT_MAX_NODES 100000
+
+typedef struct
+{
+  CuratorClient *client;
+  GHashTable *found;    /* full paths */
+  GPtrArray *level;     /* full paths to list now */
+  GPtrArray *next;      /* and then */
+  guint left;           /* how many nodes may still be listed */
+  gboolean complete;
+} Walk;
+
+static void
+walk_clear (Walk *walk)
+{
+  g_hash_table_unref (walk->found);
+  g_ptr_array_unref (walk->level);
+  g_ptr_array_unref (walk->next);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Walk, walk_clear)
+
+static gboolean
+is_node_of (const char *name, CuratorQueueKeyFunc key)
+{
+  return curator_grammar_count (&name, 1, key) > 0;
+}
+
+static gboolean
+is_lock_node (const char *name)
+{
+  return is_node_of (name, curator_grammar_mutex_key) || is_node_of (name, curator_grammar_rw_key)
+         || is_node_of (name, curator_grammar_lease_key);
+}
+
+/* "locks" and "leases" with nodes of theirs in it are parts of a semaphore. The turns of one are a
+ * mutex, too: they count as a semaphore's only beside a folder of leases. */
+static gboolean
+is_semaphore_part (const char *path, const GPtrArray *children)
+{
+  return strcmp (curator_path_leaf (path), CURATOR_LEASES_NAME) == 0
+         && curator_grammar_count ((const char *const *) children->pdata, children->len,
+                                   curator_grammar_lease_key)
+                > 0;
+}
+
+static void
+visit (Walk *walk, const char *path, const GPtrArray *children)
+{
+  gboolean has_lock_nodes = FALSE;
+
+  for (guint i = 0; i < children->len; i++)
+    {
+      const char *name = g_ptr_array_index (children, i);
+      if (is_node_of (name, curator_grammar_mutex_key) || is_node_of (name, curator_grammar_rw_key))
+        {
+          has_lock_nodes = TRUE;
+        }
+      /* The names of the server's own nodes only count at the top. */
+      if (!is_lock_node (name) && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
+        {
+          g_ptr_array_add (walk->next, curator_path_join (path, name));
+        }
+    }
+  if (is_semaphore_part (path, children))
+    {
+      g_hash_table_add (walk->found, curator_path_parent (path));
+    }
+  else if (has_lock_nodes)
+    {
+      g_hash_table_add (walk->found, g_strdup (path));
+    }
+}
+
+static gboolean
+walk_level (Walk *walk, GError **error)
+{
+  if (walk->level->len > walk->left)
+    {
+      g_ptr_array_set_size (walk->level, (int) walk->left);
+      walk->complete = FALSE;
+    }
+  walk->left -= walk->level->len;
+  g_autoptr (GArray) listed
+      = curator_fetch (walk->client, CURATOR_FETCH_CHILDREN, walk->level, error);
+  if (listed == NULL)
+    {
+      return FALSE;
+    }
+  for (guint i = 0; i < listed->len; i++)
+    {
+      const CuratorFetched *fetched = &g_array_index (listed, CuratorFetched, i);
+      if (fetched->rc == ZOK)
+        {
+          visit (walk, g_ptr_array_index (walk->level, i), fetched->children);
+        }
+      else if (fetched->rc != ZNONODE)
+        {
+          walk->complete = FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static int
+compare_strings (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* Turns of a semaphore that was found as such are not told as a mutex of their own. */
+static gboolean
+is_turns_of_found (Walk *walk, const char *path)
+{
+  g_autofree char *parent = curator_path_parent (path);
+  return strcmp (curator_path_leaf (path), CURATOR_TURNS_NAME) == 0
+         && g_hash_table_contains (walk->found, parent);
+}
+
+static char **
+walk_result (Walk *walk)
+{
+  GPtrArray *paths = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer path;
+
+  g_hash_table_iter_init (&iter, walk->found);
+  while (g_hash_table_iter_next (&iter, &path, NULL))
+    {
+      if (!is_turns_of_found (walk, path))
+        {
+          g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
+        }
+    }
+  g_ptr_array_sort (paths, compare_strings);
+  g_ptr_array_add (paths, NULL);
+  return (char **) g_ptr_array_free (paths, FALSE);
+}
+
+char **
+curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gboolean *complete,
+                    GError **error)
+{
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if ((path == NULL || strcmp (path, "/") != 0) && !curator_path_validate (path, error))
+    {
+      return NULL;
+    }
+  g_auto (Walk) walk = { .client = client,
+                         .found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
+                         .level = g_ptr_array_new_with_free_func (g_free),
+                         .next = g_ptr_array_new_with_free_func (g_free),
+                         .left = max_nodes > 0 ? max_nodes : DEFAULT_MAX_NODES,
+                         .complete = TRUE };
+  g_ptr_array_add (walk.level, curator_client_full_path (client, path));
+  while (walk.level->len > 0)
+    {
+      if (!walk_level (&walk, error))
+        {
+          return NULL;
+        }
+      GPtrArray *done = walk.level;
+      walk.level = walk.next;
+      walk.next = done;
+      g_ptr_array_set_size (walk.next, 0);
+    }
+  if (complete != NULL)
+    {
+      *complete = walk.complete;
+    }
+  return walk_result (&walk);
+}

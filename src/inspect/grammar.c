@@ -1,0 +1,68 @@
+/* The names of Curator's lock nodes, as seen by somebody who does not know the recipe.
+ *
+ * Threads: any; pure, so nothing guards it.
+ */
+#include "inspect/grammar.h"
+
+#include <string.h>
+
+#define READ_NAME  "__READ__"
+#define WRITE_NAME "__WRIT__"
+
+const char *
+curator_grammar_mutex_key (const char *name, gpointer user_data)
+{
+  return curator_queue_standard_key (name, "lock-");
+}
+
+const char *
+curator_grammar_lease_key (const char *name, gpointer user_data)
+{
+  return curator_queue_standard_key (name, "lease-");
+}
+
+const char *
+curator_grammar_rw_key (const char *name, gpointer user_data)
+{
+  const char *key = curator_queue_standard_key (name, READ_NAME);
+  return key != name ? key : curator_queue_standard_key (name, WRITE_NAME);
+}
+
+gboolean
+curator_grammar_is_writer (const char *name)
+{
+  return curator_queue_standard_key (name, WRITE_NAME) != name;
+}
+
+gsize
+curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc key)
+{
+  gsize found = 0;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      const char *digits = key (children[i], NULL);
+      found += digits != children[i] && curator_queue_parse_number (digits, NULL);
+    }
+  return found;
+}
+
+CuratorLockKind
+curator_grammar_kind (const char *const *children, gsize n)
+{
+  const gsize n_mutex = curator_grammar_count (children, n, curator_grammar_mutex_key);
+  const gsize n_rw = curator_grammar_count (children, n, curator_grammar_rw_key);
+
+  if (n_mutex > 0 || n_rw > 0)
+    {
+      return n_mutex >= n_rw ? CURATOR_LOCK_KIND_MUTEX : CURATOR_LOCK_KIND_READ_WRITE;
+    }
+  for (gsize i = 0; i < n; i++)
+    {
+      if (strcmp (children[i], CURATOR_LEASES_NAME) == 0)
+        {
+          return CURATOR_LOCK_KIND_SEMAPHORE;
+        }
+    }
+  return CURATOR_LOCK_KIND_NONE;
+}

@@ -1,0 +1,321 @@
+/* One look at one lock path: list, sort as the recipe does, read every node, say who holds.
+ *
+ * Curator has getParticipantNodes() only. Threads: any; takes the client's mutex only inside the
+ * reads, and works on their results without it.
+ */
+#include "curator/inspect.h"
+
+#include "client/path.h"
+#include "inspect/fetch.h"
+#include "inspect/grammar.h"
+#include "inspect/inspection-private.h"
+
+#include <string.h>
+
+/* One folder of lock nodes, of which a semaphore has two. */
+typedef struct
+{
+  char *path;           /* full */
+  gboolean exists;
+  GPtrArray *children;  /* a reference; NULL if it does not exist */
+  gint64 next_number;
+} Folder;
+
+static void
+folder_clear (Folder *folder)
+{
+  g_free (folder->path);
+  g_clear_pointer (&folder->children, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Folder, folder_clear)
+
+static gboolean
+check_rc (int rc, CuratorClient *client, const char *path, GError **error)
+{
+  if (rc == ZOK || rc == ZNONODE)
+    {
+      return TRUE;
+    }
+  g_propagate_error (error, curator_error_from_zk (rc, "looking at",
+                                                   curator_client_user_path (client, path)));
+  return FALSE;
+}
+
+/* The server numbers children by how often one was created. What it shows as cversion counts
+ * deletes, too: 2 x creates - children, in 32 bits. */
+static gint64
+next_number_of (const struct Stat *stat)
+{
+  return (gint64) (((guint32) stat->cversion + (guint32) stat->numChildren) / 2);
+}
+
+static gboolean
+folder_read (Folder *folder, CuratorClient *client, GError **error)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+  g_ptr_array_add (paths, folder->path);
+  g_autoptr (GArray) listed = curator_fetch (client, CURATOR_FETCH_CHILDREN, paths, error);
+  g_autoptr (GArray) read
+      = listed != NULL ? curator_fetch (client, CURATOR_FETCH_DATA, paths, error) : NULL;
+
+  if (read == NULL)
+    {
+      return FALSE;
+    }
+  const CuratorFetched *children = &g_array_index (listed, CuratorFetched, 0);
+  const CuratorFetched *data = &g_array_index (read, CuratorFetched, 0);
+  if (!check_rc (children->rc, client, folder->path, error)
+      || !check_rc (data->rc, client, folder->path, error))
+    {
+      return FALSE;
+    }
+  folder->exists = children->rc == ZOK && data->rc == ZOK;
+  if (folder->exists)
+    {
+      folder->children = g_ptr_array_ref (children->children);
+      folder->next_number = next_number_of (&data->stat);
+    }
+  return TRUE;
+}
+
+static void
+add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQueue *queue)
+{
+  g_autoptr (GHashTable) ours = g_hash_table_new (NULL, NULL);
+
+  for (gsize i = 0; i < queue->n_names; i++)
+    {
+      g_hash_table_add (ours, queue->names[i]);
+    }
+  for (guint i = 0; i < folder->children->len; i++)
+    {
+      const char *name = g_ptr_array_index (folder->children, i);
+      if (!g_hash_table_contains (ours, name))
+        {
+          g_ptr_array_add (inspection->foreign, g_strdup (name));
+        }
+    }
+}
+
+static void
+fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched, gint64 now_ms)
+{
+  participant->is_readable = fetched->rc == ZOK;
+  participant->data
+      = fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
+  if (participant->is_readable)
+    {
+      participant->session_id = fetched->stat.ephemeralOwner;
+      participant->czxid = fetched->stat.czxid;
+      participant->age_ms = MAX (now_ms - fetched->stat.ctime, 0);
+    }
+}
+
+static CuratorParticipantKind
+kind_of_node (CuratorParticipantKind kind, const char *name)
+{
+  const gboolean is_rw
+      = kind == CURATOR_PARTICIPANT_READ || kind == CURATOR_PARTICIPANT_WRITE;
+  if (!is_rw)
+    {
+      return kind;
+    }
+  return curator_grammar_is_writer (name) ? CURATOR_PARTICIPANT_WRITE : CURATOR_PARTICIPANT_READ;
+}
+
+/* Adds the lock nodes of a folder, in order; those that went meanwhile are left out. */
+static gboolean
+add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *folder,
+           CuratorQueueKeyFunc key, CuratorParticipantKind kind, GError **error)
+{
+  g_auto (CuratorQueue) queue = { 0 };
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+
+  if (!folder->exists)
+    {
+      return TRUE;
+    }
+  curator_queue_init (&queue, (const char *const *) folder->children->pdata, folder->children->len,
+                      key, NULL);
+  inspection->is_exhausted = inspection->is_exhausted || queue.exhausted
+                             || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
+  inspection->next_number = MAX (inspection->next_number, folder->next_number);
+  add_foreign (inspection, folder, &queue);
+  for (gsize i = 0; i < queue.n_names; i++)
+    {
+      g_ptr_array_add (paths, curator_path_join (folder->path, queue.names[i]));
+    }
+  g_autoptr (GArray) nodes = curator_fetch (client, CURATOR_FETCH_DATA, paths, error);
+  if (nodes == NULL)
+    {
+      return FALSE;
+    }
+  const gint64 now_ms = g_get_real_time () / 1000;
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const CuratorFetched *fetched = &g_array_index (nodes, CuratorFetched, i);
+      if (fetched->rc == ZNONODE)
+        {
+          continue;
+        }
+      CuratorParticipant *participant
+          = curator_inspection_add (inspection, kind_of_node (kind, queue.names[i]));
+      participant->node_path
+          = g_strdup (curator_client_user_path (client, g_ptr_array_index (paths, i)));
+      curator_queue_parse_number (key (queue.names[i], NULL), &participant->number);
+      fill_participant (participant, fetched, now_ms);
+    }
+  return TRUE;
+}
+
+/* A writer holds in front of all others, readers hold as long as no writer is in front of them; but
+ * a reader with the number of the writer in front is that writer itself. */
+static gboolean
+holds_by_order (const CuratorInspection *inspection, guint i)
+{
+  const CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
+
+  if (i == 0 || one->kind != CURATOR_PARTICIPANT_READ)
+    {
+      return i == 0;
+    }
+  for (guint k = 0; k < i; k++)
+    {
+      const CuratorParticipant *other = g_ptr_array_index (inspection->participants, k);
+      if (other->kind == CURATOR_PARTICIPANT_WRITE && (k > 0 || other->number != one->number))
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static void
+judge_queue (CuratorInspection *inspection)
+{
+  for (guint i = 0; i < inspection->participants->len; i++)
+    {
+      CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
+      participant->is_holder = holds_by_order (inspection, i);
+      participant->position = participant->is_holder ? 0 : ++inspection->n_waiting;
+      inspection->n_holders += participant->is_holder;
+    }
+}
+
+static const CuratorParticipant *
+first_turn (const CuratorInspection *inspection)
+{
+  for (guint i = 0; i < inspection->participants->len; i++)
+    {
+      const CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
+      if (participant->kind == CURATOR_PARTICIPANT_TURN)
+        {
+          return participant;
+        }
+    }
+  return NULL;
+}
+
+/* Who has the turn makes its leases and keeps the turn until there is room for them: so leases made
+ * by the first in the queue since it began to queue are not granted yet. */
+static void
+judge_semaphore (CuratorInspection *inspection)
+{
+  const CuratorParticipant *first = first_turn (inspection);
+
+  for (guint i = 0; i < inspection->participants->len; i++)
+    {
+      CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
+      if (one->kind == CURATOR_PARTICIPANT_TURN)
+        {
+          one->position = ++inspection->n_waiting;
+          continue;
+        }
+      one->is_holder = first == NULL || one->session_id != first->session_id
+                       || one->czxid < first->czxid;
+      one->position = one->is_holder ? 0 : 1;
+      inspection->n_holders += one->is_holder;
+    }
+}
+
+/* Pending leases go behind the holders. */
+static int
+compare_held (gconstpointer a, gconstpointer b)
+{
+  const CuratorParticipant *left = *(const CuratorParticipant *const *) a;
+  const CuratorParticipant *right = *(const CuratorParticipant *const *) b;
+  return (int) left->position - (int) right->position;
+}
+
+static gboolean
+look_at_semaphore (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+                   GError **error)
+{
+  g_auto (Folder) leases = { .path = curator_path_join (top->path, CURATOR_LEASES_NAME) };
+  g_auto (Folder) turns = { .path = curator_path_join (top->path, CURATOR_TURNS_NAME) };
+
+  for (guint i = 0; i < top->children->len; i++)
+    {
+      const char *name = g_ptr_array_index (top->children, i);
+      if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
+        {
+          g_ptr_array_add (inspection->foreign, g_strdup (name));
+        }
+    }
+  /* Turns are listed last: a contender that leaves them has its leases by then. */
+  if (!folder_read (&leases, client, error) || !folder_read (&turns, client, error)
+      || !add_nodes (inspection, client, &leases, curator_grammar_lease_key,
+                     CURATOR_PARTICIPANT_LEASE, error)
+      || !add_nodes (inspection, client, &turns, curator_grammar_mutex_key,
+                     CURATOR_PARTICIPANT_TURN, error))
+    {
+      return FALSE;
+    }
+  judge_semaphore (inspection);
+  g_ptr_array_sort (inspection->participants, compare_held);
+  return TRUE;
+}
+
+static gboolean
+look_at_queue (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+               GError **error)
+{
+  const gboolean is_rw = inspection->kind == CURATOR_LOCK_KIND_READ_WRITE;
+
+  if (!add_nodes (inspection, client, top,
+                  is_rw ? curator_grammar_rw_key : curator_grammar_mutex_key,
+                  is_rw ? CURATOR_PARTICIPANT_READ : CURATOR_PARTICIPANT_MUTEX, error))
+    {
+      return FALSE;
+    }
+  judge_queue (inspection);
+  return TRUE;
+}
+
+CuratorInspection *
+curator_inspect (CuratorClient *client, const char *path, GError **error)
+{
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!curator_path_validate (path, error))
+    {
+      return NULL;
+    }
+  g_auto (Folder) top = { .path = curator_client_full_path (client, path) };
+  if (!folder_read (&top, client, error))
+    {
+      return NULL;
+    }
+  g_autoptr (CuratorInspection) inspection = curator_inspection_new (path);
+  inspection->kind = top.exists ? curator_grammar_kind ((const char *const *) top.children->pdata,
+                                                        top.children->len)
+                                : CURATOR_LOCK_KIND_NONE;
+  const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
+  if (!(is_semaphore ? look_at_semaphore (inspection, client, &top, error)
+                     : look_at_queue (inspection, client, &top, error)))
+    {
+      return NULL;
+    }
+  g_ptr_array_add (inspection->foreign, NULL);
+  return g_steal_pointer (&inspection);
+}

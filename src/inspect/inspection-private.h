@@ -1,0 +1,38 @@
+/* What a look at a lock found; filled by inspect.c, constant afterwards. */
+#ifndef CURATOR_INSPECTION_PRIVATE_H
+#define CURATOR_INSPECTION_PRIVATE_H
+
+#include "curator/inspect.h"
+
+struct _CuratorParticipant
+{
+  CuratorParticipantKind kind;
+  char *node_path;      /* the user's */
+  gint64 number;
+  gboolean is_readable;
+  gint64 session_id;
+  gint64 age_ms;
+  gint64 czxid;
+  GBytes *data;
+  gboolean is_holder;
+  guint position;
+};
+
+struct _CuratorInspection
+{
+  gatomicrefcount refs;
+  char *path;
+  CuratorLockKind kind;
+  GPtrArray *participants;  /* CuratorParticipant, owned */
+  guint n_holders;
+  guint n_waiting;
+  GPtrArray *foreign;       /* names, NULL-terminated */
+  gint64 next_number;
+  gboolean is_exhausted;
+};
+
+CuratorInspection *curator_inspection_new (const char *path);
+CuratorParticipant *curator_inspection_add (CuratorInspection *inspection,
+                                            CuratorParticipantKind kind);
+
+#endif

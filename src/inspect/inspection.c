@@ -1,0 +1,233 @@
+/* The result of a look: getters only.
+ *
+ * Threads: any; constant once made, so nothing guards it. Curator has no counterpart.
+ */
+#include "inspect/inspection-private.h"
+
+#include "client/path.h"
+
+#include <string.h>
+
+static void
+free_participant (gpointer data)
+{
+  CuratorParticipant *participant = data;
+  g_free (participant->node_path);
+  g_clear_pointer (&participant->data, g_bytes_unref);
+  g_free (participant);
+}
+
+CuratorInspection *
+curator_inspection_new (const char *path)
+{
+  CuratorInspection *inspection = g_new0 (CuratorInspection, 1);
+  g_atomic_ref_count_init (&inspection->refs);
+  inspection->path = g_strdup (path);
+  inspection->participants = g_ptr_array_new_with_free_func (free_participant);
+  inspection->foreign = g_ptr_array_new_with_free_func (g_free);
+  return inspection;
+}
+
+CuratorParticipant *
+curator_inspection_add (CuratorInspection *inspection, CuratorParticipantKind kind)
+{
+  CuratorParticipant *participant = g_new0 (CuratorParticipant, 1);
+  participant->kind = kind;
+  g_ptr_array_add (inspection->participants, participant);
+  return participant;
+}
+
+CuratorInspection *
+curator_inspection_ref (CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, NULL);
+  g_atomic_ref_count_inc (&inspection->refs);
+  return inspection;
+}
+
+void
+curator_inspection_unref (CuratorInspection *inspection)
+{
+  g_return_if_fail (inspection != NULL);
+  if (g_atomic_ref_count_dec (&inspection->refs))
+    {
+      g_free (inspection->path);
+      g_ptr_array_unref (inspection->participants);
+      g_ptr_array_unref (inspection->foreign);
+      g_free (inspection);
+    }
+}
+
+const char *
+curator_inspection_get_path (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, NULL);
+  return inspection->path;
+}
+
+CuratorLockKind
+curator_inspection_get_kind (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, CURATOR_LOCK_KIND_NONE);
+  return inspection->kind;
+}
+
+const char *
+curator_lock_kind_to_string (CuratorLockKind kind)
+{
+  static const char *const names[] = { "none", "mutex", "read-write", "semaphore" };
+  return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
+}
+
+guint
+curator_inspection_get_n_holders (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, 0);
+  return inspection->n_holders;
+}
+
+guint
+curator_inspection_get_n_waiting (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, 0);
+  return inspection->n_waiting;
+}
+
+guint
+curator_inspection_get_n_participants (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, 0);
+  return inspection->participants->len;
+}
+
+const CuratorParticipant *
+curator_inspection_get_participant (const CuratorInspection *inspection, guint i)
+{
+  g_return_val_if_fail (inspection != NULL, NULL);
+  return i < inspection->participants->len ? g_ptr_array_index (inspection->participants, i) : NULL;
+}
+
+const char *const *
+curator_inspection_get_foreign_children (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, NULL);
+  return (const char *const *) inspection->foreign->pdata;
+}
+
+gint64
+curator_inspection_get_next_number (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, 0);
+  return inspection->next_number;
+}
+
+double
+curator_inspection_get_counter_used (const CuratorInspection *inspection)
+{
+  g_return_val_if_fail (inspection != NULL, 0);
+  if (inspection->is_exhausted)
+    {
+      return 1;
+    }
+  return CLAMP ((double) inspection->next_number / (double) G_MAXINT32, 0, 1);
+}
+
+CuratorParticipantKind
+curator_participant_get_kind (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, CURATOR_PARTICIPANT_MUTEX);
+  return participant->kind;
+}
+
+const char *
+curator_participant_kind_to_string (CuratorParticipantKind kind)
+{
+  static const char *const names[] = { "mutex", "read", "write", "lease", "turn" };
+  return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
+}
+
+gboolean
+curator_participant_is_holder (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, FALSE);
+  return participant->is_holder;
+}
+
+guint
+curator_participant_get_position (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, 0);
+  return participant->position;
+}
+
+const char *
+curator_participant_get_node_path (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, NULL);
+  return participant->node_path;
+}
+
+gint64
+curator_participant_get_session_id (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, 0);
+  return participant->session_id;
+}
+
+gboolean
+curator_participant_is_readable (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, FALSE);
+  return participant->is_readable;
+}
+
+gint64
+curator_participant_get_age_ms (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, 0);
+  return participant->age_ms;
+}
+
+guint64
+curator_participant_get_token (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, 0);
+  return (guint64) participant->czxid;
+}
+
+gint64
+curator_participant_get_number (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, 0);
+  return participant->number;
+}
+
+GBytes *
+curator_participant_get_data (const CuratorParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, NULL);
+  return participant->data;
+}
+
+char *
+curator_escape_name (const char *bytes, gssize length)
+{
+  g_return_val_if_fail (bytes != NULL || length == 0, NULL);
+
+  GString *shown = g_string_new (NULL);
+  const char *end = length < 0 ? bytes + strlen (bytes) : bytes + length;
+  /* curator_path_escape() stops at a NUL, of which a payload may have any number. */
+  for (const char *piece = bytes; piece < end;)
+    {
+      g_autofree char *text = g_strndup (piece, (gsize) (end - piece));
+      g_autofree char *safe = curator_path_escape (text);
+      g_string_append (shown, safe);
+      piece += strlen (text);
+      if (piece < end)
+        {
+          g_string_append (shown, "\\x00");
+          piece++;
+        }
+    }
+  return g_string_free (shown, FALSE);
+}
