@@ -69,6 +69,7 @@ struct _SimSession
   SimConn *conn;         /* the only one whose writes count */
   gint64 expires_at;     /* SIM_NEVER while its client is heard of */
   gboolean doomed;       /* the leader overslept its end: nothing saves it now */
+  guint end;             /* how much of the log includes its end */
 };
 
 /* --- servers ------------------------------------------------------------------------------ */
@@ -327,6 +328,7 @@ struct _SimWorld
   gboolean healing;
   gint64 next_fault_at;
   gint64 frozen_until; /* the leader is paused; 0 if it is not */
+  guint thaw_serial;   /* of the first request after it went on */
   gboolean priorities;
   guint32 salt;
 
@@ -438,6 +440,7 @@ void sim_ops_fill (CuratorZkOps *ops);
 void sim_faults_start (SimWorld *world);
 void sim_fault_strike_at_random (SimWorld *world);
 void sim_server_uncut (SimWorld *world, SimServer *server);
+void sim_server_hang_up (SimWorld *world, SimServer *server);
 void sim_world_thaw (SimWorld *world);
 SimScript *sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_submit);
 void sim_process_resume (SimProcess *process);

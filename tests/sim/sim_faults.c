@@ -192,17 +192,28 @@ cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean l
           ? world->now + (gint64) (g_rand_double (world->rand) * (double) duration_us)
           : SIM_NEVER;
   server->liar = liar;
+  if (liar)
+    {
+      /* It was the leader, so it knows all that it has led to. */
+      sim_server_apply (world, server, TRUE);
+    }
   update_sessions (world);
 }
 
+/* A leader that finds out lets everybody go. */
 void
 sim_server_uncut (SimWorld *world, SimServer *server)
 {
+  gboolean deposed = server->liar;
   sim_trace (world, "server %d: has a quorum again", server->id);
   server->cut_until = 0;
   server->hangs_up_at = SIM_NEVER;
   server->liar = FALSE;
   server->next_apply_at = SIM_NEVER;
+  if (deposed)
+    {
+      sim_server_hang_up (world, server);
+    }
   sim_server_notice (world);
   update_sessions (world);
 }
@@ -223,6 +234,7 @@ sim_world_thaw (SimWorld *world)
 {
   sim_trace (world, "the leader goes on");
   world->frozen_until = 0;
+  world->thaw_serial = world->next_serial;
   for (guint i = 0; i < world->live_sessions->len; i++)
     {
       SimSession *session = world->live_sessions->pdata[i];

@@ -108,6 +108,7 @@ sim_session_end (SimWorld *world, SimSession *session, const char *why)
   txn->session = session->id;
   txn->paths = session->ephemerals;
   session->ephemerals = g_ptr_array_new_with_free_func (release_string);
+  session->end = world->log->len + 1;
   commit (world, txn);
 }
 

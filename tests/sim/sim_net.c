@@ -122,6 +122,11 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
     {
       return FALSE;
     }
+  /* What was sent only after the leader went on finds the session over. */
+  if (conn->session->doomed && request->serial >= world->thaw_serial)
+    {
+      return FALSE;
+    }
   *due = request->arrives_at;
   return TRUE;
 }
@@ -455,6 +460,27 @@ sim_net_drop (SimWorld *world, CuratorZkHandle *handle, int rc, gboolean tell)
   sim_cond_wake (world, handle);
 }
 
+static gboolean
+knows_session (SimServer *server, SimSession *session)
+{
+  return session != NULL && (session->end == 0 || session->end > server->applied);
+}
+
+/* A server needs the leader to take a client in; one that still believes to be it does not. */
+static gboolean
+takes_in (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
+{
+  if (SIM_ZXID_BASE + (gint64) server->applied < handle->last_zxid)
+    {
+      return FALSE;
+    }
+  if (sim_server_is_cut (world, server))
+    {
+      return server->liar && knows_session (server, handle->session);
+    }
+  return world->frozen_until == 0;
+}
+
 static SimServer *
 find_server (SimWorld *world, CuratorZkHandle *handle)
 {
@@ -465,8 +491,7 @@ find_server (SimWorld *world, CuratorZkHandle *handle)
     {
       SimServer *server = world->servers[i];
 
-      if (sim_server_is_cut (world, server)
-          || SIM_ZXID_BASE + (gint64) server->applied < handle->last_zxid)
+      if (!takes_in (world, server, handle))
         {
           continue;
         }
@@ -490,15 +515,30 @@ attempt_failed (SimWorld *world, CuratorZkHandle *handle)
   sim_handle_fail_pending (handle, silent ? ZOPERATIONTIMEOUT : ZCONNECTIONLOSS, TRUE, 0);
 }
 
+/* The session has moved: what its old connections still had is refused. */
+static void
+discard_orphans (SimWorld *world, SimSession *session)
+{
+  for (guint i = world->conns->len; i > 0; i--)
+    {
+      SimConn *conn = world->conns->pdata[i - 1];
+
+      if (conn->session == session)
+        {
+          sim_conn_discard (world, conn);
+        }
+    }
+}
+
 static void
 greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
 {
   SimSession *session = handle->session;
   SimConn *conn;
 
-  if (session->conn != NULL)
+  if (!sim_server_is_cut (world, server))
     {
-      sim_conn_discard (world, session->conn);
+      discard_orphans (world, session);
     }
   conn = sim_conn_new (world, server, handle);
   handle->state = SIM_HANDLE_CONNECTED;
@@ -545,7 +585,7 @@ sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
       handle->session = sim_session_new (world, handle->timeout_us);
       handle->timeout_us = handle->session->timeout_us;
     }
-  else if (handle->session->state != SIM_SESSION_ALIVE)
+  else if (handle->session->state != SIM_SESSION_ALIVE && !sim_server_is_cut (world, server))
     {
       sim_handle_die (handle, ZOO_EXPIRED_SESSION_STATE, ZSESSIONEXPIRED);
       return;

@@ -311,7 +311,7 @@ hang_up (SimWorld *world, SimServer *server, gint64 session)
     {
       SimConn *conn = server->conns->pdata[i];
 
-      if (conn->session->id == session)
+      if (conn->session->id == session && conn->server == server)
         {
           if (conn->handle != NULL && !conn->handle->closing)
             {

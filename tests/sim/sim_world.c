@@ -470,10 +470,10 @@ collect (SimWorld *world)
 
 /* --- and what does -------------------------------------------------------------------------------------- */
 
-static void
-hang_up (SimWorld *world, SimServer *server)
+void
+sim_server_hang_up (SimWorld *world, SimServer *server)
 {
-  sim_trace (world, "server %d: without a quorum, hangs up", server->id);
+  sim_trace (world, "server %d: hangs up", server->id);
   server->hangs_up_at = SIM_NEVER;
   for (guint i = 0; i < world->handles->len; i++)
     {
@@ -521,7 +521,7 @@ perform (SimWorld *world, const SimStep *step)
       sim_net_drop (world, object, ZOPERATIONTIMEOUT, TRUE);
       break;
     case SIM_STEP_HANG_UP:
-      hang_up (world, object);
+      sim_server_hang_up (world, object);
       break;
     case SIM_STEP_UNCUT:
       sim_server_uncut (world, object);
