@@ -159,8 +159,8 @@ contend (void *data)
 {
   Contender *contender = data;
   GError *error = NULL;
-  gboolean acquired = curator_lock_acquire (contender->lock, contender->timeout_ms,
-                                            contender->cancellable, &error);
+  gboolean acquired =
+      curator_lock_acquire (contender->lock, contender->timeout_ms, contender->cancellable, &error);
   note_result (contender, acquired, error);
   if (acquired)
     {

@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #define SESSION_MS 4000
-#define LONG_MS 15000 /* for what must happen, but has no bound of its own to show */
+#define LONG_MS    15000 /* for what must happen, but has no bound of its own to show */
 
 typedef struct
 {

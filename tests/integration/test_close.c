@@ -12,8 +12,8 @@ static void
 close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
 {
   g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client
-      = client_connect (hole ? fixture_proxy (fixture) : fixture_server (fixture));
+  g_autoptr (CuratorClient) client =
+      client_connect (hole ? fixture_proxy (fixture) : fixture_server (fixture));
   g_autoptr (CuratorLock) held = mutex_new (holding, path);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   g_autoptr (Contender) holder = contender_start (held, LONG_MS, NULL);

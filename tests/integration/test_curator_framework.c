@@ -236,8 +236,8 @@ test_retry_and_failure (void **state)
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   Policy asked = { 0 };
-  g_autoptr (CuratorRetryPolicy) policy
-      = curator_retry_policy_new_custom (allow_twice, &asked, NULL);
+  g_autoptr (CuratorRetryPolicy) policy =
+      curator_retry_policy_new_custom (allow_twice, &asked, NULL);
   g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), policy);
   curator_client_set_session_timeout (client, SESSION_MS);
   curator_client_set_connection_timeout (client, 200);
@@ -315,9 +315,9 @@ test_forbidden_ancestors (void **state)
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   assert_int_equal (raw_zk_make_path (fixture->raw, "/forbidden/middle"), ZOK);
-  assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/forbidden/middle",
-                                          ZOO_PERM_CREATE | ZOO_PERM_DELETE),
-                    ZOK);
+  assert_int_equal (
+      raw_zk_set_world_acl (fixture->raw, "/forbidden/middle", ZOO_PERM_CREATE | ZOO_PERM_DELETE),
+      ZOK);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/forbidden", ZOO_PERM_DELETE), ZOK);
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/forbidden/middle/lock/below");

@@ -300,8 +300,8 @@ test_persistent_lock (void **state)
   g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) lock
-      = curator_mutex_new_with_driver (client, "/persistent", "lock-", 1, driver, &error);
+  g_autoptr (CuratorLock) lock =
+      curator_mutex_new_with_driver (client, "/persistent", "lock-", 1, driver, &error);
   assert_ok (lock != NULL, &error);
   assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
   g_autofree char *node = g_strdup (curator_lease_get_node_path (curator_lock_get_lease (lock)));

@@ -60,8 +60,8 @@ give_up_in_a_hole (Fixture *fixture, const char *path, gboolean cancel)
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   raw_zk_make_path (fixture->raw, path);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  g_autoptr (Contender) contender
-      = contender_start (lock, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
+  g_autoptr (Contender) contender =
+      contender_start (lock, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   if (cancel)
     {

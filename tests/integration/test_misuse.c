@@ -10,9 +10,21 @@ test_bad_paths (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autofree char *long_path = g_strnfill (5000, 'a');
   long_path[0] = '/';
-  const char *const paths[] = { "",        "a",        "/a/",      "//a",       "/a//b",
-                                "/",       "/a/../b",  "/a/./b",   "/..",       "/a\x01",
-                                "/a\x7f",  "/\xff\xfe", "/a\xed\xa0\x80", "/zookeeper/quota", long_path };
+  const char *const paths[] = { "",
+                                "a",
+                                "/a/",
+                                "//a",
+                                "/a//b",
+                                "/",
+                                "/a/../b",
+                                "/a/./b",
+                                "/..",
+                                "/a\x01",
+                                "/a\x7f",
+                                "/\xff\xfe",
+                                "/a\xed\xa0\x80",
+                                "/zookeeper/quota",
+                                long_path };
   for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
     {
       g_autoptr (GError) error = NULL;
@@ -28,10 +40,17 @@ test_bad_paths (void **state)
 static void
 test_bad_connect_strings (void **state)
 {
-  static const char *const strings[]
-      = { "",  ",", ":2181", "127.0.0.1:0", "127.0.0.1:70000", "127.0.0.1:-1", "127.0.0.1:x",
-          "127.0.0.1:2181/a/", "127.0.0.1:2181//a", "127.0.0.1:2181/a/../b",
-          "[::1:2181" };
+  static const char *const strings[] = { "",
+                                         ",",
+                                         ":2181",
+                                         "127.0.0.1:0",
+                                         "127.0.0.1:70000",
+                                         "127.0.0.1:-1",
+                                         "127.0.0.1:x",
+                                         "127.0.0.1:2181/a/",
+                                         "127.0.0.1:2181//a",
+                                         "127.0.0.1:2181/a/../b",
+                                         "[::1:2181" };
   for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
     {
       g_autoptr (GError) error = NULL;
@@ -94,9 +113,19 @@ test_foreign_children (void **state)
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autofree char *very_long = g_strnfill (300, 'x');
-  const char *const names[] = { "0",       "zzz",     "lock-",   "zlock-0", "-", "%n%s%n", very_long,
-                                "__WRIT__", "lock--0000000001", "lock-00000000x1", "\xc3\xa4\xe2\x82\xac",
-                                "_c_not-a-uuid-lock-", "_c_" };
+  const char *const names[] = { "0",
+                                "zzz",
+                                "lock-",
+                                "zlock-0",
+                                "-",
+                                "%n%s%n",
+                                very_long,
+                                "__WRIT__",
+                                "lock--0000000001",
+                                "lock-00000000x1",
+                                "\xc3\xa4\xe2\x82\xac",
+                                "_c_not-a-uuid-lock-",
+                                "_c_" };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/misuse/foreign");
   raw_zk_make_path (fixture->raw, "/misuse/foreign");
@@ -106,13 +135,13 @@ test_foreign_children (void **state)
       assert_int_equal (raw_zk_create (fixture->raw, path, "x", ZOO_PERSISTENT, NULL), ZOK);
     }
   /* Control characters and bytes that are not UTF-8 cannot be planted: the server refuses them. */
-  static const char *const refused[]
-      = { "/misuse/foreign/\x1b[2J", "/misuse/foreign/\n", "/misuse/foreign/\xff\xfe" };
+  static const char *const refused[] = { "/misuse/foreign/\x1b[2J", "/misuse/foreign/\n",
+                                         "/misuse/foreign/\xff\xfe" };
   for (gsize i = 0; i < G_N_ELEMENTS (refused); i++)
     {
-      assert_int_equal (raw_zk_create_unchecked (fixture_server (fixture), refused[i],
-                                                 strlen (refused[i])),
-                        ZBADARGUMENTS);
+      assert_int_equal (
+          raw_zk_create_unchecked (fixture_server (fixture), refused[i], strlen (refused[i])),
+          ZBADARGUMENTS);
     }
 
   assert_ok (curator_lock_acquire (lock, 5000, NULL, &error), &error);
@@ -133,9 +162,8 @@ static void
 test_nodes_of_other_clients (void **state)
 {
   Fixture *fixture = *state;
-  static const char *const prefixes[]
-      = { "lock-", "_c_0123456789abcdef0123456789abcdef-lock-",
-          "_c_01234567-89ab-4def-8123-456789abcdef-lock-" };
+  static const char *const prefixes[] = { "lock-", "_c_0123456789abcdef0123456789abcdef-lock-",
+                                          "_c_01234567-89ab-4def-8123-456789abcdef-lock-" };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/misuse/others");
   raw_zk_make_path (fixture->raw, "/misuse/others");
@@ -143,8 +171,8 @@ test_nodes_of_other_clients (void **state)
     {
       g_autofree char *path = g_strconcat ("/misuse/others/", prefixes[i], NULL);
       g_autofree char *created = NULL;
-      assert_int_equal (
-          raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL_SEQUENTIAL, &created), ZOK);
+      assert_int_equal (raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL_SEQUENTIAL, &created),
+                        ZOK);
       g_autoptr (Contender) waiter = contender_start (lock, LONG_MS, NULL);
       assert_children (fixture, "/misuse/others", 2, LONG_MS);
       wait_ms (100);
@@ -162,9 +190,8 @@ test_sequence_end (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
-  static const char *const ends[]
-      = { "_c_01234567-89ab-4def-8123-456789abcdef-lock-2147483647",
-          "_c_01234567-89ab-4def-8123-456789abcdef-lock--2147483648" };
+  static const char *const ends[] = { "_c_01234567-89ab-4def-8123-456789abcdef-lock-2147483647",
+                                      "_c_01234567-89ab-4def-8123-456789abcdef-lock--2147483648" };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   for (gsize i = 0; i < G_N_ELEMENTS (ends); i++)
     {
@@ -175,8 +202,7 @@ test_sequence_end (void **state)
       assert_int_equal (raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL, NULL), ZOK);
       gboolean acquired = curator_lock_acquire (lock, 300, NULL, &error);
       print_message ("beside %s: %s\n", ends[i], acquired ? "acquired" : error->message);
-      if (!acquired
-          && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED))
+      if (!acquired && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED))
         {
           assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
         }
@@ -193,12 +219,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_bad_paths),
-    heal_and_test (test_bad_connect_strings),
-    heal_and_test (test_bad_settings),
-    heal_and_test (test_refused_credentials),
-    heal_and_test (test_foreign_children),
-    heal_and_test (test_nodes_of_other_clients),
+    heal_and_test (test_bad_paths),        heal_and_test (test_bad_connect_strings),
+    heal_and_test (test_bad_settings),     heal_and_test (test_refused_credentials),
+    heal_and_test (test_foreign_children), heal_and_test (test_nodes_of_other_clients),
     heal_and_test (test_sequence_end),
   };
   return cmocka_run_group_tests_name ("misuse", tests, fixture_start, fixture_stop);

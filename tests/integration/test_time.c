@@ -2,7 +2,7 @@
 #include "fixture.h"
 
 #define OVERRUN_MS 150
-#define CANCEL_MS 500
+#define CANCEL_MS  500
 
 static void
 check_timeout (CuratorLock *lock, int timeout_ms, gboolean may_lose)
@@ -26,8 +26,7 @@ static void
 check_cancel (CuratorLock *lock, int after_ms)
 {
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (Contender) contender
-      = contender_start (lock, CURATOR_WAIT_FOREVER, cancellable);
+  g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, cancellable);
   wait_ms (after_ms);
   gint64 cancelled_ms = wait_now_ms ();
   g_cancellable_cancel (cancellable);

@@ -52,9 +52,15 @@ start_c (Run *run, int number)
   g_autofree char *process = g_strdup_printf ("%d", number);
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *output = g_strdup_printf ("%s/c-%d.out", run->directory, number);
-  const char *const argv[] = { self,           "worker", run->plan->connect_string,
-                               run->plan->path, threads,  acquisitions,
-                               hold_ms,        process,  run->directory,
+  const char *const argv[] = { self,
+                               "worker",
+                               run->plan->connect_string,
+                               run->plan->path,
+                               threads,
+                               acquisitions,
+                               hold_ms,
+                               process,
+                               run->directory,
                                NULL };
   return process_spawn ((char *const *) argv, output);
 }

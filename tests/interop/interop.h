@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#define INTEROP_LOCK 1
+#define INTEROP_LOCK         1
 #define INTEROP_JAVA_PROCESS 100 /* number of the JVM in the events; C processes are 1, 2, … */
 
 typedef struct
@@ -13,8 +13,8 @@ typedef struct
   const char *path;
   const char *java_recipe; /* as the Java worker names it */
   int c_processes;
-  int threads;             /* in each process, of either language */
-  int acquisitions;        /* of each thread */
+  int threads;      /* in each process, of either language */
+  int acquisitions; /* of each thread */
   int hold_ms;
 } InteropPlan;
 

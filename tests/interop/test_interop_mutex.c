@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
-#define LOCK_PATH "/interop/mutex"
-#define THREADS 4
+#define LOCK_PATH    "/interop/mutex"
+#define THREADS      4
 #define ACQUISITIONS 130 /* of each of the twelve threads */
-#define TOTAL (3 * THREADS * ACQUISITIONS)
+#define TOTAL        (3 * THREADS * ACQUISITIONS)
 
 static gboolean
 is_grant (const RecordEvent *event)

@@ -81,8 +81,8 @@ run_threads (CuratorLock *lock, char **argv)
       turns[i].lock = lock;
       turns[i].acquisitions = atoi (argv[5]);
       turns[i].hold_ms = atoi (argv[6]);
-      turns[i].recorder
-          = recorder_open (argv[8], atoi (argv[7]), i + 1, (gsize) turns[i].acquisitions * 4);
+      turns[i].recorder =
+          recorder_open (argv[8], atoi (argv[7]), i + 1, (gsize) turns[i].acquisitions * 4);
       pthread_create (&threads[i], NULL, take_turns, &turns[i]);
     }
   for (int i = 0; i < n; i++)

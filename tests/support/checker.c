@@ -18,16 +18,16 @@ typedef struct
 {
   const GArray *events;
   const CheckerRules *rules;
-  GPtrArray *claims;        /* all of them, by time of call */
-  GPtrArray *live;          /* those that are believed, by time of grant */
-  GHashTable *pending;      /* actor to Claim */
-  GHashTable *releases;     /* actor to 1 + index of the release called */
-  GHashTable *granted;      /* lock and token to 1 + index of the grant */
-  GHashTable *dead_sessions;/* session to 1 + index */
+  GPtrArray *claims;         /* all of them, by time of call */
+  GPtrArray *live;           /* those that are believed, by time of grant */
+  GHashTable *pending;       /* actor to Claim */
+  GHashTable *releases;      /* actor to 1 + index of the release called */
+  GHashTable *granted;       /* lock and token to 1 + index of the grant */
+  GHashTable *dead_sessions; /* session to 1 + index */
   GHashTable *dead_processes;
-  GHashTable *top;          /* lock to 1 + index of the grant with the highest token */
+  GHashTable *top; /* lock to 1 + index of the grant with the highest token */
   GHashTable *top_exclusive;
-  GHashTable *top_write;    /* lock to 1 + index of the write with the highest token */
+  GHashTable *top_write; /* lock to 1 + index of the write with the highest token */
   GPtrArray *violations;
 } Check;
 
@@ -40,11 +40,12 @@ event_at (const Check *check, guint i)
 const char *
 check_kind_to_string (CheckKind kind)
 {
-  static const char *const names[CHECK_N_KINDS]
-      = { "two holders",     "too many permits", "token not rising",   "token given twice",
-          "no token",        "re-entry token",   "dead session",       "after death",
-          "false busy",      "early time-out",   "late return",        "never returned",
-          "release of nothing", "stale write",   "forged token",       "malformed" };
+  static const char *const names[CHECK_N_KINDS] = {
+    "two holders",        "too many permits", "token not rising", "token given twice",
+    "no token",           "re-entry token",   "dead session",     "after death",
+    "false busy",         "early time-out",   "late return",      "never returned",
+    "release of nothing", "stale write",      "forged token",     "malformed"
+  };
   return kind < CHECK_N_KINDS ? names[kind] : "?";
 }
 
@@ -52,11 +53,11 @@ static char *
 describe (const Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  return g_strdup_printf ("#%u %.3f ms p%d/t%d lock %u %s (kind %d, result %d, token %"
-                          G_GUINT64_FORMAT ", permits %d)",
-                          i, (double) event->time_ns / 1e6, event->process, event->thread,
-                          event->lock, record_op_to_string (event->op), event->kind, event->result,
-                          event->token, event->permits);
+  return g_strdup_printf (
+      "#%u %.3f ms p%d/t%d lock %u %s (kind %d, result %d, token %" G_GUINT64_FORMAT
+      ", permits %d)",
+      i, (double) event->time_ns / 1e6, event->process, event->thread, event->lock,
+      record_op_to_string (event->op), event->kind, event->result, event->token, event->permits);
 }
 
 static void
@@ -526,10 +527,18 @@ checker_run (const GArray *events, const CheckerRules *rules)
     {
       tables[i] = new_table ();
     }
-  Check check = { events,    rules,     g_ptr_array_new_with_free_func (g_free),
-                  g_ptr_array_new (), tables[0], tables[1],
-                  tables[2],          tables[3], tables[4],
-                  tables[5],          tables[6], tables[7],
+  Check check = { events,
+                  rules,
+                  g_ptr_array_new_with_free_func (g_free),
+                  g_ptr_array_new (),
+                  tables[0],
+                  tables[1],
+                  tables[2],
+                  tables[3],
+                  tables[4],
+                  tables[5],
+                  tables[6],
+                  tables[7],
                   g_ptr_array_new_with_free_func (violation_free) };
   for (guint i = 0; i < events->len; i++)
     {

@@ -11,22 +11,22 @@
 
 typedef enum
 {
-  CHECK_TWO_HOLDERS,       /* earlier grant, later grant */
-  CHECK_TOO_MANY_PERMITS,  /* oldest hold, the grant that was too much */
-  CHECK_TOKEN_NOT_RISING,  /* grant with the higher token, later grant with a lower one */
-  CHECK_TOKEN_TWICE,       /* both grants */
-  CHECK_NO_TOKEN,          /* call, grant */
-  CHECK_REENTRY_TOKEN,     /* first grant, re-entry with another token */
-  CHECK_DEAD_SESSION,      /* end of the session, grant */
-  CHECK_AFTER_DEATH,       /* death, what the dead process did */
-  CHECK_FALSE_BUSY,        /* call, return */
-  CHECK_EARLY_TIMEOUT,     /* call, return */
-  CHECK_LATE_RETURN,       /* call, return */
-  CHECK_NEVER_RETURNED,    /* call, last event of the history */
-  CHECK_RELEASE_OF_NOTHING,/* release called, release returned */
-  CHECK_STALE_WRITE,       /* write with the higher token, later write with a lower one */
-  CHECK_FORGED_TOKEN,      /* what used a token that nobody was granted; twice the same event */
-  CHECK_MALFORMED,         /* the recording itself makes no sense */
+  CHECK_TWO_HOLDERS,        /* earlier grant, later grant */
+  CHECK_TOO_MANY_PERMITS,   /* oldest hold, the grant that was too much */
+  CHECK_TOKEN_NOT_RISING,   /* grant with the higher token, later grant with a lower one */
+  CHECK_TOKEN_TWICE,        /* both grants */
+  CHECK_NO_TOKEN,           /* call, grant */
+  CHECK_REENTRY_TOKEN,      /* first grant, re-entry with another token */
+  CHECK_DEAD_SESSION,       /* end of the session, grant */
+  CHECK_AFTER_DEATH,        /* death, what the dead process did */
+  CHECK_FALSE_BUSY,         /* call, return */
+  CHECK_EARLY_TIMEOUT,      /* call, return */
+  CHECK_LATE_RETURN,        /* call, return */
+  CHECK_NEVER_RETURNED,     /* call, last event of the history */
+  CHECK_RELEASE_OF_NOTHING, /* release called, release returned */
+  CHECK_STALE_WRITE,        /* write with the higher token, later write with a lower one */
+  CHECK_FORGED_TOKEN,       /* what used a token that nobody was granted; twice the same event */
+  CHECK_MALFORMED,          /* the recording itself makes no sense */
   CHECK_N_KINDS
 } CheckKind;
 
@@ -35,7 +35,7 @@ typedef struct
   CheckKind kind;
   guint first; /* indices into the events */
   guint second;
-  char *text;  /* both events in words */
+  char *text; /* both events in words */
 } CheckViolation;
 
 typedef struct

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #define CONNECT_REPLY_LENGTH 41
-#define CLOSE_REPLY_LENGTH 20
-#define ANY_TIMEOUT_MS 4000
+#define CLOSE_REPLY_LENGTH   20
+#define ANY_TIMEOUT_MS       4000
 
 static void
 put_frame (GByteArray *wire, GByteArray *body)
@@ -23,8 +23,8 @@ connect_and_close (gint64 id, const guint8 *password)
   GByteArray *wire = g_byte_array_new ();
   GByteArray *connect = g_byte_array_new ();
   guint8 not_read_only = 0;
-  net_put_int32 (connect, 0);              /* protocol version */
-  net_put_int64 (connect, 0);              /* last zxid seen */
+  net_put_int32 (connect, 0); /* protocol version */
+  net_put_int64 (connect, 0); /* last zxid seen */
   net_put_int32 (connect, ANY_TIMEOUT_MS);
   net_put_int64 (connect, id);
   net_put_buffer (connect, password, 16);
@@ -32,7 +32,7 @@ connect_and_close (gint64 id, const guint8 *password)
   put_frame (wire, connect);
 
   GByteArray *close = g_byte_array_new ();
-  net_put_int32 (close, 1);                /* xid */
+  net_put_int32 (close, 1); /* xid */
   net_put_int32 (close, PROXY_CLOSE_SESSION);
   put_frame (wire, close);
   return wire;

@@ -49,11 +49,11 @@ struct _Proxy
 
 typedef struct
 {
-  GByteArray *in;    /* read, not a whole frame yet */
-  GQueue frames;     /* whole frames and when each may go */
-  GByteArray *out;   /* being written */
-  gboolean greeted;  /* the connect request or response has passed */
-  gboolean ended;    /* its source has closed */
+  GByteArray *in;   /* read, not a whole frame yet */
+  GQueue frames;    /* whole frames and when each may go */
+  GByteArray *out;  /* being written */
+  gboolean greeted; /* the connect request or response has passed */
+  gboolean ended;   /* its source has closed */
 } ProxyPipe;
 
 typedef struct
@@ -64,7 +64,7 @@ typedef struct
   ProxyPipe to_server;
   ProxyPipe to_client;
   GHashTable *replies; /* xid to 1 + ProxyAction */
-  gboolean examined; /* the rule has seen the request that waits first */
+  gboolean examined;   /* the rule has seen the request that waits first */
   gboolean hold_requests;
   gboolean hold_replies;
   gboolean abandoned; /* its client closed it inside a hole */

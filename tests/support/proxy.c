@@ -19,8 +19,7 @@ proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action)
 {
   ProxyRule *rule = &proxy->rule;
   proxy->counts[COUNT_SLOT (type)]++;
-  gboolean matches
-      = rule->type == type || (rule->type == PROXY_ANY_REQUEST && type != PROXY_PING);
+  gboolean matches = rule->type == type || (rule->type == PROXY_ANY_REQUEST && type != PROXY_PING);
   if (rule->left == 0 || !matches || --rule->skip > 0)
     {
       return FALSE;
@@ -140,8 +139,8 @@ prepare (Proxy *proxy)
   GArray *fds = g_array_new (FALSE, TRUE, sizeof (struct pollfd));
   g_array_set_size (fds, 2 + 2 * proxy->conns->len);
   struct pollfd *at = (struct pollfd *) (gpointer) fds->data;
-  at[0] = (struct pollfd) { .fd = proxy->wake_fd, .events = POLLIN };
-  at[1] = (struct pollfd) { .fd = proxy->listen_fd, .events = POLLIN };
+  at[0] = (struct pollfd){ .fd = proxy->wake_fd, .events = POLLIN };
+  at[1] = (struct pollfd){ .fd = proxy->listen_fd, .events = POLLIN };
   for (guint i = 0; i < proxy->conns->len; i++)
     {
       ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
@@ -316,7 +315,7 @@ void
 proxy_arm (Proxy *proxy, int type, int k, int n, ProxyAction action)
 {
   pthread_mutex_lock (&proxy->mutex);
-  proxy->rule = (ProxyRule) { type, k, n, action };
+  proxy->rule = (ProxyRule){ type, k, n, action };
   proxy->fired = 0;
   pthread_mutex_unlock (&proxy->mutex);
 }

@@ -111,8 +111,7 @@ static gboolean
 replies_flow (ProxyConn *conn)
 {
   ProxyMode mode = conn->proxy->mode;
-  return !conn->dead && !conn->hold_replies
-         && (mode == PROXY_PASS || mode == PROXY_HOLE_TO_SERVER);
+  return !conn->dead && !conn->hold_replies && (mode == PROXY_PASS || mode == PROXY_HOLE_TO_SERVER);
 }
 
 ProxyConn *
@@ -174,7 +173,8 @@ on_picked_request (ProxyConn *conn, gint32 xid, ProxyAction action)
     case PROXY_HOLE_BEFORE_REPLY:
     case PROXY_HOLD_REPLY:
     default:
-      g_hash_table_insert (conn->replies, GINT_TO_POINTER (xid), GINT_TO_POINTER (1 + (int) action));
+      g_hash_table_insert (conn->replies, GINT_TO_POINTER (xid),
+                           GINT_TO_POINTER (1 + (int) action));
       return TRUE;
     }
   conn->examined = TRUE;
@@ -397,8 +397,8 @@ proxy_conn_handle (ProxyConn *conn, short client_events, short server_events)
   take_replies (conn);
   gboolean client_done = conn->to_server.ended && pipe_is_empty (&conn->to_server);
   gboolean server_done = conn->to_client.ended && pipe_is_empty (&conn->to_client);
-  conn->dead = conn->dead || (requests_flow (conn) && client_done)
-               || (replies_flow (conn) && server_done);
+  conn->dead =
+      conn->dead || (requests_flow (conn) && client_done) || (replies_flow (conn) && server_done);
 }
 
 gint64

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define SESSION_TIMEOUT_MS 10000
-#define OPEN_TIMEOUT_MS 10000
-#define MAX_DATA (1024 * 1024)
+#define OPEN_TIMEOUT_MS    10000
+#define MAX_DATA           (1024 * 1024)
 
 struct _RawZk
 {
@@ -253,8 +253,8 @@ raw_zk_make_path (RawZk *raw, const char *path)
   int rc = ZOK;
   for (const char *slash = strchr (path + 1, '/'); rc == ZOK; slash = strchr (slash + 1, '/'))
     {
-      g_autofree char *part = slash != NULL ? g_strndup (path, (gsize) (slash - path))
-                                            : g_strdup (path);
+      g_autofree char *part =
+          slash != NULL ? g_strndup (path, (gsize) (slash - path)) : g_strdup (path);
       rc = raw_zk_create (raw, part, "", ZOO_PERSISTENT, NULL);
       rc = rc == ZNODEEXISTS ? ZOK : rc;
       if (slash == NULL)

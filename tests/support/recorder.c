@@ -15,7 +15,7 @@ typedef struct
 {
   guint64 magic;
   guint64 capacity;
-  guint64 used;    /* written with release order, after the record itself */
+  guint64 used; /* written with release order, after the record itself */
   guint64 dropped;
   guint64 spare[4];
 } LogHeader;
@@ -153,8 +153,8 @@ last_token_of (GArray *events, const RecordEvent *of)
   for (guint i = events->len; i > 0; i--)
     {
       const RecordEvent *event = &g_array_index (events, RecordEvent, i - 1);
-      if (event->process == of->process && event->thread == of->thread
-          && event->lock == of->lock && event->op == RECORD_ACQUIRE_RETURNED)
+      if (event->process == of->process && event->thread == of->thread && event->lock == of->lock
+          && event->op == RECORD_ACQUIRE_RETURNED)
         {
           return event->token;
         }
@@ -204,8 +204,9 @@ recorder_import_line (const char *line, const RecordEvent *model, GArray *events
 const char *
 record_op_to_string (RecordOp op)
 {
-  static const char *const names[RECORD_N_OPS]
-      = { "acquire called", "acquire returned", "release called", "release returned", "lost",
-          "deadline",       "session ended",    "process died",   "resource write" };
+  static const char *const names[RECORD_N_OPS] = {
+    "acquire called", "acquire returned", "release called", "release returned", "lost",
+    "deadline",       "session ended",    "process died",   "resource write"
+  };
   return op < RECORD_N_OPS ? names[op] : "?";
 }

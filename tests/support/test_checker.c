@@ -97,8 +97,8 @@ parse_event (const char *text, RecordEvent *actors)
 {
   g_auto (GStrv) words = g_strsplit (text, " ", -1);
   const char *actor = words[1];
-  guint id = ((guint) (*actor - 'a') * 8 + (actor[1] != '\0' ? (guint) (actor[1] - '0') : 1))
-             % N_ACTORS;
+  guint id =
+      ((guint) (*actor - 'a') * 8 + (actor[1] != '\0' ? (guint) (actor[1] - '0') : 1)) % N_ACTORS;
   RecordEvent event = { .time_ns = g_ascii_strtoll (words[0], NULL, 10) * 1000000,
                         .process = *actor - 'a' + 1,
                         .thread = actor[1] != '\0' ? actor[1] - '0' : 1,
@@ -142,7 +142,8 @@ static const struct
   /* two holders */
   { CHECK_TWO_HOLDERS, 1, 3, "0 a ask; 1 a got 5; 2 b ask; 3 b got 6; 4 a drop 5; 5 a dropped" },
   { CHECK_TWO_HOLDERS, 1, 3, "0 a ask; 1 a got 5; 2 a2 ask; 3 a2 got 6" },
-  { CHECK_TWO_HOLDERS, 1, 6, "0 a ask; 1 a got 5; 2 a ask; 3 a got 5; 4 a drop 5; 5 b ask; 6 b got 7" },
+  { CHECK_TWO_HOLDERS, 1, 6,
+    "0 a ask; 1 a got 5; 2 a ask; 3 a got 5; 4 a drop 5; 5 b ask; 6 b got 7" },
   { CHECK_TWO_HOLDERS, 1, 3, "0 a ask w; 1 a got 5; 2 b ask r; 3 b got 6" },
   { CHECK_TWO_HOLDERS, 1, 3, "0 a ask r; 1 a got 5; 2 b ask w; 3 b got 6" },
   { CHECK_TWO_HOLDERS, 3, 6,
@@ -162,7 +163,8 @@ static const struct
     "0 a ask s1/2; 1 a got 5; 2 b ask s1/2; 3 b got 6; 4 a drop 5; 5 a ask s1/2; 6 a got 7; "
     "7 c ask s1/1; 8 c got 8" },
   /* tokens */
-  { CHECK_TOKEN_NOT_RISING, 1, 5, "0 a ask; 1 a got 5; 2 a drop 5; 3 a dropped; 4 b ask; 5 b got 4" },
+  { CHECK_TOKEN_NOT_RISING, 1, 5,
+    "0 a ask; 1 a got 5; 2 a drop 5; 3 a dropped; 4 b ask; 5 b got 4" },
   { CHECK_TOKEN_NOT_RISING, 4, 7,
     "0 a ask; 1 a got 3; 2 a drop 3; 3 b ask; 4 b got 9; 5 b drop 9; 6 c ask; 7 c got 5" },
   { CHECK_TOKEN_NOT_RISING, 1, 4, "0 a ask w; 1 a got 5; 2 a drop 5; 3 b ask r; 4 b got 4" },
@@ -180,8 +182,7 @@ static const struct
   { CHECK_AFTER_DEATH, 2, 3, "0 a ask; 1 a got 5; 2 a died; 3 a drop 5" },
   /* negative answers */
   { CHECK_FALSE_BUSY, 0, 1, "0 a ask t0; 1 a busy" },
-  { CHECK_FALSE_BUSY, 4, 5,
-    "0 a ask; 1 a got 5; 2 a drop 5; 3 a dropped; 4 b ask t0; 5 b busy" },
+  { CHECK_FALSE_BUSY, 4, 5, "0 a ask; 1 a got 5; 2 a drop 5; 3 a dropped; 4 b ask t0; 5 b busy" },
   { CHECK_FALSE_BUSY, 2, 3, "0 a ask r; 1 a got 5; 2 b ask r t0; 3 b busy" },
   { CHECK_FALSE_BUSY, 2, 3, "0 a ask s1/3; 1 a got 5; 2 b ask s2/3 t0; 3 b busy" },
   { CHECK_FALSE_BUSY, 2, 3, "0 a ask t5; 5 a busy; 40 b ask t0; 41 b busy" },
@@ -292,8 +293,8 @@ static void
 record_and_die (const char *directory)
 {
   Recorder *recorder = recorder_open (directory, 7, 1, 16);
-  recorder_add (recorder, (RecordEvent) { .op = RECORD_ACQUIRE_CALLED, .timeout_ms = -1 });
-  recorder_add (recorder, (RecordEvent) { .op = RECORD_ACQUIRE_RETURNED, .token = 5 });
+  recorder_add (recorder, (RecordEvent){ .op = RECORD_ACQUIRE_CALLED, .timeout_ms = -1 });
+  recorder_add (recorder, (RecordEvent){ .op = RECORD_ACQUIRE_RETURNED, .token = 5 });
   kill (getpid (), SIGKILL);
 }
 
@@ -324,7 +325,7 @@ test_full_log_is_an_error (void **state)
   Recorder *recorder = recorder_open (directory, 1, 1, 2);
   for (int i = 0; i < 3; i++)
     {
-      recorder_add (recorder, (RecordEvent) { .op = RECORD_ACQUIRE_CALLED });
+      recorder_add (recorder, (RecordEvent){ .op = RECORD_ACQUIRE_CALLED });
     }
   recorder_close (recorder);
   assert_false (recorder_read_all (directory, events));
@@ -356,10 +357,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_rejects_bad),
-    cmocka_unit_test (test_accepts_good),
-    cmocka_unit_test (test_log_survives_sigkill),
-    cmocka_unit_test (test_full_log_is_an_error),
+    cmocka_unit_test (test_rejects_bad),          cmocka_unit_test (test_accepts_good),
+    cmocka_unit_test (test_log_survives_sigkill), cmocka_unit_test (test_full_log_is_an_error),
     cmocka_unit_test (test_imports_worker_lines),
   };
   return cmocka_run_group_tests_name ("checker", tests, NULL, NULL);

@@ -29,7 +29,10 @@ typedef struct
   int rc;
 } Answer;
 
-#define ANSWER_INIT { PTHREAD_MUTEX_INITIALIZER, 1 }
+#define ANSWER_INIT                                                                                \
+  {                                                                                                \
+    PTHREAD_MUTEX_INITIALIZER, 1                                                                   \
+  }
 
 static void
 answered (int rc, const void *data)
@@ -315,8 +318,8 @@ start_server (void **state)
 {
   Fixture *fixture = g_new0 (Fixture, 1);
   fixture->server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  fixture->observer
-      = fixture->server != NULL ? raw_zk_open (zk_server_address (fixture->server)) : NULL;
+  fixture->observer =
+      fixture->server != NULL ? raw_zk_open (zk_server_address (fixture->server)) : NULL;
   *state = fixture;
   return fixture->observer != NULL ? 0 : -1;
 }

@@ -168,12 +168,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_data_survives_restart),
-    cmocka_unit_test (test_containers_go),
-    cmocka_unit_test (test_four_letter_words),
-    cmocka_unit_test (test_strange_names),
-    cmocka_unit_test (test_ensemble_fails_over),
-    cmocka_unit_test (test_expire_through_proxy),
+    cmocka_unit_test (test_data_survives_restart), cmocka_unit_test (test_containers_go),
+    cmocka_unit_test (test_four_letter_words),     cmocka_unit_test (test_strange_names),
+    cmocka_unit_test (test_ensemble_fails_over),   cmocka_unit_test (test_expire_through_proxy),
   };
   return cmocka_run_group_tests_name ("server", tests, check_server, NULL);
 }

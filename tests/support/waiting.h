@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-gint64 wait_now_ns (void);      /* CLOCK_MONOTONIC */
+gint64 wait_now_ns (void); /* CLOCK_MONOTONIC */
 gint64 wait_now_ms (void);
 void wait_ms (int ms);
 

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define N_SERVERS 3
-#define START_TIMEOUT_MS 30000
+#define N_SERVERS         3
+#define START_TIMEOUT_MS  30000
 #define DEFAULT_CLASSPATH "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"
 
 struct _ZkServer
@@ -178,8 +178,8 @@ zk_server_start (int tick_ms, const char *const *java_options)
   g_string_free (config, TRUE);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
-  server->argv
-      = make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path, java_options);
+  server->argv =
+      make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path, java_options);
   if (!zk_server_relaunch (server) || !zk_server_wait_serving (server, START_TIMEOUT_MS))
     {
       print_log (server);
@@ -342,8 +342,8 @@ configure_member (ZkEnsemble *ensemble, int i, int tick_ms, const char *lines,
   write_file (server, "data/myid", id);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
-  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path,
-                            java_options);
+  server->argv =
+      make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path, java_options);
 }
 
 ZkEnsemble *
@@ -369,9 +369,9 @@ zk_ensemble_start (int tick_ms, const char *const *java_options)
           return NULL;
         }
     }
-  ensemble->connect_string = g_strdup_printf ("%s,%s,%s", ensemble->servers[0]->address,
-                                              ensemble->servers[1]->address,
-                                              ensemble->servers[2]->address);
+  ensemble->connect_string =
+      g_strdup_printf ("%s,%s,%s", ensemble->servers[0]->address, ensemble->servers[1]->address,
+                       ensemble->servers[2]->address);
   return ensemble;
 }
 

@@ -31,13 +31,13 @@ int zk_server_free_port (const char *host);
 /* A loopback address of this process that nobody else was given. */
 char *zk_server_new_host (void);
 
-const char *zk_server_address (ZkServer *server);   /* "host:port" */
+const char *zk_server_address (ZkServer *server); /* "host:port" */
 const char *zk_server_data_dir (ZkServer *server);
-pid_t zk_server_pid (ZkServer *server);             /* 0 while it is down */
+pid_t zk_server_pid (ZkServer *server); /* 0 while it is down */
 
-void zk_server_freeze (ZkServer *server);           /* SIGSTOP */
-void zk_server_thaw (ZkServer *server);             /* SIGCONT */
-void zk_server_kill (ZkServer *server);             /* SIGKILL, waits until it is gone */
+void zk_server_freeze (ZkServer *server); /* SIGSTOP */
+void zk_server_thaw (ZkServer *server);   /* SIGCONT */
+void zk_server_kill (ZkServer *server);   /* SIGKILL, waits until it is gone */
 /* Starts it again on its port and data (after a kill); does not wait until it serves. */
 gboolean zk_server_relaunch (ZkServer *server);
 gboolean zk_server_wait_serving (ZkServer *server, int timeout_ms);
