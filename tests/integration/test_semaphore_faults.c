@@ -245,7 +245,7 @@ test_turn_delete_lost (void **state)
   assert_all_gone (fixture, path);
 }
 
-/* A stranger's child of leases, well formed or not: what counts is what Java counts. */
+/* Children that are no lock nodes take no part; a numbered one of a stranger's takes a lease. */
 static void
 test_foreign_children (void **state)
 {
@@ -255,6 +255,7 @@ test_foreign_children (void **state)
   make_both (fixture, "/sem/foreign");
   raw_zk_create (fixture->raw, "/sem/foreign/locks/zlock-0", NULL, ZOO_PERSISTENT, NULL);
   raw_zk_create (fixture->raw, "/sem/foreign/locks/0", NULL, ZOO_PERSISTENT, NULL);
+  raw_zk_create (fixture->raw, "/sem/foreign/leases/stranger", NULL, ZOO_PERSISTENT, NULL);
   raw_zk_create (fixture->raw, "/sem/foreign/leases/lease-", NULL, ZOO_PERSISTENT_SEQUENTIAL, NULL);
   g_autoptr (Taking) held = taking_of (semaphore, 1);
   g_autoptr (Taking) waiter = taking_start (semaphore, 1, LONG_MS, NULL);
@@ -262,7 +263,7 @@ test_foreign_children (void **state)
   taking_give_back (held);
   taking_assert_granted (waiter);
   taking_give_back (waiter);
-  assert_children (fixture, "/sem/foreign/leases", 1, SETTLE_MS);
+  assert_children (fixture, "/sem/foreign/leases", 2, SETTLE_MS);
   assert_children (fixture, "/sem/foreign/locks", 2, SETTLE_MS);
 }
 

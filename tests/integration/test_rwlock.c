@@ -1,0 +1,409 @@
+/* Read-write locks: who may be inside together, in which order, and a writer that becomes a reader. */
+#include "taking.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define PATH "/rw/lock"
+
+/* A thread that does one step after another when told, so that holds of one thread can be mixed. */
+typedef enum
+{
+  STEP_WRITE,
+  STEP_READ,
+  STEP_RELEASE_WRITE,
+  STEP_RELEASE_READ,
+  STEP_END
+} Step;
+
+typedef struct
+{
+  CuratorRwLock *rw_lock;
+  pthread_t thread;
+  GAsyncQueue *orders;
+  GAsyncQueue *answers; /* GError, or the worker itself for success */
+  guint64 token;
+  char *node;
+} Worker;
+
+static gboolean
+take (Worker *worker, CuratorLock *lock, GError **error)
+{
+  if (!curator_lock_acquire (lock, LONG_MS, NULL, error))
+    {
+      return FALSE;
+    }
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  worker->token = curator_lease_get_fencing_token (lease);
+  g_free (worker->node);
+  worker->node = g_strdup (curator_lease_get_node_name (lease));
+  return TRUE;
+}
+
+static void *
+work (void *data)
+{
+  Worker *worker = data;
+  CuratorLock *read = curator_rw_lock_read_lock (worker->rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (worker->rw_lock);
+  for (;;)
+    {
+      GError *error = NULL;
+      const Step step = (Step) (GPOINTER_TO_INT (g_async_queue_pop (worker->orders)) - 1);
+      switch (step)
+        {
+        case STEP_WRITE:
+          take (worker, write, &error);
+          break;
+        case STEP_READ:
+          take (worker, read, &error);
+          break;
+        case STEP_RELEASE_WRITE:
+          curator_lock_release (write, &error);
+          break;
+        case STEP_RELEASE_READ:
+          curator_lock_release (read, &error);
+          break;
+        case STEP_END:
+        default:
+          return NULL;
+        }
+      g_async_queue_push (worker->answers, error != NULL ? (gpointer) error : worker);
+    }
+}
+
+static Worker *
+worker_new (CuratorRwLock *rw_lock)
+{
+  Worker *worker = g_new0 (Worker, 1);
+  worker->rw_lock = curator_rw_lock_ref (rw_lock);
+  worker->orders = g_async_queue_new ();
+  worker->answers = g_async_queue_new ();
+  pthread_create (&worker->thread, NULL, work, worker);
+  return worker;
+}
+
+static void
+worker_order (Worker *worker, Step step)
+{
+  g_async_queue_push (worker->orders, GINT_TO_POINTER ((int) step + 1));
+}
+
+static gboolean
+worker_answered (Worker *worker, int timeout_ms)
+{
+  gpointer answer = g_async_queue_timeout_pop (worker->answers, (guint64) timeout_ms * 1000);
+  if (answer == NULL)
+    {
+      return FALSE;
+    }
+  if (answer != worker)
+    {
+      GError *error = answer;
+      fail_msg ("%s", error->message);
+    }
+  return TRUE;
+}
+
+static void
+worker_do (Worker *worker, Step step)
+{
+  worker_order (worker, step);
+  assert_true (worker_answered (worker, LONG_MS));
+}
+
+static void
+worker_free (Worker *worker)
+{
+  worker_order (worker, STEP_END);
+  pthread_join (worker->thread, NULL);
+  g_async_queue_unref (worker->orders);
+  g_async_queue_unref (worker->answers);
+  curator_rw_lock_unref (worker->rw_lock);
+  g_free (worker->node);
+  g_free (worker);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Worker, worker_free)
+
+typedef struct
+{
+  CuratorRwLock *rw_lock;
+  int seed;
+  int *readers;
+  int *writers;
+  int *most_readers;
+  int violations;
+  int failures;
+} Visitor;
+
+static void
+visit (Visitor *visitor, gboolean writes)
+{
+  CuratorLock *lock = writes ? curator_rw_lock_write_lock (visitor->rw_lock)
+                             : curator_rw_lock_read_lock (visitor->rw_lock);
+  if (!curator_lock_acquire (lock, 60000, NULL, NULL))
+    {
+      visitor->failures++;
+      return;
+    }
+  const int others = g_atomic_int_add (writes ? visitor->writers : visitor->readers, 1);
+  const int writers = g_atomic_int_get (visitor->writers);
+  const int readers = g_atomic_int_get (visitor->readers);
+  visitor->violations += writes ? others != 0 || readers != 0 : writers != 0;
+  if (!writes && others + 1 > g_atomic_int_get (visitor->most_readers))
+    {
+      g_atomic_int_set (visitor->most_readers, others + 1);
+    }
+  g_usleep (2000);
+  g_atomic_int_add (writes ? visitor->writers : visitor->readers, -1);
+  visitor->failures += !curator_lock_release (lock, NULL);
+}
+
+static void *
+come_and_go (void *data)
+{
+  Visitor *visitor = data;
+  GRand *rand = g_rand_new_with_seed ((guint32) visitor->seed);
+  for (int i = 0; i < 100; i++)
+    {
+      visit (visitor, g_rand_int_range (rand, 0, 100) < 20);
+    }
+  g_rand_free (rand);
+  return NULL;
+}
+
+static void
+test_readers_overlap_and_writers_never (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 10
+  };
+  int readers = 0;
+  int writers = 0;
+  int most_readers = 0;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) first = rw_lock_new (one, PATH);
+  g_autoptr (CuratorRwLock) second = rw_lock_new (two, PATH);
+  Visitor visitors[N];
+  pthread_t threads[N];
+  for (int i = 0; i < N; i++)
+    {
+      visitors[i] = (Visitor){ .rw_lock = i % 2 == 0 ? first : second, .seed = i + 1,
+                               .readers = &readers,   .writers = &writers,
+                               .most_readers = &most_readers };
+      pthread_create (&threads[i], NULL, come_and_go, &visitors[i]);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      pthread_join (threads[i], NULL);
+      assert_int_equal (visitors[i].violations, 0);
+      assert_int_equal (visitors[i].failures, 0);
+    }
+  print_message ("at most %d readers at a time\n", most_readers);
+  assert_true (most_readers > 1);
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+/* Strict order of arrival: a reader behind a waiting writer waits for it. */
+static void
+test_order_of_arrival (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
+  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  g_autoptr (Taking) r1 = taking_of_lock (read);
+  g_autoptr (Taking) r2 = taking_of_lock (read);
+  g_autoptr (Taking) w1 = taking_start_lock (write, LONG_MS, NULL);
+  assert_children (fixture, PATH, 3, LONG_MS);
+  g_autoptr (Taking) r3 = taking_start_lock (read, LONG_MS, NULL);
+  assert_children (fixture, PATH, 4, LONG_MS);
+  g_autoptr (Taking) r4 = taking_start_lock (read, LONG_MS, NULL);
+  assert_children (fixture, PATH, 5, LONG_MS);
+  g_autoptr (Taking) w2 = taking_start_lock (write, LONG_MS, NULL);
+  assert_children (fixture, PATH, 6, LONG_MS);
+  taking_give_back (r1);
+  taking_assert_waits (w1);
+  assert_false (taking_has_returned (r3));
+  taking_give_back (r2);
+  taking_assert_granted (w1);
+  taking_assert_waits (r3);
+  taking_give_back (w1);
+  taking_assert_granted (r3);
+  taking_assert_granted (r4);
+  taking_assert_waits (w2);
+  taking_give_back (r4);
+  taking_assert_waits (w2);
+  taking_give_back (r3);
+  taking_assert_granted (w2);
+  taking_give_back (w2);
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+/* The reader's node has its writer's number, and a writer that queued before stays out. */
+static void
+test_downgrade_keeps_writers_out (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
+  g_autoptr (CuratorRwLock) theirs = rw_lock_new (other, PATH);
+  g_autoptr (Worker) worker = worker_new (rw_lock);
+  worker_do (worker, STEP_WRITE);
+  g_autofree char *write_node = g_strdup (worker->node);
+  g_autoptr (Taking) writer
+      = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  assert_children (fixture, PATH, 2, LONG_MS);
+  worker_do (worker, STEP_READ);
+  assert_string_equal (strstr (worker->node, "__READ__") + 8, strstr (write_node, "__WRIT__") + 8);
+  worker_do (worker, STEP_READ);
+  worker_do (worker, STEP_RELEASE_WRITE);
+  assert_children (fixture, PATH, 2, LONG_MS);
+  taking_assert_waits (writer);
+  worker_do (worker, STEP_RELEASE_READ);
+  taking_assert_waits (writer);
+  worker_do (worker, STEP_RELEASE_READ);
+  taking_assert_granted (writer);
+  taking_give_back (writer);
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+/* Counts are kept for each side, and the sides may be released in any order. */
+static void
+test_reentrance_of_both_sides (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
+  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  for (int i = 0; i < 2; i++)
+    {
+      assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
+      assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
+    }
+  assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
+  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, &error), &error);
+  assert_false (curator_lock_is_owned_by_current_thread (read));
+  assert_true (curator_lock_is_owned_by_current_thread (write));
+  assert_children (fixture, PATH, 1, 3000);
+  assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, &error), &error);
+  assert_true (curator_lock_is_owned_by_current_thread (read));
+  assert_false (curator_lock_release (write, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_ok (curator_lock_release (read, &error), &error);
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+static void
+count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  if (state == CURATOR_LEASE_RELEASED)
+    {
+      g_atomic_int_inc ((int *) user_data);
+    }
+}
+
+static void *
+release_it (void *lease)
+{
+  return GINT_TO_POINTER (curator_lease_release (lease, NULL));
+}
+
+/* Leases of either side: released on another thread, watched, with data and a token. */
+static void
+test_leases (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, "payload", 7, &error);
+  assert_ok (rw_lock != NULL, &error);
+  CuratorLock *sides[]
+      = { curator_rw_lock_write_lock (rw_lock), curator_rw_lock_read_lock (rw_lock) };
+  guint64 token = 0;
+  for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
+    {
+      int told = 0;
+      g_autoptr (CuratorLease) lease
+          = curator_lock_acquire_lease (sides[i], LONG_MS, NULL, &error);
+      assert_ok (lease != NULL, &error);
+      assert_true (curator_lease_get_fencing_token (lease) > token);
+      token = curator_lease_get_fencing_token (lease);
+      g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+      assert_ok (data != NULL, &error);
+      assert_int_equal (g_bytes_get_size (data), 7);
+      curator_lease_add_listener (lease, count_released, &told, NULL);
+      struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
+      assert_int_equal (poll (&pfd, 1, 0), 0);
+      pthread_t thread;
+      void *released = NULL;
+      pthread_create (&thread, NULL, release_it, lease);
+      pthread_join (thread, &released);
+      assert_non_null (released);
+      assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+      assert_counter (&told, 1, LONG_MS);
+    }
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+static void
+test_refused_arguments (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  const char *const paths[] = { "", "/", "rw", "/rw/", "/a__READ__b", "/x/__WRIT__" };
+  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      assert_null (curator_rw_lock_new (client, paths[i], NULL, 0, &error));
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+  g_autofree char *much = g_malloc0 (4097);
+  assert_null (curator_rw_lock_new (client, PATH, much, 4097, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+}
+
+/* A reference to one side keeps the pair; the last one of all frees it. */
+static void
+test_sides_keep_the_pair (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  CuratorRwLock *rw_lock = rw_lock_new (client, PATH);
+  g_autoptr (CuratorLock) read = curator_lock_ref (curator_rw_lock_read_lock (rw_lock));
+  assert_ok (curator_lock_acquire (curator_rw_lock_write_lock (rw_lock), LONG_MS, NULL, &error),
+             &error);
+  assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
+  curator_rw_lock_unref (rw_lock);
+  assert_true (curator_lock_is_owned_by_current_thread (read));
+  assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
+  g_clear_pointer (&read, curator_lock_unref);
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_readers_overlap_and_writers_never),
+    heal_and_test (test_order_of_arrival),
+    heal_and_test (test_downgrade_keeps_writers_out),
+    heal_and_test (test_reentrance_of_both_sides),
+    heal_and_test (test_leases),
+    heal_and_test (test_refused_arguments),
+    heal_and_test (test_sides_keep_the_pair),
+  };
+  return cmocka_run_group_tests_name ("read-write lock", tests, fixture_start, fixture_stop);
+}
