@@ -27,13 +27,13 @@ struct _Fetch
   CuratorOp op;
   CuratorRetryLoop loop;
   CuratorFetchKind kind;
-  GPtrArray *paths;  /* a reference */
-  GArray *results;   /* CuratorFetched */
+  GPtrArray *paths; /* a reference */
+  GArray *results;  /* CuratorFetched */
   Slot *slots;
-  guint next;        /* the first one that this try has not asked yet */
+  guint next; /* the first one that this try has not asked yet */
   guint under_way;
   guint n_answered;
-  int failure;       /* of this try: ZOK or a retryable code */
+  int failure; /* of this try: ZOK or a retryable code */
 };
 
 static void
@@ -56,8 +56,8 @@ take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const Curato
     }
   if (kind == CURATOR_FETCH_DATA)
     {
-      fetched->data
-          = g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
+      fetched->data =
+          g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
       fetched->stat = *reply->stat;
       return;
     }
@@ -147,9 +147,9 @@ fetch_give_up (gpointer data, int rc)
 {
   Fetch *fetch = data;
   const char *path = g_ptr_array_index (fetch->paths, 0);
-  curator_op_finish (&fetch->op, NULL,
-                     curator_error_from_zk (rc, "reading",
-                                            curator_client_user_path (fetch->op.client, path)));
+  curator_op_finish (
+      &fetch->op, NULL,
+      curator_error_from_zk (rc, "reading", curator_client_user_path (fetch->op.client, path)));
 }
 
 static void
@@ -203,8 +203,9 @@ prepare_slots (Fetch *fetch)
 GArray *
 curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, GError **error)
 {
-  static const CuratorOpClass klass
-      = { .cancel = fetch_cancel, .finalize = fetch_finalize, .free_result = free_results };
+  static const CuratorOpClass klass = { .cancel = fetch_cancel,
+                                        .finalize = fetch_finalize,
+                                        .free_result = free_results };
   CuratorAwait await;
   gpointer result = NULL;
 
@@ -217,8 +218,8 @@ curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, G
       return g_array_new (FALSE, TRUE, sizeof (CuratorFetched));
     }
   curator_await_init (&await, client);
-  Fetch *fetch = curator_op_alloc (sizeof *fetch, &klass, client, G_MAXINT64, curator_await_done,
-                                   &await);
+  Fetch *fetch =
+      curator_op_alloc (sizeof *fetch, &klass, client, G_MAXINT64, curator_await_done, &await);
   fetch->kind = kind;
   fetch->paths = g_ptr_array_ref (paths);
   prepare_slots (fetch);

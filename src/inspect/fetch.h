@@ -12,10 +12,10 @@ typedef enum
 
 typedef struct
 {
-  int rc;               /* ZOK, or the server's refusal: ZNONODE, ZNOAUTH ... */
-  GBytes *data;         /* data: empty for null data */
-  struct Stat stat;     /* data */
-  GPtrArray *children;  /* children: leaf names */
+  int rc;              /* ZOK, or the server's refusal: ZNONODE, ZNOAUTH ... */
+  GBytes *data;        /* data: empty for null data */
+  struct Stat stat;    /* data */
+  GPtrArray *children; /* children: leaf names */
 } CuratorFetched;
 
 /* @locks client mutex NOT held. paths: full ones. One CuratorFetched for each, in order; free with

@@ -15,10 +15,10 @@
 typedef struct
 {
   CuratorClient *client;
-  GHashTable *found;    /* full paths */
-  GPtrArray *level;     /* full paths to list now */
-  GPtrArray *next;      /* and then */
-  guint left;           /* how many nodes may still be listed */
+  GHashTable *found; /* full paths */
+  GPtrArray *level;  /* full paths to list now */
+  GPtrArray *next;   /* and then */
+  guint left;        /* how many nodes may still be listed */
   gboolean complete;
 } Walk;
 
@@ -92,8 +92,8 @@ walk_level (Walk *walk, GError **error)
       walk->complete = FALSE;
     }
   walk->left -= walk->level->len;
-  g_autoptr (GArray) listed
-      = curator_fetch (walk->client, CURATOR_FETCH_CHILDREN, walk->level, error);
+  g_autoptr (GArray) listed =
+      curator_fetch (walk->client, CURATOR_FETCH_CHILDREN, walk->level, error);
   if (listed == NULL)
     {
       return FALSE;

@@ -15,9 +15,9 @@
 /* One folder of lock nodes, of which a semaphore has two. */
 typedef struct
 {
-  char *path;           /* full */
+  char *path; /* full */
   gboolean exists;
-  GPtrArray *children;  /* a reference; NULL if it does not exist */
+  GPtrArray *children; /* a reference; NULL if it does not exist */
   gint64 next_number;
 } Folder;
 
@@ -36,8 +36,8 @@ check_rc (int rc, CuratorClient *client, const char *path, GError **error)
     {
       return TRUE;
     }
-  g_propagate_error (error, curator_error_from_zk (rc, "looking at",
-                                                   curator_client_user_path (client, path)));
+  g_propagate_error (
+      error, curator_error_from_zk (rc, "looking at", curator_client_user_path (client, path)));
   return FALSE;
 }
 
@@ -55,8 +55,8 @@ folder_read (Folder *folder, CuratorClient *client, GError **error)
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
   g_ptr_array_add (paths, folder->path);
   g_autoptr (GArray) listed = curator_fetch (client, CURATOR_FETCH_CHILDREN, paths, error);
-  g_autoptr (GArray) read
-      = listed != NULL ? curator_fetch (client, CURATOR_FETCH_DATA, paths, error) : NULL;
+  g_autoptr (GArray) read =
+      listed != NULL ? curator_fetch (client, CURATOR_FETCH_DATA, paths, error) : NULL;
 
   if (read == NULL)
     {
@@ -101,8 +101,8 @@ static void
 fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched, gint64 now_ms)
 {
   participant->is_readable = fetched->rc == ZOK;
-  participant->data
-      = fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
+  participant->data =
+      fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
   if (participant->is_readable)
     {
       participant->session_id = fetched->stat.ephemeralOwner;
@@ -114,8 +114,7 @@ fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched
 static CuratorParticipantKind
 kind_of_node (CuratorParticipantKind kind, const char *name)
 {
-  const gboolean is_rw
-      = kind == CURATOR_PARTICIPANT_READ || kind == CURATOR_PARTICIPANT_WRITE;
+  const gboolean is_rw = kind == CURATOR_PARTICIPANT_READ || kind == CURATOR_PARTICIPANT_WRITE;
   if (!is_rw)
     {
       return kind;
@@ -158,10 +157,10 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
         {
           continue;
         }
-      CuratorParticipant *participant
-          = curator_inspection_add (inspection, kind_of_node (kind, queue.names[i]));
-      participant->node_path
-          = g_strdup (curator_client_user_path (client, g_ptr_array_index (paths, i)));
+      CuratorParticipant *participant =
+          curator_inspection_add (inspection, kind_of_node (kind, queue.names[i]));
+      participant->node_path =
+          g_strdup (curator_client_user_path (client, g_ptr_array_index (paths, i)));
       curator_queue_parse_number (key (queue.names[i], NULL), &participant->number);
       fill_participant (participant, fetched, now_ms);
     }
@@ -231,8 +230,8 @@ judge_semaphore (CuratorInspection *inspection)
           one->position = ++inspection->n_waiting;
           continue;
         }
-      one->is_holder = first == NULL || one->session_id != first->session_id
-                       || one->czxid < first->czxid;
+      one->is_holder =
+          first == NULL || one->session_id != first->session_id || one->czxid < first->czxid;
       one->position = one->is_holder ? 0 : 1;
       inspection->n_holders += one->is_holder;
     }

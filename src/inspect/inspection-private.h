@@ -7,7 +7,7 @@
 struct _CuratorParticipant
 {
   CuratorParticipantKind kind;
-  char *node_path;      /* the user's */
+  char *node_path; /* the user's */
   gint64 number;
   gboolean is_readable;
   gint64 session_id;
@@ -23,10 +23,10 @@ struct _CuratorInspection
   gatomicrefcount refs;
   char *path;
   CuratorLockKind kind;
-  GPtrArray *participants;  /* CuratorParticipant, owned */
+  GPtrArray *participants; /* CuratorParticipant, owned */
   guint n_holders;
   guint n_waiting;
-  GPtrArray *foreign;       /* names, NULL-terminated */
+  GPtrArray *foreign; /* names, NULL-terminated */
   gint64 next_number;
   gboolean is_exhausted;
 };
