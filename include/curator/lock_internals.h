@@ -3,9 +3,8 @@
  * Mirrors LockInternalsDriver, LockInternalsSorter and PredicateResults. The engine does the rest:
  * create, list, watch, wait, retry, clean up. Pass the driver to curator_mutex_new_with_driver().
  *
- * The functions of a driver run on threads of the library while its lock is held: they compute, and
- * must not block nor call anything of the library except what is declared here. They are never run
- * twice at the same time for one client, but may be for two.
+ * The functions of a driver run without any lock of the library, on the caller's thread or on one of
+ * the library's, possibly on several at once. They compute; what blocks in them delays others.
  */
 #ifndef CURATOR_LOCK_INTERNALS_H
 #define CURATOR_LOCK_INTERNALS_H
@@ -20,8 +19,8 @@ typedef struct
 {
   /** TRUE if the lock is held. */
   gboolean gets_the_lock;
-  /** Else the child, by name, whose end is waited for: one of the children given, or NULL. It must
-   *  stay valid until the function that set it was called again or the driver is freed. */
+  /** Else the child, by name, whose end is waited for: best one of the strings in children. NULL:
+   *  any change of the children. Read right after the function has returned. */
   const char *path_to_watch;
 } CuratorPredicateResults;
 
