@@ -54,7 +54,6 @@ test_create_never_arrived (void **state)
 static void
 give_up_in_a_hole (Fixture *fixture, const char *path, gboolean cancel)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
@@ -103,7 +102,6 @@ test_given_up_then_cut (void **state)
 static gboolean
 cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction action)
 {
-  g_autoptr (GError) error = NULL;
   g_autofree char *path = g_strdup_printf ("/sweep/%d-%d-%d", (int) action, times, k);
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, path);
