@@ -65,6 +65,9 @@ CuratorLockInternals *curator_lock_internals_new (CuratorClient *client, const c
 CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internals);
 void curator_lock_internals_unref (CuratorLockInternals *internals);
 
+/* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
+const char *curator_lock_internals_key (const char *name, gpointer internals);
+
 /* @locks client mutex NOT held. One attempt to be granted the path; its result is a CuratorLease.
  * request: the node, transfer full, or NULL for what the driver describes. once: do not wait for
  * anybody in front; the op then ends with TIMED_OUT. */

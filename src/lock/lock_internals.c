@@ -46,8 +46,8 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
     }
 }
 
-static const char *
-driver_key (const char *name, gpointer user_data)
+const char *
+curator_lock_internals_key (const char *name, gpointer user_data)
 {
   const CuratorLockInternals *internals = user_data;
   return curator_lock_driver_key (internals->driver, name, internals->lock_name);
@@ -71,7 +71,7 @@ curator_lock_internals_participants (CuratorLockInternals *internals,
   if (result != NULL)
     {
       curator_queue_init (&queue, (const char *const *) result->children->pdata,
-                          result->children->len, driver_key, internals);
+                          result->children->len, curator_lock_internals_key, internals);
     }
   const char *base = curator_client_user_path (internals->client, internals->base);
   for (gsize i = 0; i < queue.n_names; i++)

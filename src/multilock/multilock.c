@@ -30,6 +30,7 @@ typedef struct
   GPtrArray *leases;   /* of the members held, when they belong to no thread */
   guint n_done;        /* operations of members that have ended */
   CuratorOp *current;  /* the one under way, if n_done has not moved on since it was started */
+  GError *failure;     /* what the whole ends with, as soon as all has been rolled back */
 } Chain;
 
 static void chain_next (Chain *chain);
@@ -89,11 +90,22 @@ abandon (gpointer data)
   curator_op_unref (&chain->op);
 }
 
-/* @locks client mutex held. Members of other clients are cancelled when it was given back. */
+/* @locks client mutex held. Members of other clients are cancelled when it was given back, and the
+ * caller is told when nothing is held any more. Only a second order, as when the client is closed,
+ * does not wait for that. */
 static void
 chain_cancel (CuratorOp *op, GError *reason)
 {
-  curator_op_finish (op, NULL, reason);
+  Chain *chain = (Chain *) op;
+
+  if (chain->failure != NULL)
+    {
+      g_error_free (reason);
+      curator_op_finish (op, NULL, g_error_copy (chain->failure));
+      return;
+    }
+  chain->failure = reason;
+  curator_op_stop_clock (op);
   curator_client_after_unlock (op->client, abandon, curator_op_ref (op));
 }
 
@@ -103,6 +115,7 @@ chain_finalize (CuratorOp *op)
   Chain *chain = (Chain *) op;
   g_clear_pointer (&chain->current, curator_op_unref);
   g_clear_pointer (&chain->leases, g_ptr_array_unref);
+  g_clear_error (&chain->failure);
   curator_lock_unref (&chain->multi->lock);
 }
 
@@ -110,6 +123,21 @@ static void
 unref_lease (gpointer lease)
 {
   curator_lease_unref (lease);
+}
+
+/* @locks none. No member is under way any more. */
+static void
+chain_fail (Chain *chain)
+{
+  CuratorClient *client = chain->op.client;
+
+  roll_back (chain);
+  curator_client_lock (client);
+  if (!chain->op.finished)
+    {
+      curator_op_finish (&chain->op, NULL, g_error_copy (chain->failure));
+    }
+  curator_client_unlock (client);
 }
 
 /* @locks none. */
@@ -130,16 +158,17 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   curator_client_lock (client);
   CuratorOp *ended = g_steal_pointer (&chain->current);
   chain->n_done++;
-  if (error != NULL && !chain->op.finished)
+  if (error != NULL && chain->failure == NULL)
     {
-      curator_op_finish (&chain->op, NULL, g_error_copy (error));
+      chain->failure = g_error_copy (error);
+      curator_op_stop_clock (&chain->op);
     }
-  const gboolean over = chain->op.finished;
+  const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
   g_clear_pointer (&ended, curator_op_unref);
-  if (over)
+  if (failed)
     {
-      roll_back (chain);
+      chain_fail (chain);
     }
   else
     {
@@ -157,8 +186,8 @@ chain_next (Chain *chain)
   if (chain->n_held == chain->multi->members->len)
     {
       curator_client_lock (client);
-      const gboolean over = chain->op.finished;
-      if (!over)
+      const gboolean failed = chain->failure != NULL;
+      if (!failed)
         {
           curator_op_finish (&chain->op,
                              chain->owner == 0
@@ -167,9 +196,9 @@ chain_next (Chain *chain)
                              NULL);
         }
       curator_client_unlock (client);
-      if (over)
+      if (failed)
         {
-          roll_back (chain);
+          chain_fail (chain);
         }
       return;
     }
@@ -180,13 +209,13 @@ chain_next (Chain *chain)
   CuratorOp *op = member->klass->acquire (member, chain->owner, chain->op.deadline_us, chain->once,
                                           on_member_done, chain);
   curator_client_lock (client);
-  const gboolean over = chain->op.finished;
-  if (!over && chain->n_done == n_done)
+  const gboolean failed = chain->failure != NULL;
+  if (!failed && chain->n_done == n_done)
     {
       chain->current = g_steal_pointer (&op);
     }
   curator_client_unlock (client);
-  if (op != NULL && over)
+  if (op != NULL && failed)
     {
       curator_op_cancel (op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
                                                   "the multi-lock was given up"));

@@ -1,0 +1,116 @@
+/* The state of one attempt, shared by the files that advance it.
+ *
+ * attempt.c makes the node, attempt_wait.c waits in the queue, attempt_find.c looks for a node whose
+ * creation is in doubt, attempt_end.c grants, fails and cleans up. All of it is guarded by the
+ * client's mutex.
+ */
+#ifndef CURATOR_ATTEMPT_PRIVATE_H
+#define CURATOR_ATTEMPT_PRIVATE_H
+
+#include "client/lease_clock.h"
+#include "client/log.h"
+#include "client/parents.h"
+#include "client/reaper.h"
+#include "client/request.h"
+#include "client/retry_loop.h"
+#include "client/watches.h"
+#include "lock/lock_internals-private.h"
+#include "lock/own_watch.h"
+#include "lock/verdict.h"
+
+typedef enum
+{
+  ATTEMPT_STARTING, /* waiting for a connection, or sleeping between tries */
+  ATTEMPT_CREATING, /* create and list are under way */
+  ATTEMPT_PARENTS,  /* making the containers above */
+  ATTEMPT_FINDING,  /* the create's outcome is unknown: looking for the GUID */
+  ATTEMPT_TAKEN,    /* the name is taken: looking whose the node is */
+  ATTEMPT_LISTING,
+  ATTEMPT_DECIDING,   /* a user's driver has been asked */
+  ATTEMPT_WAITING,    /* somebody in front is watched */
+  ATTEMPT_CONFIRMING, /* ours, and a quorum is asked whether we are still there */
+  ATTEMPT_LEAVING,    /* failed; the node is being deleted */
+  ATTEMPT_DONE
+} AttemptState;
+
+typedef struct
+{
+  CuratorOp op;
+  CuratorLockInternals *internals;
+  CuratorNodeRequest *wanted;
+  gboolean once;
+  AttemptState state;
+  GList link; /* in internals->attempts while it has a node */
+  gboolean linked;
+
+  CuratorSession *session; /* the one that the node belongs to */
+  CuratorSessionHook hook;
+  CuratorRetryLoop tries; /* of the present step */
+  void (*step) (gpointer attempt);
+  CuratorRetryLoop restarts; /* after the node or its session vanished */
+  gboolean restarting;
+
+  char *prefix;     /* "_c_<uuid>-", one for each session, or NULL if not protected */
+  GBytes *payload;  /* what the node is created with */
+  gboolean unknown; /* a create of this session may have succeeded unseen */
+  char *node;       /* full path of our node */
+  char *candidate;  /* full path of a node that may be ours */
+  gint64 czxid;
+  CuratorRequest *create;
+  CuratorRequest *read; /* list, sync, get or check under way */
+  CuratorRequest *list; /* the one sent behind the create */
+  CuratorParents *parents;
+  CuratorWatch *watch;
+  gboolean watches_parent;
+  CuratorStake stake;
+  CuratorOwnWatch *own_watch;
+  guint64 question; /* rises with each question to a user's driver */
+  gint64 called_us;
+  gboolean has_waited;
+  GError *failure; /* what the operation ends with, while LEAVING */
+} Attempt;
+
+/* @locks client mutex required, all of them. */
+gboolean curator_attempt_is_sequential (const Attempt *attempt);
+gboolean curator_attempt_is_ephemeral (const Attempt *attempt);
+gboolean curator_attempt_has_queue (const Attempt *attempt);
+
+void curator_attempt_set_state (Attempt *attempt, AttemptState state);
+void curator_attempt_forget_request (CuratorRequest **request);
+/* Tries func now, and again as the policy says. */
+void curator_attempt_try_step (Attempt *attempt, AttemptState state,
+                               void (*func) (gpointer attempt));
+/* After a failed request: another try, or the end. */
+void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what);
+
+/* Steps, for try_step. */
+void curator_attempt_create (gpointer attempt);
+void curator_attempt_list (gpointer attempt);
+void curator_attempt_find (gpointer attempt);
+void curator_attempt_look_whose (gpointer attempt);
+void curator_attempt_confirm (gpointer attempt);
+
+/* The answer to the list that was sent behind the create. */
+void curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us,
+                                    gpointer attempt);
+/* path is our node's, made in the present session. */
+void curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid);
+void curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict);
+/* leaf NULL: the parent's children. */
+void curator_attempt_wait_for (Attempt *attempt, const char *leaf);
+void curator_attempt_stop_watching (Attempt *attempt);
+
+/* The predicate says ours. */
+void curator_attempt_win (Attempt *attempt);
+/* What the node is to be made under is not held any more; the attempt has then failed. */
+gboolean curator_attempt_lost_cover (Attempt *attempt);
+/* The node or its session is gone: to the tail of the queue. */
+void curator_attempt_restart (Attempt *attempt, int rc);
+/* Takes error. */
+void curator_attempt_fail (Attempt *attempt, GError *error);
+void curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what);
+/* Back to where nothing is under way, watched or on the server. */
+void curator_attempt_let_go (Attempt *attempt);
+void curator_attempt_cancel (CuratorOp *op, GError *reason);
+
+#endif

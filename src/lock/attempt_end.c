@@ -1,0 +1,309 @@
+/* How an attempt ends or begins again: granted, failed, restarted, and what it leaves behind.
+ *
+ * Mirrors the end of LockInternals.internalLockLoop, where a node is deleted whatever happens.
+ * Threads: any; guarded by the client's mutex.
+ */
+#include "lock/attempt-private.h"
+
+#include "client/path.h"
+#include "client/stats-private.h"
+#include "lock/lease-private.h"
+
+/* Part of what a time-out may be late by. */
+#define LEAVE_PATIENCE_US (50 * 1000)
+
+void
+curator_attempt_stop_watching (Attempt *attempt)
+{
+  g_clear_pointer (&attempt->watch, curator_watch_release);
+}
+
+/* @locks client mutex required. A number of the server's makes a name that is nobody else's; without
+ * one the next holder's node has the same. */
+static void
+delete_plain_node (Attempt *attempt)
+{
+  CuratorClient *client = attempt->op.client;
+  if (curator_attempt_is_sequential (attempt))
+    {
+      curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
+      return;
+    }
+  curator_reaper_delete_owned (client, attempt->node,
+                               curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0,
+                               attempt->czxid, G_MAXINT64, NULL, NULL);
+}
+
+/* @locks client mutex required. Whatever of ours is or may be on the server goes to the reaper. */
+static void
+leave_node (Attempt *attempt)
+{
+  CuratorClient *client = attempt->op.client;
+  CuratorLockInternals *internals = attempt->internals;
+
+  curator_stake_unregister (&attempt->stake);
+  g_clear_pointer (&attempt->own_watch, curator_own_watch_free);
+  if (attempt->linked)
+    {
+      g_queue_unlink (&internals->attempts, &attempt->link);
+      attempt->linked = FALSE;
+    }
+  const CuratorUnknown unknown = { .parent = internals->base,
+                                   .prefix = attempt->prefix,
+                                   .name = attempt->wanted->name,
+                                   .session_id = attempt->session != NULL
+                                                         && curator_attempt_is_ephemeral (attempt)
+                                                     ? attempt->session->id
+                                                     : 0,
+                                   .payload = attempt->payload };
+  if (attempt->create != NULL)
+    {
+      curator_reaper_adopt_create (client, attempt->create, &unknown);
+      attempt->create = NULL;
+    }
+  else if (attempt->node != NULL && attempt->prefix != NULL)
+    {
+      curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
+    }
+  else if (attempt->node != NULL)
+    {
+      delete_plain_node (attempt);
+    }
+  if (attempt->unknown)
+    {
+      curator_reaper_delete_unknown (client, &unknown);
+    }
+  attempt->unknown = FALSE;
+  g_clear_pointer (&attempt->node, g_free);
+  g_clear_pointer (&attempt->candidate, g_free);
+  g_clear_pointer (&attempt->prefix, g_free);
+}
+
+/* @locks client mutex required. Back to where nothing is under way, watched or on the server. */
+void
+curator_attempt_let_go (Attempt *attempt)
+{
+  attempt->question++;
+  curator_retry_loop_stop (&attempt->tries);
+  curator_retry_loop_stop (&attempt->restarts);
+  curator_attempt_forget_request (&attempt->read);
+  curator_attempt_forget_request (&attempt->list);
+  g_clear_pointer (&attempt->parents, curator_parents_forget);
+  curator_attempt_stop_watching (attempt);
+  leave_node (attempt);
+  curator_session_remove_hook (&attempt->hook);
+  g_clear_pointer (&attempt->session, curator_session_unref);
+}
+
+/* @locks client mutex required. path: the full one. */
+static void
+note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
+{
+  CuratorClient *client = attempt->op.client;
+  const gint64 took_us = curator_client_now_us (client) - attempt->called_us;
+  const gboolean granted = kind == CURATOR_TRACE_GRANTED;
+
+  curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
+  curator_count (client, CURATOR_COUNTER_WAITS, attempt->has_waited ? 1 : 0);
+  if (granted)
+    {
+      curator_count_wait (client, took_us);
+    }
+  curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
+}
+
+/* @locks client mutex required. */
+static void
+finish_failed (Attempt *attempt)
+{
+  curator_attempt_set_state (attempt, ATTEMPT_DONE);
+  curator_op_finish (&attempt->op, NULL, g_steal_pointer (&attempt->failure));
+}
+
+/* @locks none (reaper). */
+static void
+on_left (const GError *error, gpointer data)
+{
+  Attempt *attempt = data;
+  curator_client_lock (attempt->op.client);
+  if (attempt->state == ATTEMPT_LEAVING)
+    {
+      finish_failed (attempt);
+    }
+  curator_client_unlock (attempt->op.client);
+  curator_op_unref (&attempt->op);
+}
+
+/* @locks client mutex required. Takes error. A caller that asks the server next should not find the
+ * node that this attempt leaves behind: while there is a connection its delete is awaited, but not
+ * for long. */
+void
+curator_attempt_fail (Attempt *attempt, GError *error)
+{
+  CuratorClient *client = attempt->op.client;
+
+  attempt->failure = error;
+  note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
+  if (attempt->node != NULL && attempt->prefix != NULL && curator_client_is_running (client)
+      && curator_client_is_connected (client))
+    {
+      curator_attempt_set_state (attempt, ATTEMPT_LEAVING);
+      curator_op_stop_clock (&attempt->op);
+      curator_op_ref (&attempt->op);
+      g_autofree char *node = g_steal_pointer (&attempt->node);
+      curator_attempt_let_go (attempt);
+      curator_reaper_delete (client, node, LEAVE_PATIENCE_US, on_left, attempt);
+      return;
+    }
+  curator_attempt_let_go (attempt);
+  finish_failed (attempt);
+}
+
+void
+curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
+{
+  CuratorLockInternals *internals = attempt->internals;
+  curator_attempt_fail (
+      attempt, curator_error_from_zk (
+                   rc, what, curator_client_user_path (attempt->op.client, internals->base)));
+}
+
+/* @locks client mutex required. The node or its session is gone: to the tail of the queue, as often
+ * as the retry policy allows. */
+void
+curator_attempt_restart (Attempt *attempt, int rc)
+{
+  const int count = attempt->restarts.count;
+  curator_attempt_let_go (attempt);
+  curator_attempt_set_state (attempt, ATTEMPT_STARTING);
+  if (!attempt->restarting)
+    {
+      attempt->restarting = TRUE;
+      attempt->restarts.start_us = curator_client_now_us (attempt->op.client);
+    }
+  attempt->restarts.count = count;
+  curator_retry_loop_again (&attempt->restarts, rc);
+}
+
+/* @locks client mutex required. After a failed request: another try, or the end. */
+void
+curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
+{
+  if (curator_zk_is_retryable (rc))
+    {
+      curator_retry_loop_again (&attempt->tries, rc);
+      return;
+    }
+  curator_attempt_fail_zk (attempt, rc, what);
+}
+
+/* @locks client mutex required. What the node was to be made under is not held any more. */
+gboolean
+curator_attempt_lost_cover (Attempt *attempt)
+{
+  CuratorLease *under = attempt->wanted->under;
+  if (under == NULL
+      || (curator_lease_get_session (under) == attempt->session
+          && curator_lease_state_now (under) < CURATOR_LEASE_LOST))
+    {
+      return FALSE;
+    }
+  curator_attempt_fail (
+      attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                    "the hold that this one was to be taken under is lost"));
+  return TRUE;
+}
+
+/* @locks client mutex required. Its last step: nothing is under way any more. */
+static void
+grant (Attempt *attempt)
+{
+  CuratorSession *session = attempt->session;
+
+  if (curator_attempt_lost_cover (attempt))
+    {
+      return;
+    }
+
+  curator_stake_unregister (&attempt->stake);
+  curator_attempt_stop_watching (attempt);
+  note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
+  const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
+                                  .czxid = attempt->czxid,
+                                  .name_is_ours = attempt->prefix != NULL
+                                                  || curator_attempt_is_sequential (attempt),
+                                  .is_ephemeral = curator_attempt_is_ephemeral (attempt) };
+  CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
+  curator_lease_watch_own_node (lease, g_steal_pointer (&attempt->own_watch));
+  curator_attempt_let_go (attempt);
+  curator_attempt_set_state (attempt, ATTEMPT_DONE);
+  curator_op_finish (&attempt->op, lease, NULL);
+}
+
+/* @locks client mutex held. */
+static void
+on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Attempt *attempt = data;
+  attempt->read = NULL;
+  if (rc == ZOK && curator_lease_clock_is_fresh (attempt->session))
+    {
+      grant (attempt);
+    }
+  else if (rc == ZNONODE)
+    {
+      curator_attempt_restart (attempt, rc);
+    }
+  else
+    {
+      /* An answer that took too long proves nothing. */
+      curator_attempt_step_failed (attempt, rc == ZOK ? ZOPERATIONTIMEOUT : rc, "confirming");
+    }
+}
+
+/* @locks client mutex held (retry loop). */
+void
+curator_attempt_confirm (gpointer data)
+{
+  Attempt *attempt = data;
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (paths, g_strdup (attempt->node));
+  attempt->read = curator_request_check (attempt->session, paths, on_confirmed, attempt);
+}
+
+/* @locks client mutex required. The predicate says ours: the hold is granted against a proof that
+ * the session was alive, never on what a server that may lag behind has listed alone. */
+void
+curator_attempt_win (Attempt *attempt)
+{
+  curator_attempt_stop_watching (attempt);
+  if (curator_lease_clock_is_fresh (attempt->session))
+    {
+      grant (attempt);
+    }
+  else
+    {
+      curator_attempt_try_step (attempt, ATTEMPT_CONFIRMING, curator_attempt_confirm);
+    }
+}
+
+void
+curator_attempt_cancel (CuratorOp *op, GError *reason)
+{
+  Attempt *attempt = (Attempt *) op;
+
+  if (attempt->state == ATTEMPT_LEAVING)
+    {
+      g_clear_error (&reason);
+      finish_failed (attempt);
+      return;
+    }
+  /* A single try has nobody to wait for: what took so long was the server. */
+  if (attempt->once && g_error_matches (reason, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    {
+      g_clear_error (&reason);
+      curator_attempt_fail_zk (attempt, ZCONNECTIONLOSS, "acquiring");
+      return;
+    }
+  curator_attempt_fail (attempt, reason);
+}

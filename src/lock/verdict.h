@@ -1,0 +1,26 @@
+/* What a list of children means for one of them. */
+#ifndef CURATOR_VERDICT_H
+#define CURATOR_VERDICT_H
+
+#include "lock/lock_internals-private.h"
+
+typedef enum
+{
+  VERDICT_MISSING,   /* the node is not in the list */
+  VERDICT_EXHAUSTED, /* the sequence numbers are at their end: nobody may be granted anything */
+  VERDICT_OURS,
+  VERDICT_WAIT
+} CuratorVerdictKind;
+
+typedef struct
+{
+  CuratorVerdictKind kind;
+  char *watch;     /* leaf name to watch, for g_free(); NULL: the parent's children */
+  gsize n_foreign; /* children that take no part */
+} CuratorVerdict;
+
+/* @locks client mutex held for a driver of ours, none for a user's. own: the node's leaf name. */
+CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
+                              const char *const *children, gsize n_children, gboolean sequential);
+
+#endif
