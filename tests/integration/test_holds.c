@@ -321,7 +321,6 @@ static void
 test_async_in_context (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_set_callback_context (client, context);
@@ -340,6 +339,7 @@ test_async_in_context (void **state)
   curator_client_close (client);
   assert_true (wait_results (&results, context, 1, 1, 0));
   assert_curator_error (&results.error, CURATOR_ERROR_CLOSED);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
 }
 
 int
