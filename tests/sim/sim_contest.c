@@ -5,6 +5,7 @@
 #include "sim_contest.h"
 
 #include "client/client-private.h"
+#include "retry/retry_policy.h"
 #include "sim_contender.h"
 
 static gboolean
@@ -48,6 +49,7 @@ add_member (SimContest *contest, int i, SimLockMaker make_lock)
   g_autoptr (GError) error = NULL;
   CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
 
+  curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (contest->world)));
   member->contest = contest;
   member->process = sim_process_new (contest->world, name);
   member->client =

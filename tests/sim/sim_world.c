@@ -481,6 +481,8 @@ sim_server_hang_up (SimWorld *world, SimServer *server)
 
       if (handle->conn != NULL && handle->conn->server == server)
         {
+          /* What no quorum has seen by now none ever will. */
+          g_queue_clear_full (&handle->conn->requests, (GDestroyNotify) sim_request_unref);
           sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
         }
     }

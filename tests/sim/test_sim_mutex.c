@@ -33,6 +33,7 @@ typedef enum
 } Profile;
 
 static guint64 total_steps;
+static guint64 last_hash;
 static guint totals[SIM_N_OUTCOMES];
 
 static guint
@@ -155,6 +156,7 @@ run_schedule (guint32 seed)
       totals[i] += contest->outcomes[i];
     }
   total_steps += sim_world_steps (world);
+  last_hash = sim_world_trace_hash (world);
   sim_contest_free (contest);
   sim_world_free (world);
   return good;
@@ -196,6 +198,21 @@ run_profile (const char *name, Profile profile)
   report (name, n);
   assert_int_equal (n_bad, 0);
   assert_true (n == 0 || totals[SIM_OUTCOME_GRANTED] > n);
+}
+
+/* A seed that cannot be replayed is worth nothing. */
+static void
+test_same_seed_same_schedule (void **state)
+{
+  for (guint32 seed = 0; seed < 5 * N_PROFILES; seed++)
+    {
+      guint64 hash;
+
+      run_schedule (seed);
+      hash = last_hash;
+      run_schedule (seed);
+      assert_true (hash == last_hash);
+    }
 }
 
 static void
@@ -267,10 +284,15 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_calm),      cmocka_unit_test (test_cuts),
-    cmocka_unit_test (test_network),   cmocka_unit_test (test_expiry),
-    cmocka_unit_test (test_processes), cmocka_unit_test (test_servers),
-    cmocka_unit_test (test_closing),   cmocka_unit_test (test_leases),
+    cmocka_unit_test (test_same_seed_same_schedule),
+    cmocka_unit_test (test_calm),
+    cmocka_unit_test (test_cuts),
+    cmocka_unit_test (test_network),
+    cmocka_unit_test (test_expiry),
+    cmocka_unit_test (test_processes),
+    cmocka_unit_test (test_servers),
+    cmocka_unit_test (test_closing),
+    cmocka_unit_test (test_leases),
     cmocka_unit_test (test_all),
   };
 
