@@ -91,8 +91,7 @@ abandon (gpointer data)
 }
 
 /* @locks client mutex held. Members of other clients are cancelled when it was given back, and the
- * caller is told when nothing is held any more. Only a second order, as when the client is closed,
- * does not wait for that. */
+ * caller is told when nothing is held any more; only a client that ends does not wait for that. */
 static void
 chain_cancel (CuratorOp *op, GError *reason)
 {
@@ -101,7 +100,10 @@ chain_cancel (CuratorOp *op, GError *reason)
   if (chain->failure != NULL)
     {
       g_error_free (reason);
-      curator_op_finish (op, NULL, g_error_copy (chain->failure));
+      if (!curator_client_is_running (op->client) || op->client->auth_failed)
+        {
+          curator_op_finish (op, NULL, g_error_copy (chain->failure));
+        }
       return;
     }
   chain->failure = reason;
