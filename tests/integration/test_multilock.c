@@ -1,0 +1,343 @@
+/* Multi-locks: in order, all or nothing, mixtures of kinds, and one inside another. */
+#include "taking.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define BASE "/multi"
+
+static CuratorLock *
+multi_of_two (CuratorLock *first, CuratorLock *second)
+{
+  CuratorLock *const locks[] = { first, second };
+  return curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
+}
+
+/* A mutex, a write lock, a semaphore mutex, and below them another mixture: three levels deep. */
+typedef struct
+{
+  CuratorLock *mutex;
+  CuratorRwLock *rw_lock;
+  CuratorLock *semaphore_mutex;
+  CuratorLock *inner_mutex;
+  CuratorLock *innermost;
+  CuratorLock *inner;
+  CuratorLock *whole;
+} Mixture;
+
+static const char *const queues[]
+    = { BASE "/mutex", BASE "/rw", BASE "/sem/leases", BASE "/inner", BASE "/deep-a", BASE "/deep-b" };
+
+static void
+mixture_init (Mixture *mixture, CuratorClient *client, CuratorClient *other)
+{
+  g_autoptr (GError) error = NULL;
+  const char *const deep[] = { BASE "/deep-a", BASE "/deep-b", NULL };
+  mixture->mutex = mutex_new (client, BASE "/mutex");
+  mixture->rw_lock = rw_lock_new (other, BASE "/rw");
+  mixture->semaphore_mutex = curator_semaphore_mutex_new (client, BASE "/sem", &error);
+  assert_ok (mixture->semaphore_mutex != NULL, &error);
+  mixture->inner_mutex = mutex_new (other, BASE "/inner");
+  mixture->innermost = curator_multi_lock_new_for_paths (client, deep, &error);
+  assert_ok (mixture->innermost != NULL, &error);
+  mixture->inner = multi_of_two (mixture->inner_mutex, mixture->innermost);
+  CuratorLock *const locks[]
+      = { mixture->mutex, curator_rw_lock_write_lock (mixture->rw_lock), mixture->semaphore_mutex,
+          mixture->inner };
+  mixture->whole = curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
+}
+
+static void
+mixture_clear (Mixture *mixture)
+{
+  curator_lock_unref (mixture->whole);
+  curator_lock_unref (mixture->inner);
+  curator_lock_unref (mixture->innermost);
+  curator_lock_unref (mixture->inner_mutex);
+  curator_lock_unref (mixture->semaphore_mutex);
+  curator_rw_lock_unref (mixture->rw_lock);
+  curator_lock_unref (mixture->mutex);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Mixture, mixture_clear)
+
+static void
+assert_each_has (Fixture *fixture, int n)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      assert_children (fixture, queues[i], n, 3000);
+    }
+}
+
+static void
+assert_all_gone (Fixture *fixture)
+{
+  assert_no_residue (fixture, BASE "/sem/locks", 3000);
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      assert_no_residue (fixture, queues[i], 3000);
+    }
+}
+
+static void
+test_three_levels (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+  g_auto (Mixture) mixture = { 0 };
+  mixture_init (&mixture, client, other);
+  CuratorLock *levels[] = { mixture.innermost, mixture.inner, mixture.whole };
+  for (gsize i = 0; i < G_N_ELEMENTS (levels); i++)
+    {
+      assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
+      assert_ok (curator_lock_acquire (levels[i], LONG_MS, NULL, &error), &error);
+      assert_true (curator_lock_is_acquired_in_this_process (levels[i]));
+      assert_true (curator_lock_is_owned_by_current_thread (levels[i]));
+      assert_null (curator_lock_get_lease (levels[i]));
+      assert_null (curator_lock_get_participant_nodes (levels[i], &error));
+      assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
+      assert_ok (curator_lock_release (levels[i], &error), &error);
+      assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
+    }
+  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  assert_each_has (fixture, 1);
+  assert_ok (curator_lock_release (mixture.whole, &error), &error);
+  assert_all_gone (fixture);
+}
+
+/* Whichever member is taken, the others that were acquired before it go back. */
+static void
+test_blocked_at_every_member (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
+  g_auto (Mixture) mixture = { 0 };
+  g_auto (Mixture) blockers = { 0 };
+  mixture_init (&mixture, client, other);
+  mixture_init (&blockers, theirs, theirs);
+  CuratorLock *const members[]
+      = { blockers.mutex, curator_rw_lock_read_lock (blockers.rw_lock), blockers.semaphore_mutex,
+          blockers.inner_mutex, blockers.innermost };
+  CuratorLock *const mine[]
+      = { mixture.mutex, curator_rw_lock_write_lock (mixture.rw_lock), mixture.semaphore_mutex,
+          mixture.inner_mutex, mixture.innermost, mixture.inner, mixture.whole };
+  for (gsize i = 0; i < G_N_ELEMENTS (members); i++)
+    {
+      g_autoptr (Taking) blocker = taking_of_lock (members[i]);
+      gint64 before = wait_now_ms ();
+      assert_false (curator_lock_acquire (mixture.whole, 200, NULL, &error));
+      gint64 took = wait_now_ms () - before;
+      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_true (took >= 199 && took < 1200);
+      for (gsize m = 0; m < G_N_ELEMENTS (mine); m++)
+        {
+          assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
+        }
+      assert_false (curator_lock_acquire (mixture.whole, 0, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      taking_give_back (blocker);
+      assert_all_gone (fixture);
+      assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+      assert_ok (curator_lock_release (mixture.whole, &error), &error);
+    }
+  assert_all_gone (fixture);
+}
+
+/* Java gives every member the whole time; here one time-out covers them all. */
+static void
+test_one_time_out_for_all (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) a = mutex_new (client, BASE "/time-a");
+  g_autoptr (CuratorLock) b = mutex_new (client, BASE "/time-b");
+  g_autoptr (CuratorLock) their_a = mutex_new (theirs, BASE "/time-a");
+  g_autoptr (CuratorLock) their_b = mutex_new (theirs, BASE "/time-b");
+  g_autoptr (CuratorLock) both = multi_of_two (a, b);
+  g_autoptr (Taking) first = taking_of_lock (their_a);
+  g_autoptr (Taking) second = taking_of_lock (their_b);
+  gint64 before = wait_now_ms ();
+  g_autoptr (Taking) taking = taking_start_lock (both, 600, NULL);
+  wait_ms (300);
+  taking_give_back (first);
+  assert_children (fixture, BASE "/time-b", 2, LONG_MS);
+  assert_true (taking_wait (taking, LONG_MS));
+  assert_curator_error (&taking->error, CURATOR_ERROR_TIMED_OUT);
+  assert_true (taking->returned_ms - before < 1100);
+  taking_give_back (second);
+  g_clear_error (&error);
+  assert_no_residue (fixture, BASE "/time-a", 3000);
+  assert_no_residue (fixture, BASE "/time-b", 3000);
+}
+
+static void
+test_cancel_and_close (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
+  g_auto (Mixture) mixture = { 0 };
+  mixture_init (&mixture, client, other);
+  g_autoptr (CuratorLock) last = mutex_new (theirs, BASE "/deep-b");
+  g_autoptr (Taking) blocker = taking_of_lock (last);
+  g_autoptr (Contender) thread
+      = contender_start (mixture.whole, CURATOR_WAIT_FOREVER, cancellable);
+  assert_children (fixture, BASE "/deep-b", 2, LONG_MS);
+  g_cancellable_cancel (cancellable);
+  assert_true (contender_wait (thread, 2000));
+  assert_error (&thread->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  assert_false (curator_lock_is_acquired_in_this_process (mixture.mutex));
+  assert_false (curator_lock_is_acquired_in_this_process (mixture.inner_mutex));
+  assert_children (fixture, BASE "/deep-b", 1, 3000);
+  assert_no_residue (fixture, BASE "/mutex", 3000);
+  /* The second client closes under a chain that belongs to the first one. */
+  g_autoptr (CuratorLock) inner = mutex_new (theirs, BASE "/inner");
+  g_autoptr (Taking) inner_blocker = taking_of_lock (inner);
+  g_autoptr (Taking) waiter = taking_start_lock (mixture.whole, CURATOR_WAIT_FOREVER, NULL);
+  assert_children (fixture, BASE "/inner", 2, LONG_MS);
+  curator_client_close (other);
+  assert_true (taking_wait (waiter, 2000));
+  assert_curator_error (&waiter->error, CURATOR_ERROR_CLOSED);
+  assert_no_residue (fixture, BASE "/mutex", 3000);
+  assert_no_residue (fixture, BASE "/sem/leases", 3000);
+  assert_no_residue (fixture, BASE "/rw", 3000);
+  taking_give_back (blocker);
+  taking_give_back (inner_blocker);
+  assert_all_gone (fixture);
+}
+
+static void
+count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  if (state == CURATOR_LEASE_LOST)
+    {
+      g_atomic_int_inc ((int *) user_data);
+    }
+}
+
+/* One lease for all members: it is as good as the worst of them, and released as one. */
+static void
+test_lease_of_a_mixture (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int lost = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_proxy (fixture));
+  g_auto (Mixture) mixture = { 0 };
+  mixture_init (&mixture, client, other);
+  g_autoptr (Taking) taking = taking_of_lock (mixture.whole);
+  CuratorLease *lease = taking_lease (taking, 0);
+  assert_each_has (fixture, 1);
+  assert_true (g_str_has_prefix (curator_lease_get_node_path (lease), BASE "/mutex/"));
+  assert_true (curator_lease_get_fencing_token (lease) > 0);
+  assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_true (curator_lease_get_remaining_ms (lease) > 0);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  assert_ok (data != NULL, &error);
+  curator_lease_add_listener (lease, count_lost, &lost, NULL);
+  struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
+  assert_int_equal (poll (&pfd, 1, 0), 0);
+  /* Two of the members are the other client's, which loses its session. */
+  fixture_expire (fixture);
+  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+  assert_lease_state (lease, CURATOR_LEASE_LOST, 2000);
+  assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+  assert_counter (&lost, 1, 2000);
+  assert_children (fixture, BASE "/mutex", 1, 3000);
+  taking_give_back (taking);
+  assert_all_gone (fixture);
+  g_autoptr (Taking) again = taking_of_lock (mixture.whole);
+  g_clear_pointer (&again, taking_free);
+  assert_all_gone (fixture);
+}
+
+/* A session ends under a thread's hold: what is left can be released, and acquired again. */
+static void
+test_expiry_of_some_members (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_proxy (fixture));
+  g_auto (Mixture) mixture = { 0 };
+  mixture_init (&mixture, client, other);
+  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  fixture_expire (fixture);
+  assert_lease_state (curator_lock_get_lease (mixture.inner_mutex), CURATOR_LEASE_LOST, LONG_MS);
+  assert_false (curator_lock_is_acquired_in_this_process (mixture.whole));
+  assert_false (curator_lock_is_owned_by_current_thread (mixture.whole));
+  assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
+  assert_false (curator_lock_acquire (mixture.whole, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
+  assert_ok (curator_lock_release (mixture.whole, &error), &error);
+  assert_false (curator_lock_release (mixture.whole, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_all_gone (fixture);
+  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (mixture.whole, &error), &error);
+  assert_all_gone (fixture);
+}
+
+static void
+test_of_paths_and_of_none (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  const char *const twice[] = { BASE "/p", BASE "/q", BASE "/p", NULL };
+  assert_null (curator_multi_lock_new_for_paths (client, twice, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  const char *const bad[] = { BASE "/p", "q", NULL };
+  assert_null (curator_multi_lock_new_for_paths (client, bad, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
+  assert_ok (curator_lock_acquire (none, 0, NULL, &error), &error);
+  assert_true (curator_lock_is_acquired_in_this_process (none));
+  assert_ok (curator_lock_release (none, &error), &error);
+  /* Opposite orders, sorted: two threads never wait for each other. */
+  const char *const forth[] = { BASE "/p", BASE "/q", NULL };
+  const char *const back[] = { BASE "/q", BASE "/p", NULL };
+  g_autoptr (CuratorLock) one = curator_multi_lock_new_for_paths_sorted (client, forth, &error);
+  g_autoptr (CuratorLock) two = curator_multi_lock_new_for_paths_sorted (client, back, &error);
+  for (int i = 0; i < 30; i++)
+    {
+      g_autoptr (Contender) first = contender_start (one, LONG_MS, NULL);
+      g_autoptr (Contender) second = contender_start (two, LONG_MS, NULL);
+      contender_tell_release (first);
+      contender_tell_release (second);
+      contender_join (first);
+      contender_join (second);
+      assert_true (first->acquired && first->released);
+      assert_true (second->acquired && second->released);
+    }
+  assert_no_residue (fixture, BASE "/p", 3000);
+  assert_no_residue (fixture, BASE "/q", 3000);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_three_levels),
+    heal_and_test (test_blocked_at_every_member),
+    heal_and_test (test_one_time_out_for_all),
+    heal_and_test (test_cancel_and_close),
+    heal_and_test (test_lease_of_a_mixture),
+    heal_and_test (test_expiry_of_some_members),
+    heal_and_test (test_of_paths_and_of_none),
+  };
+  return cmocka_run_group_tests_name ("multi-lock", tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,250 @@
+/* The semaphore mutex: exclusive, not re-entrant, released by anybody. */
+#include "taking.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define PATH "/semmutex/lock"
+#define LEASES PATH "/leases"
+#define LOCKS PATH "/locks"
+
+static CuratorLock *
+semaphore_mutex_new (CuratorClient *client)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorLock *lock = curator_semaphore_mutex_new (client, PATH, &error);
+  assert_ok (lock != NULL, &error);
+  return lock;
+}
+
+static void
+assert_all_gone (Fixture *fixture)
+{
+  assert_no_residue (fixture, LEASES, 3000);
+  assert_no_residue (fixture, LOCKS, 3000);
+}
+
+typedef struct
+{
+  CuratorLock *lock;
+  int *inside;
+  int violations;
+  int failures;
+} Visitor;
+
+static void *
+come_and_go (void *data)
+{
+  Visitor *visitor = data;
+  for (int i = 0; i < 25; i++)
+    {
+      g_autoptr (CuratorLease) lease
+          = curator_lock_acquire_lease (visitor->lock, 60000, NULL, NULL);
+      if (lease == NULL)
+        {
+          visitor->failures++;
+          return NULL;
+        }
+      visitor->violations += g_atomic_int_add (visitor->inside, 1) != 0;
+      g_usleep (500);
+      g_atomic_int_add (visitor->inside, -1);
+      visitor->failures += !curator_lease_release (lease, NULL);
+    }
+  return NULL;
+}
+
+static void
+test_exclusive (void **state)
+{
+  Fixture *fixture = *state;
+  int inside = 0;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) first = semaphore_mutex_new (one);
+  g_autoptr (CuratorLock) second = semaphore_mutex_new (two);
+  Visitor visitors[8];
+  pthread_t threads[8];
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      visitors[i] = (Visitor){ .lock = i % 2 == 0 ? first : second, .inside = &inside };
+      pthread_create (&threads[i], NULL, come_and_go, &visitors[i]);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      pthread_join (threads[i], NULL);
+      assert_int_equal (visitors[i].violations, 0);
+      assert_int_equal (visitors[i].failures, 0);
+    }
+  assert_all_gone (fixture);
+}
+
+static void *
+release_lock (void *lock)
+{
+  return GINT_TO_POINTER (curator_lock_release (lock, NULL));
+}
+
+static void
+test_not_reentrant_and_released_by_anybody (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
+  assert_false (curator_lock_release (lock, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  assert_non_null (lease);
+  assert_true (curator_lock_is_acquired_in_this_process (lock));
+  assert_true (curator_lock_is_owned_by_current_thread (lock));
+  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  /* The failed tries have not taken the hold's place. */
+  assert_true (curator_lock_get_lease (lock) == lease);
+  assert_children (fixture, LEASES, 1, 3000);
+  pthread_t thread;
+  void *released = NULL;
+  pthread_create (&thread, NULL, release_lock, lock);
+  pthread_join (thread, &released);
+  assert_non_null (released);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_null (curator_lock_get_lease (lock));
+  assert_false (curator_lock_release (lock, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_all_gone (fixture);
+}
+
+static void
+test_hand_over (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) first = semaphore_mutex_new (one);
+  g_autoptr (CuratorLock) second = semaphore_mutex_new (two);
+  g_autoptr (Contender) holder = contender_start (first, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
+  assert_children (fixture, LEASES, 2, LONG_MS);
+  wait_ms (50);
+  assert_false (contender_has_returned (waiter));
+  contender_join (holder);
+  assert_true (holder->released);
+  assert_true (contender_wait (waiter, LONG_MS));
+  assert_true (waiter->acquired);
+  assert_true (waiter->token > holder->token);
+  contender_join (waiter);
+  assert_true (waiter->released);
+  assert_all_gone (fixture);
+}
+
+/* The session ends: the hold is lost and must be released before the next one. */
+static void
+test_expiry (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct);
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  struct pollfd pfd = { .fd = curator_lease_get_fd (curator_lock_get_lease (lock)),
+                        .events = POLLIN };
+  assert_int_equal (poll (&pfd, 1, 0), 0);
+  g_autoptr (Taking) next = taking_start_lock (theirs, LONG_MS, NULL);
+  assert_children (fixture, LEASES, 2, LONG_MS);
+  fixture_expire (fixture);
+  taking_assert_granted (next);
+  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_false (curator_lock_acquire (lock, 100, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_false (curator_lock_release (lock, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  g_autoptr (Contender) again = contender_start (lock, LONG_MS, NULL);
+  assert_children (fixture, LEASES, 2, LONG_MS);
+  taking_give_back (next);
+  assert_true (contender_wait (again, LONG_MS));
+  assert_true (again->acquired);
+  contender_join (again);
+  assert_all_gone (fixture);
+  curator_client_close (client);
+}
+
+static void
+test_gave_up_and_closed (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
+  g_autoptr (CuratorLock) other = semaphore_mutex_new (client);
+  g_autoptr (Contender) holder = contender_start (lock, LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) cancelled = contender_start (other, CURATOR_WAIT_FOREVER, cancellable);
+  assert_children (fixture, LEASES, 2, LONG_MS);
+  g_cancellable_cancel (cancellable);
+  assert_true (contender_wait (cancelled, 2000));
+  assert_error (&cancelled->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  assert_children (fixture, LEASES, 1, 3000);
+  assert_children (fixture, LOCKS, 0, 3000);
+  g_autoptr (Contender) closed = contender_start (other, CURATOR_WAIT_FOREVER, NULL);
+  assert_children (fixture, LEASES, 2, LONG_MS);
+  curator_client_close (client);
+  assert_true (contender_wait (closed, 2000));
+  assert_curator_error (&closed->error, CURATOR_ERROR_CLOSED);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_all_gone (fixture);
+}
+
+/* Replies lost at every request of an acquire that waits. */
+static void
+test_lost_replies (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct);
+  gboolean fired = TRUE;
+  int k = 0;
+  raw_zk_make_path (fixture->raw, LEASES);
+  raw_zk_make_path (fixture->raw, LOCKS);
+  while (k < 20 && fired)
+    {
+      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+      g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
+      g_autoptr (Taking) holder = taking_of_lock (theirs);
+      proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, ++k, 1, PROXY_CUT_BEFORE_REPLY);
+      g_autoptr (Contender) contender = contender_start (lock, LONG_MS, NULL);
+      assert_children (fixture, LEASES, 2, LONG_MS);
+      taking_give_back (holder);
+      assert_true (contender_wait (contender, LONG_MS));
+      assert_true (contender->acquired);
+      assert_children (fixture, LEASES, 1, 3000);
+      contender_join (contender);
+      fired = proxy_fired (fixture->proxy) > 0;
+      proxy_disarm (fixture->proxy);
+      assert_all_gone (fixture);
+    }
+  assert_true (k > 4);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_exclusive),
+    heal_and_test (test_not_reentrant_and_released_by_anybody),
+    heal_and_test (test_hand_over),
+    heal_and_test (test_expiry),
+    heal_and_test (test_gave_up_and_closed),
+    heal_and_test (test_lost_replies),
+  };
+  return cmocka_run_group_tests_name ("semaphore mutex", tests, fixture_start, fixture_stop);
+}
