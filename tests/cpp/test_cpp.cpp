@@ -1,0 +1,635 @@
+/* curator.hpp against a real server: what C++ adds to the C library. What the library itself does is
+ * tested elsewhere. Built as C++17 and C++20, with each compiler there is. */
+#include <curator/curator.hpp>
+
+#include <gio/gio.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C"
+{
+#include "integration/fixture.h"
+}
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <poll.h>
+#include <shared_mutex>
+#include <stdexcept>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace
+{
+constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
+
+static_assert (!std::is_copy_constructible_v<curator::client>);
+static_assert (!std::is_copy_constructible_v<curator::lease>);
+static_assert (!std::is_copy_constructible_v<curator::mutex>);
+static_assert (!std::is_copy_constructible_v<curator::rw_lock>);
+static_assert (std::is_nothrow_move_constructible_v<curator::client>);
+static_assert (std::is_nothrow_move_constructible_v<curator::lease>);
+static_assert (std::is_nothrow_move_assignable_v<curator::mutex>);
+static_assert (std::is_nothrow_move_constructible_v<curator::semaphore>);
+static_assert (std::is_nothrow_move_constructible_v<curator::semaphore_mutex>);
+static_assert (std::is_nothrow_move_constructible_v<curator::multi_lock>);
+static_assert (std::is_nothrow_move_assignable_v<curator::rw_lock>);
+static_assert (std::is_nothrow_move_constructible_v<curator::retry_policy>);
+static_assert (noexcept (std::declval<curator::mutex &> ().unlock ()));
+static_assert (noexcept (std::declval<curator::rw_lock &> ().unlock_shared ()));
+
+curator::client
+connect (Fixture *fixture, const curator::client_options &options = {})
+{
+  curator::client client (fixture_server (fixture), options);
+  client.start ();
+  assert_true (client.block_until_connected (LONG));
+  return client;
+}
+
+/* The code of the library's own error that the call throws; -1 if it throws none. */
+template <class Call>
+int
+code_of (Call &&call)
+{
+  try
+    {
+      call ();
+    }
+  catch (const curator::error &thrown)
+    {
+      return thrown.domain () == CURATOR_ERROR ? thrown.code () : -2;
+    }
+  return -1;
+}
+
+/* What another thread gets at once. */
+template <class Lock>
+bool
+other_gets (Lock &lock)
+{
+  return std::async (std::launch::async,
+                     [&lock] {
+                       const std::unique_lock<Lock> hold (lock, std::try_to_lock);
+                       return hold.owns_lock ();
+                     })
+      .get ();
+}
+
+void
+test_unique_lock (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::mutex mutex (client, "/cpp/unique");
+  {
+    std::unique_lock hold (mutex, 5s);
+    assert_true (hold.owns_lock ());
+    assert_true (mutex.is_owned_by_current_thread ());
+    assert_true (mutex.is_acquired_in_this_process ());
+    assert_false (other_gets (mutex));
+    std::unique_lock again (mutex, std::try_to_lock);
+    assert_true (again.owns_lock ());
+    again.unlock ();
+    assert_true (mutex.is_owned_by_current_thread ());
+    assert_true (mutex.current_lease ().has_value ());
+    assert_true (mutex.current_lease ()->fencing_token () > 0);
+    assert_int_equal (mutex.participant_nodes ().size (), 1);
+    assert_string_equal (mutex.participant_nodes ()[0].c_str (),
+                         mutex.current_lease ()->node_path ().c_str ());
+  }
+  assert_false (mutex.is_acquired_in_this_process ());
+  assert_false (mutex.current_lease ().has_value ());
+  assert_true (other_gets (mutex));
+  assert_children (fixture, "/cpp/unique", 0, LONG_MS);
+}
+
+void
+test_time_outs (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::mutex holder (client, "/cpp/time");
+  curator::mutex waiter (client, "/cpp/time");
+  const std::lock_guard hold (holder);
+
+  assert_false (waiter.try_lock ());
+  assert_false (waiter.try_lock_for (-1h));
+  assert_false (waiter.try_lock_for (1us)); /* rounded up, or it would be for ever */
+  const auto began = std::chrono::steady_clock::now ();
+  assert_false (waiter.try_lock_for (0.2s));
+  assert_false (waiter.try_lock_until (std::chrono::system_clock::now () + 200ms));
+  assert_true (std::chrono::steady_clock::now () - began >= 390ms);
+  assert_false (waiter.try_lock_until (std::chrono::steady_clock::now () - 1s));
+  assert_false (waiter.try_acquire_lease_for (50ms).has_value ());
+
+  /* Too long to count in milliseconds: waits, and is cancelled. */
+  curator::cancellable cancellable;
+  std::thread canceller ([&] {
+    std::this_thread::sleep_for (100ms);
+    cancellable.cancel ();
+  });
+  bool cancelled = false;
+  try
+    {
+      (void) waiter.try_lock_for (std::chrono::hours::max (), cancellable);
+    }
+  catch (const curator::error &thrown)
+    {
+      cancelled = thrown.is_cancelled () && !thrown.is (CURATOR_ERROR_TIMED_OUT);
+    }
+  canceller.join ();
+  assert_true (cancelled);
+}
+
+void
+test_std_lock (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  int shared = 0;
+  const auto work = [&] (const char *one, const char *two) {
+    curator::mutex first (client, one);
+    curator::mutex second (client, two);
+    for (int i = 0; i < 5; i++)
+      {
+        const std::scoped_lock both (first, second);
+        shared++;
+      }
+  };
+  std::thread other (work, "/cpp/b", "/cpp/a");
+  work ("/cpp/a", "/cpp/b");
+  other.join ();
+  assert_int_equal (shared, 10);
+}
+
+void
+test_shared_lock (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::rw_lock mine (client, "/cpp/rw");
+  curator::rw_lock theirs (client, "/cpp/rw");
+  {
+    const std::shared_lock reading (mine);
+    const auto reads = [&] { return std::shared_lock (theirs, 5s).owns_lock (); };
+    assert_true (std::async (std::launch::async, reads).get ());
+    assert_false (other_gets (theirs));
+  }
+  {
+    std::unique_lock writing (mine, 5s);
+    assert_true (writing.owns_lock ());
+    const auto reads = [&] { return std::shared_lock (theirs, std::try_to_lock).owns_lock (); };
+    assert_false (std::async (std::launch::async, reads).get ());
+    /* The writer becomes a reader, and lets no other writer in between. */
+    const std::shared_lock reading (mine);
+    writing.unlock ();
+    assert_true (std::async (std::launch::async, reads).get ());
+    assert_false (other_gets (theirs));
+    assert_true (mine.reader ().is_owned_by_current_thread ());
+    assert_false (mine.writer ().is_owned_by_current_thread ());
+  }
+  assert_true (other_gets (theirs));
+}
+
+void
+test_release_without_waiting (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::mutex quick (client, "/cpp/quick", curator::unlock_mode::background);
+  {
+    const std::lock_guard hold (quick);
+  }
+  assert_false (quick.is_acquired_in_this_process ());
+  assert_children (fixture, "/cpp/quick", 0, LONG_MS);
+
+  std::promise<bool> confirmed;
+  quick.lock ();
+  quick.unlock_async (
+      [&] (const curator::error *failed) { confirmed.set_value (failed == nullptr); });
+  assert_false (quick.is_owned_by_current_thread ());
+  assert_true (confirmed.get_future ().get ());
+
+  std::promise<int> refused;
+  quick.unlock_async ([&] (const curator::error *failed) { refused.set_value (failed->code ()); });
+  assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_NOT_OWNER);
+}
+
+void
+test_errors (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  assert_int_equal (code_of ([&] { curator::mutex (client, "no/slash"); }),
+                    CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (code_of ([&] { curator::semaphore (client, "/cpp/none", 0); }),
+                    CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (code_of ([&] {
+                      curator::multi_lock (client, { "/cpp/x", "/cpp/x" });
+                    }),
+                    CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (code_of ([&] {
+                      curator::client_options options;
+                      options.name_space = "a/../b";
+                      curator::client (fixture_server (fixture), options);
+                    }),
+                    CURATOR_ERROR_INVALID_ARGUMENT);
+  curator::mutex mutex (client, "/cpp/errors");
+  assert_int_equal (code_of ([&] { mutex.release (); }), CURATOR_ERROR_NOT_OWNER);
+  try
+    {
+      mutex.release ();
+    }
+  catch (const std::runtime_error &thrown)
+    {
+      assert_true (*thrown.what () != 0);
+    }
+  curator::client idle (fixture_server (fixture));
+  assert_int_equal (code_of ([&] { (void) idle.block_until_connected (1ms); }),
+                    CURATOR_ERROR_NOT_STARTED);
+  std::unique_lock hold (mutex, 5s);
+  client.close ();
+  assert_int_equal (code_of ([&] { curator::mutex (client, "/cpp/errors").lock (); }),
+                    CURATOR_ERROR_CLOSED);
+  assert_false (mutex.is_owned_by_current_thread ());
+  hold.unlock (); /* a lost hold is unlocked like any other */
+}
+
+void
+test_leases (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::mutex mutex (client, "/cpp/lease");
+  curator::lease first = mutex.acquire_lease ();
+  const auto token = first.fencing_token ();
+  assert_true (first.state () == curator::lease_state::held);
+  assert_string_equal (to_string (first.state ()), "HELD");
+  assert_true (first.remaining () > 0ms);
+  assert_true (first.valid_for (1ms));
+  assert_false (first.valid_for (std::chrono::hours::max ()));
+  assert_true (first.session_id () == client.session_id ());
+  assert_true (first.node_path () == "/cpp/lease/" + first.node_name ());
+
+  std::promise<void> dropped;
+  first.add_listener ([end = std::shared_ptr<void> (nullptr, [&] (void *) {
+                         dropped.set_value ();
+                       })] (curator::lease_state) {});
+  const int fd = dup (first.fd ());
+  struct pollfd poll_fd = { fd, POLLIN, 0 };
+  assert_int_equal (poll (&poll_fd, 1, 0), 0);
+
+  /* Released by the end of its last handle, on whichever thread. */
+  curator::lease second = first.share ();
+  curator::lease moved = std::move (first);
+  assert_false (static_cast<bool> (first));  // NOLINT(bugprone-use-after-move): that is the point
+  moved.reset ();
+  assert_true (second.state () == curator::lease_state::held);
+  std::thread ([hold = std::move (second)] {}).join ();
+  dropped.get_future ().get ();
+  assert_int_equal (poll (&poll_fd, 1, LONG_MS), 1);
+  close (fd);
+  assert_children (fixture, "/cpp/lease", 0, LONG_MS);
+
+  std::optional<curator::lease> next = mutex.try_acquire_lease_for (5s);
+  assert_true (next.has_value ());
+  assert_true (next->fencing_token () > token);
+  next->release ();
+  next->release ();
+  assert_true (next->state () == curator::lease_state::released);
+}
+
+void
+test_semaphore (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::semaphore semaphore (client, "/cpp/semaphore", 3);
+  assert_int_equal (semaphore.max_leases (), 3);
+  semaphore.set_node_data ("who");
+  std::optional<curator::lease> one = semaphore.try_acquire ();
+  assert_true (one.has_value ());
+  assert_true (one->data () == "who");
+  assert_true (semaphore.try_acquire_n_for (3, 100ms).empty ());
+  std::vector<curator::lease> two = semaphore.try_acquire_n_for (2, 5s);
+  assert_int_equal (two.size (), 2);
+  assert_int_equal (semaphore.participant_nodes ().size (), 3);
+  assert_false (semaphore.try_acquire ().has_value ());
+
+  std::promise<std::size_t> granted;
+  semaphore.acquire_async (2, curator::forever,
+                           [&] (std::vector<curator::lease> leases, const curator::error *failed) {
+                             granted.set_value (failed == nullptr ? leases.size () : 0);
+                           });
+  two.clear ();
+  assert_int_equal (granted.get_future ().get (), 2);
+
+  curator::shared_count count (client, "/cpp/count", 1);
+  count.start ();
+  curator::semaphore counted (client, "/cpp/counted", count);
+  const curator::lease only = counted.acquire ();
+  assert_false (counted.try_acquire ().has_value ());
+  count.set (2);
+  assert_true (counted.try_acquire_for (5s).has_value ());
+  assert_int_equal (count.get (), 2);
+}
+
+void
+test_semaphore_mutex (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::semaphore_mutex mutex (client, "/cpp/semaphore-mutex");
+  mutex.lock ();
+  assert_false (mutex.try_lock ());
+  std::thread ([&] { mutex.unlock (); }).join ();
+  assert_true (mutex.try_lock ());
+  mutex.unlock ();
+}
+
+void
+test_multi_lock (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::mutex a (client, "/cpp/multi-a");
+  curator::semaphore_mutex b (client, "/cpp/multi-b");
+  {
+    curator::multi_lock both ({ a, b });
+    const std::lock_guard hold (both);
+    assert_true (a.is_owned_by_current_thread ());
+    assert_true (b.is_acquired_in_this_process ());
+    assert_false (both.current_lease ().has_value ());
+    assert_int_equal (code_of ([&] { (void) both.participant_nodes (); }),
+                      CURATOR_ERROR_UNSUPPORTED);
+    assert_int_equal (code_of ([&] { both.make_revocable ([] {}); }), CURATOR_ERROR_UNSUPPORTED);
+  }
+  assert_false (a.is_acquired_in_this_process ());
+  curator::multi_lock paths (client, { "/cpp/multi-b2", "/cpp/multi-a" });
+  curator::multi_lock given (client, { "/cpp/multi-b2", "/cpp/multi-a" },
+                             curator::lock_order::given);
+  const std::scoped_lock hold (paths);
+  assert_false (given.try_lock ());
+  assert_false (other_gets (a));
+}
+
+void
+test_acquire_async (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::mutex mutex (client, "/cpp/async");
+  std::promise<curator::lease> promise;
+  std::future<curator::lease> granted = promise.get_future ();
+  /* What is captured need not be copied: callbacks are moved. */
+  mutex.acquire_async (curator::forever, [kept = std::move (promise)] (
+                                             curator::lease hold, const curator::error *) mutable {
+    kept.set_value (std::move (hold));
+  });
+  const curator::lease held = granted.get ();
+  assert_true (held.state () == curator::lease_state::held);
+  curator::mutex other (client, "/cpp/async");
+  std::promise<int> refused;
+  other.acquire_async (100ms, [&] (curator::lease hold, const curator::error *failed) {
+    refused.set_value (!hold && failed != nullptr ? failed->code () : -1);
+  });
+  assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_TIMED_OUT);
+}
+
+/* Counts critical messages, which are not fatal meanwhile. */
+class criticals
+{
+public:
+  criticals ()
+      : fatal_ (g_log_set_always_fatal (static_cast<GLogLevelFlags> (G_LOG_FATAL_MASK))), count_ (0)
+  {
+    g_log_set_default_handler (note, this);
+  }
+
+  ~criticals ()
+  {
+    g_log_set_default_handler (g_log_default_handler, nullptr);
+    g_log_set_always_fatal (fatal_);
+  }
+
+  int
+  count () const
+  {
+    return count_;
+  }
+
+private:
+  static void
+  note (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+  {
+    if ((level & G_LOG_LEVEL_CRITICAL) != 0)
+      {
+        static_cast<criticals *> (data)->count_++;
+      }
+    else
+      {
+        g_log_default_handler (domain, level, message, nullptr);
+      }
+  }
+
+  GLogLevelFlags fatal_;
+  std::atomic<int> count_;
+};
+
+void
+test_nothing_is_thrown_into_c (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::mutex mutex (client, "/cpp/throws");
+  criticals seen;
+  mutex.acquire_async (curator::forever, [] (curator::lease, const curator::error *) {
+    throw std::runtime_error ("from a callback");
+  });
+  /* The lease of the first ended with its callback, or this would not return. */
+  curator::lease next = mutex.acquire_lease ();
+  std::promise<void> second;
+  next.add_listener ([] (curator::lease_state) { throw 42; });
+  next.add_listener ([&] (curator::lease_state) { second.set_value (); });
+  next.release ();
+  second.get_future ().get ();
+  assert_int_equal (seen.count (), 2);
+  mutex.unlock ();
+  assert_int_equal (seen.count (), 3);
+}
+
+void
+test_retry_policy (void **)
+{
+  auto policy = curator::retry_policy::custom (
+      [calls = std::make_unique<int> (0)] (
+          int retries, auto elapsed) -> std::optional<std::chrono::milliseconds> {
+        return retries < 2 ? std::optional (elapsed + 1ms) : std::nullopt;
+      });
+  const auto same = policy.share ();
+  assert_true (same.native_handle () == policy.native_handle ());
+  assert_true (policy.allow_retry (0, 5ms) == 6ms);
+  assert_false (policy.allow_retry (2, 5ms).has_value ());
+  assert_true (curator::retry_policy::n_times (1, 7ms).allow_retry (0, 0ms) == 7ms);
+  assert_false (curator::retry_policy::one_time (7ms).allow_retry (1, 0ms).has_value ());
+  assert_true (curator::retry_policy::always (3ms).allow_retry (1000, 1h) == 3ms);
+  assert_true (curator::retry_policy::exponential_backoff (4ms, 3).allow_retry (0, 0ms) == 4ms);
+  assert_true (curator::retry_policy::bounded_exponential_backoff (9ms, 5ms, 3).allow_retry (0, 0ms)
+               == 5ms);
+  assert_false (
+      curator::retry_policy::until_elapsed (10ms, 1ms).allow_retry (0, 10ms).has_value ());
+
+  criticals seen;
+  auto broken = curator::retry_policy::custom (
+      [] (int, std::chrono::milliseconds) -> std::optional<std::chrono::milliseconds> {
+        throw std::runtime_error ("cannot decide");
+      });
+  assert_false (broken.allow_retry (0, 0ms).has_value ());
+  assert_int_equal (seen.count (), 1);
+}
+
+void
+test_client_options (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client_options options;
+  options.retry = curator::retry_policy::n_times (3, 10ms);
+  options.session_timeout = 4s;
+  options.connection_timeout = 3s;
+  options.name_space = "cpp-space";
+  options.auth.emplace_back ("digest", "user:secret");
+  options.default_data = "me";
+  std::atomic<int> connected (0);
+  curator::client client (fixture_server (fixture), options);
+  const unsigned id = client.add_state_listener ([&] (curator::connection_state now) {
+    connected += now == curator::connection_state::connected ? 1 : 0;
+  });
+  assert_true (client.state () == curator::connection_state::suspended);
+  client.start ();
+  assert_true (client.block_until_connected (LONG));
+  assert_true (client.state () == curator::connection_state::connected);
+  assert_string_equal (to_string (client.state ()), "CONNECTED");
+  assert_true (client.session_timeout () == 4s);
+  const curator::lease hold = curator::mutex (client, "/cpp").acquire_lease ();
+  assert_true (hold.data () == "me");
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/cpp-space/cpp"), 1);
+  while (connected == 0)
+    {
+      std::this_thread::yield ();
+    }
+  client.remove_state_listener (id);
+  curator::client other = client.share ();
+  other.close ();
+  assert_true (client.state () == curator::connection_state::lost);
+}
+
+#if __cplusplus >= 202002L
+void
+test_designated_options (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  const curator::client client =
+      connect (fixture, { .session_timeout = 5s, .name_space = "twenty" });
+  assert_true (client.session_timeout () == 5s);
+}
+#endif
+
+void
+test_callback_context (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  const std::unique_ptr<GMainContext, void (*) (GMainContext *)> context (g_main_context_new (),
+                                                                          g_main_context_unref);
+  curator::client_options options;
+  options.callback_context = context.get ();
+  curator::client client = connect (fixture, options);
+  curator::mutex mutex (client, "/cpp/context");
+  std::thread::id ran;
+  bool done = false;
+  mutex.acquire_async (curator::forever, [&] (curator::lease hold, const curator::error *) {
+    ran = std::this_thread::get_id ();
+    done = static_cast<bool> (hold);
+  });
+  while (!done)
+    {
+      g_main_context_iteration (context.get (), TRUE);
+    }
+  assert_true (ran == std::this_thread::get_id ());
+}
+
+void
+test_revocation (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::mutex mutex (client, "/cpp/revoked");
+  std::promise<void> asked;
+  mutex.make_revocable ([&] { asked.set_value (); });
+  curator::lease hold = mutex.acquire_lease ();
+  client.attempt_revoke (mutex.participant_nodes ().at (0));
+  asked.get_future ().get ();
+  mutex.make_irrevocable ();
+  hold.release ();
+
+  curator::semaphore semaphore (client, "/cpp/revoked-semaphore", 1);
+  std::promise<curator::lease> which;
+  semaphore.make_revocable (
+      [&] (const curator::lease &wanted) { which.set_value (wanted.share ()); });
+  curator::lease permit = semaphore.acquire ();
+  client.attempt_revoke (permit.node_path ());
+  assert_true (which.get_future ().get ().native_handle () == permit.native_handle ());
+}
+
+/* Handles of all kinds in containers, through moves and swaps, with something held. */
+void
+test_moves (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  std::vector<curator::mutex> locks;
+  for (const char *path : { "/cpp/m0", "/cpp/m1", "/cpp/m2" })
+    {
+      locks.emplace_back (client, path);
+      locks.back ().lock ();
+    }
+  std::swap (locks[0], locks[2]);
+  assert_true (locks[2].participant_nodes ().at (0).rfind ("/cpp/m0/", 0) == 0);
+  curator::mutex same = locks[1].share ();
+  assert_true (same.is_owned_by_current_thread ());
+  for (curator::mutex &lock : locks)
+    {
+      lock.unlock ();
+    }
+  curator::client moved = std::move (client);
+  locks.clear ();
+  assert_true (curator::mutex (moved, "/cpp/m1").try_lock ());
+  curator::mutex empty;
+  assert_null (empty.native_handle ());
+  empty = curator::mutex (moved, "/cpp/m3");
+  assert_non_null (empty.native_handle ());
+}
+}
+
+int
+main ()
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_unique_lock),
+    cmocka_unit_test (test_time_outs),
+    cmocka_unit_test (test_std_lock),
+    cmocka_unit_test (test_shared_lock),
+    cmocka_unit_test (test_release_without_waiting),
+    cmocka_unit_test (test_errors),
+    cmocka_unit_test (test_leases),
+    cmocka_unit_test (test_semaphore),
+    cmocka_unit_test (test_semaphore_mutex),
+    cmocka_unit_test (test_multi_lock),
+    cmocka_unit_test (test_acquire_async),
+    cmocka_unit_test (test_nothing_is_thrown_into_c),
+    cmocka_unit_test (test_retry_policy),
+    cmocka_unit_test (test_client_options),
+#if __cplusplus >= 202002L
+    cmocka_unit_test (test_designated_options),
+#endif
+    cmocka_unit_test (test_callback_context),
+    cmocka_unit_test (test_revocation),
+    cmocka_unit_test (test_moves),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}
