@@ -8,6 +8,7 @@
  * library finds the pairs by an O(n^2) scan. Removal is zoo_aremove_all_watches, because
  * zoo_aremove_watches leaves the watch on the server.
  */
+#include "client/cloexec.h"
 #include "client/log.h"
 #include "client/zk_ops.h"
 
@@ -30,10 +31,26 @@ typedef struct
   char **paths;
 } Multi;
 
+/* Every connection is a socket of its own. */
+static void
+hide_socket (zhandle_t *zh)
+{
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL)
+    {
+      curator_cloexec_sockets ((struct sockaddr *) &peer, length);
+    }
+}
+
 static void
 on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
   CuratorZkHandle *handle = context;
+  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
+    {
+      hide_socket (zh);
+    }
   /* A removal is announced to nobody, and this one is not asked for either. */
   if (type != ZOO_NOTWATCHING_EVENT)
     {
@@ -132,6 +149,7 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
   handle->context = context;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
 
+  g_autoptr (GArray) open_before = curator_open_fds ();
   /* The library's threads inherit the mask: the program's signals are not for them. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
@@ -143,6 +161,7 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
       g_free (handle);
       return NULL;
     }
+  curator_cloexec_new_pipes (open_before);
   zoo_set_servers_resolution_delay (handle->zh, -1);
   return handle;
 }

@@ -1,0 +1,85 @@
+/* FD_CLOEXEC for what libzookeeper opens without it (ZOOKEEPER-2338: a build flag, off in Debian).
+ *
+ * Threads: the session lane and ZooKeeper's completion thread; no lock.
+ *
+ * NOTES: the library shows none of its descriptors. Its wake-up pipe is told by being new,
+ * non-blocking and a pipe right after the handle was made, its socket by its peer. Marking one of the
+ * program's that looks the same would only keep it out of children, which is what programs mean.
+ */
+#include "client/cloexec.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+GArray *
+curator_open_fds (void)
+{
+  GArray *fds = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      const int fd = (int) g_ascii_strtoll (name, NULL, 10);
+      g_array_append_val (fds, fd);
+    }
+  return fds;
+}
+
+/* Non-blocking, and would be inherited. */
+static gboolean
+is_candidate (int fd)
+{
+  const int flags = fcntl (fd, F_GETFL);
+  const int fd_flags = fcntl (fd, F_GETFD);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0 && fd_flags >= 0 && (fd_flags & FD_CLOEXEC) == 0;
+}
+
+static gboolean
+contains (const GArray *fds, int fd)
+{
+  for (guint i = 0; i < fds->len; i++)
+    {
+      if (g_array_index (fds, int, i) == fd)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+void
+curator_cloexec_new_pipes (GArray *before)
+{
+  g_autoptr (GArray) now = curator_open_fds ();
+
+  for (guint i = 0; i < now->len; i++)
+    {
+      const int fd = g_array_index (now, int, i);
+      struct stat stat;
+      if (!contains (before, fd) && is_candidate (fd) && fstat (fd, &stat) == 0
+          && S_ISFIFO (stat.st_mode))
+        {
+          fcntl (fd, F_SETFD, FD_CLOEXEC);
+        }
+    }
+}
+
+void
+curator_cloexec_sockets (const struct sockaddr *peer, socklen_t length)
+{
+  g_autoptr (GArray) now = curator_open_fds ();
+
+  for (guint i = 0; i < now->len; i++)
+    {
+      const int fd = g_array_index (now, int, i);
+      struct sockaddr_storage found = { 0 };
+      socklen_t found_length = sizeof found;
+      if (is_candidate (fd) && getpeername (fd, (struct sockaddr *) &found, &found_length) == 0
+          && found_length == length && memcmp (&found, peer, length) == 0)
+        {
+          fcntl (fd, F_SETFD, FD_CLOEXEC);
+        }
+    }
+}
