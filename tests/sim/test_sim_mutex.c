@@ -1,7 +1,8 @@
 /* The mutex under seeded schedules: many small histories, each with its own kind of bad luck.
  *
  * SIM_SCHEDULES says how many, SIM_BASE_SEED where to begin; SIM_SEED replays one, SIM_TRACE=1
- * prints all of it. The seed alone decides the profile and everything else.
+ * prints all of it; SIM_TEST=test_calm runs one profile. The seed alone decides the profile and
+ * everything else.
  */
 #include "sim_contest.h"
 
@@ -115,6 +116,11 @@ set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
       config->p_cut_after = much;
       config->p_refuse = much / 2;
       config->p_connect_fails = 0.1;
+    }
+  if (profile == PROFILE_SERVERS)
+    {
+      config->p_cut_before = config->p_cut_after = much / 2;
+      config->n_servers = MAX (config->n_servers, 2);
     }
   if (profile == PROFILE_LEASES)
     {
@@ -299,5 +305,9 @@ main (void)
   g_set_prgname ("test_sim_mutex");
   g_log_set_default_handler (swallow, NULL);
   sim_pin_to_one_cpu ();
+  if (g_getenv ("SIM_TEST") != NULL)
+    {
+      cmocka_set_test_filter (g_getenv ("SIM_TEST"));
+    }
   return cmocka_run_group_tests (tests, NULL, NULL);
 }
