@@ -16,13 +16,22 @@ GArray *
 curator_open_fds (void)
 {
   GArray *fds = g_array_new (FALSE, FALSE, sizeof (int));
-  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
   const char *name;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       const int fd = (int) g_ascii_strtoll (name, NULL, 10);
       g_array_append_val (fds, fd);
+    }
+  g_clear_pointer (&dir, g_dir_close);
+  /* The folder's own descriptor is gone now, and the next thing opened gets its number. */
+  for (guint i = fds->len; i-- > 0;)
+    {
+      if (fcntl (g_array_index (fds, int, i), F_GETFD) < 0)
+        {
+          g_array_remove_index_fast (fds, i);
+        }
     }
   return fds;
 }
