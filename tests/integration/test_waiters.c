@@ -164,6 +164,16 @@ heap_in_use (void)
   return mallinfo2 ().uordblks;
 }
 
+/* Keeps the lock through the noise that the others make. */
+static CuratorClient *
+connect_patient (Fixture *fixture)
+{
+  CuratorClient *client = client_new (fixture_server (fixture));
+  curator_client_set_session_timeout (client, 10000);
+  client_start (client);
+  return client;
+}
+
 static void
 acquire_in_vain (gpointer data)
 {
@@ -216,7 +226,7 @@ static void
 test_timed_out_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) holding = connect_patient (fixture);
   g_autoptr (CuratorClient) waiting = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) held = mutex_new (holding, "/waiters/late");
   g_autoptr (CuratorLock) lock = mutex_new (waiting, "/waiters/late");
@@ -289,7 +299,7 @@ static void
 test_cancelled_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) holding = connect_patient (fixture);
   g_autoptr (CuratorClient) waiting = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) held = mutex_new (holding, "/waiters/off");
   g_autoptr (CuratorLock) lock = mutex_new (waiting, "/waiters/off");

@@ -144,6 +144,19 @@ write_file (ZkServer *server, const char *name, const char *text)
   g_file_set_contents (path, text, -1, NULL);
 }
 
+/* Servers that a failed test did not stop: stopped, and their data removed, when it exits. */
+static GPtrArray *running;
+
+static void
+stop_running (void)
+{
+  while (running->len > 0)
+    {
+      zk_server_stop (g_ptr_array_index (running, running->len - 1));
+    }
+  g_clear_pointer (&running, g_ptr_array_unref);
+}
+
 static ZkServer *
 server_new (void)
 {
@@ -152,6 +165,12 @@ server_new (void)
   server->dir = g_dir_make_tmp ("curator-zk-XXXXXX", NULL);
   g_autofree char *data = g_build_filename (server->dir, "data", NULL);
   g_mkdir_with_parents (data, 0700);
+  if (running == NULL)
+    {
+      running = g_ptr_array_new ();
+      atexit (stop_running);
+    }
+  g_ptr_array_add (running, server);
   return server;
 }
 
@@ -284,6 +303,7 @@ zk_server_stop (ZkServer *server)
     {
       return;
     }
+  g_ptr_array_remove (running, server);
   zk_server_kill (server);
   remove_tree (server->dir);
   g_free (server->host);
