@@ -1,0 +1,259 @@
+/* Drivers of a program's own: what they decide is done, and the engine still cleans up. */
+#include "taking.h"
+
+#include <string.h>
+
+#define SETTLE_MS 3000
+
+typedef struct
+{
+  CuratorCreateMode mode;
+  gboolean protected_;
+  const char *name; /* instead of the lock name; NULL for that */
+  int destroyed;
+  int max_leases_seen;
+} Plan;
+
+static void
+create_as_planned (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
+{
+  const Plan *plan = user_data;
+  curator_node_request_set_mode (request, plan->mode);
+  curator_node_request_set_protected (request, plan->protected_);
+  if (plan->name != NULL)
+    {
+      curator_node_request_set_name (request, plan->name);
+    }
+  curator_node_request_set_data (request, "planned", 7);
+}
+
+static void
+note_destroyed (gpointer user_data)
+{
+  Plan *plan = user_data;
+  g_atomic_int_inc (&plan->destroyed);
+}
+
+static CuratorLock *
+lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *funcs, Plan *plan,
+         int max_leases)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (funcs, plan, note_destroyed);
+  CuratorLock *lock
+      = curator_mutex_new_with_driver (client, path, "lock-", max_leases, driver, &error);
+  assert_ok (lock != NULL, &error);
+  return lock;
+}
+
+/* A persistent node outlives the session of its maker, and its release deletes it. */
+static void
+test_persistent_nodes (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  Plan plan = { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/stays", &funcs, &plan, 1);
+  g_autoptr (CuratorLock) theirs = mutex_new (direct, "/driver/stays");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  assert_ok (data != NULL, &error);
+  assert_int_equal (g_bytes_get_size (data), 7);
+  g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
+  fixture_expire (fixture);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  taking_assert_waits (other);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  taking_assert_granted (other);
+  /* One that gives up deletes its node too, though no session would. */
+  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_children (fixture, "/driver/stays", 1, SETTLE_MS);
+  taking_give_back (other);
+  assert_no_residue (fixture, "/driver/stays", SETTLE_MS);
+  g_clear_pointer (&lock, curator_lock_unref);
+  assert_counter (&plan.destroyed, 1, SETTLE_MS);
+  curator_client_close (client);
+}
+
+/* The same with the answer to the create lost, and with the asker gone by then. */
+static void
+test_persistent_node_of_unknown_outcome (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  Plan plan = { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/lost", &funcs, &plan, 1);
+  raw_zk_make_path (fixture->raw, "/driver/lost");
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  assert_children (fixture, "/driver/lost", 1, SETTLE_MS);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, "/driver/lost", SETTLE_MS);
+}
+
+/* No prefix that tells whose a node is: after a lost answer there is still one node only. */
+static void
+test_plain_numbered_node_of_unknown_outcome (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/plain", &funcs, &plan, 1);
+  raw_zk_make_path (fixture->raw, "/driver/plain");
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  assert_ok (curator_lock_acquire (lock, 2000, NULL, &error), &error);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  assert_children (fixture, "/driver/plain", 1, SETTLE_MS);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, "/driver/plain", SETTLE_MS);
+}
+
+/* The latest first: whoever has nobody behind it. Watches the one behind. */
+static void
+latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+              const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+              gpointer user_data)
+{
+  Plan *plan = user_data;
+  plan->max_leases_seen = max_leases;
+  results->gets_the_lock = strcmp (children[n_children - 1], sequence_node_name) == 0;
+  if (!results->gets_the_lock)
+    {
+      results->path_to_watch = children[n_children - 1];
+    }
+}
+
+static void
+test_order_of_ones_own (void **state)
+{
+  Fixture *fixture = *state;
+  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  const CuratorLockDriverFuncs funcs
+      = { .creates_the_lock = create_as_planned, .gets_the_lock = latest_first };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/latest", &funcs, &plan, 7);
+  /* Each one is the latest when it comes: all are granted, as this order wants it. */
+  g_autoptr (Taking) first = taking_of_lock (lock);
+  g_autoptr (Taking) second = taking_of_lock (lock);
+  assert_int_equal (plan.max_leases_seen, 7);
+  taking_give_back (first);
+  taking_give_back (second);
+  assert_no_residue (fixture, "/driver/latest", SETTLE_MS);
+}
+
+/* Nobody to watch: every change of the children is looked at. */
+static void
+only_two (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+          const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+          gpointer user_data)
+{
+  results->gets_the_lock
+      = n_children <= 2 || strcmp (children[0], sequence_node_name) == 0
+        || strcmp (children[1], sequence_node_name) == 0;
+}
+
+static void
+test_without_a_node_to_watch (void **state)
+{
+  Fixture *fixture = *state;
+  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  const CuratorLockDriverFuncs funcs
+      = { .creates_the_lock = create_as_planned, .gets_the_lock = only_two };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/two", &funcs, &plan, 2);
+  g_autoptr (Taking) first = taking_of_lock (lock);
+  g_autoptr (Taking) second = taking_of_lock (lock);
+  g_autoptr (Taking) third = taking_start_lock (lock, LONG_MS, NULL);
+  assert_children (fixture, "/driver/two", 3, LONG_MS);
+  taking_assert_waits (third);
+  taking_give_back (first);
+  taking_assert_granted (third);
+  taking_give_back (second);
+  taking_give_back (third);
+  assert_no_residue (fixture, "/driver/two", SETTLE_MS);
+}
+
+/* max_leases with the standard predicate: the deprecated InterProcessSemaphore's order. */
+static void
+test_several_leases (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock
+      = curator_mutex_new_with_driver (client, "/driver/n", "lock-", 2, NULL, &error);
+  assert_ok (lock != NULL, &error);
+  g_autoptr (Taking) first = taking_of_lock (lock);
+  g_autoptr (Taking) second = taking_of_lock (lock);
+  g_autoptr (Taking) third = taking_start_lock (lock, LONG_MS, NULL);
+  taking_assert_waits (third);
+  taking_give_back (first);
+  taking_assert_granted (third);
+  taking_give_back (second);
+  taking_give_back (third);
+  assert_null (curator_mutex_new_with_driver (client, "/driver/n", "lock-", 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_null (curator_mutex_new_with_driver (client, "/driver/n", "a/b", 1, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_no_residue (fixture, "/driver/n", SETTLE_MS);
+}
+
+/* Not sequential: a taken name is waited for, and another's node is never deleted. */
+static void
+test_one_name (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL, .name = "the-node" };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &funcs, &plan, 1);
+  raw_zk_make_path (fixture->raw, "/driver/one");
+  raw_zk_create (fixture->raw, "/driver/one/the-node", "planned", ZOO_PERSISTENT, NULL);
+  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_true (raw_zk_exists (fixture->raw, "/driver/one/the-node"));
+  g_autoptr (Taking) waiter = taking_start_lock (lock, LONG_MS, NULL);
+  taking_assert_waits (waiter);
+  raw_zk_delete (fixture->raw, "/driver/one/the-node");
+  taking_assert_granted (waiter);
+  assert_string_equal (curator_lease_get_node_path (taking_lease (waiter, 0)),
+                       "/driver/one/the-node");
+  taking_give_back (waiter);
+  assert_no_residue (fixture, "/driver/one", SETTLE_MS);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_persistent_nodes),
+    heal_and_test (test_persistent_node_of_unknown_outcome),
+    heal_and_test (test_plain_numbered_node_of_unknown_outcome),
+    heal_and_test (test_order_of_ones_own),
+    heal_and_test (test_without_a_node_to_watch),
+    heal_and_test (test_several_leases),
+    heal_and_test (test_one_name),
+  };
+  return cmocka_run_group_tests_name ("drivers", tests, fixture_start, fixture_stop);
+}

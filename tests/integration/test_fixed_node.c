@@ -1,0 +1,264 @@
+/* The lock that is one node: recognised after a lost answer, never taken from another. */
+#include "taking.h"
+
+#define PATH "/fixed/node"
+#define SETTLE_MS 3000
+
+static CuratorLock *
+fixed_new (CuratorClient *client)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorLock *lock = curator_fixed_node_lock_new (client, PATH, &error);
+  assert_ok (lock != NULL, &error);
+  return lock;
+}
+
+static void
+assert_gone (Fixture *fixture)
+{
+  assert_no_residue (fixture, "/fixed", SETTLE_MS);
+}
+
+static void
+test_hold_and_hand_over (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) first = fixed_new (one);
+  g_autoptr (CuratorLock) second = fixed_new (two);
+  assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_acquire (first, 0, NULL, &error), &error);
+  assert_string_equal (curator_lease_get_node_path (curator_lock_get_lease (first)), PATH);
+  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (one));
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (second, &error);
+  assert_ok (nodes != NULL, &error);
+  assert_int_equal (g_strv_length (nodes), 1);
+  assert_string_equal (nodes[0], PATH);
+  assert_false (curator_lock_acquire (second, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
+  wait_ms (100);
+  assert_ok (curator_lock_release (first, &error), &error);
+  wait_ms (50);
+  assert_false (contender_has_returned (waiter));
+  guint64 token = curator_lease_get_fencing_token (curator_lock_get_lease (first));
+  assert_ok (curator_lock_release (first, &error), &error);
+  assert_true (contender_wait (waiter, LONG_MS));
+  assert_true (waiter->acquired);
+  assert_true (waiter->token > token);
+  contender_join (waiter);
+  assert_true (waiter->released);
+  assert_gone (fixture);
+}
+
+/* All waiters wake at a release, one is first, and the others wait again. */
+static void
+test_herd (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 8
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = fixed_new (client);
+  Contender *contenders[N];
+  gboolean served[N] = { FALSE };
+  for (int i = 0; i < N; i++)
+    {
+      contenders[i] = contender_start (lock, 60000, NULL);
+    }
+  for (int round = 0; round < N; round++)
+    {
+      int holder = -1;
+      for (gint64 end = wait_now_ms () + LONG_MS; holder < 0 && wait_now_ms () < end; wait_ms (1))
+        {
+          for (int i = 0; i < N; i++)
+            {
+              holder = !served[i] && contender_has_returned (contenders[i]) ? i : holder;
+            }
+        }
+      assert_true (holder >= 0);
+      served[holder] = TRUE;
+      assert_true (contenders[holder]->acquired);
+      wait_ms (10);
+      for (int i = 0; i < N; i++)
+        {
+          assert_true (served[i] || !contender_has_returned (contenders[i]));
+        }
+      contender_join (contenders[holder]);
+      assert_true (contenders[holder]->released);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      contender_free (contenders[i]);
+    }
+  assert_gone (fixture);
+}
+
+/* The answer to the create is lost, once and twice: the node is recognised as ours. */
+static void
+test_recognised_after_a_lost_answer (void **state)
+{
+  Fixture *fixture = *state;
+  raw_zk_make_path (fixture->raw, "/fixed");
+  for (int times = 1; times <= 2; times++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+      g_autoptr (CuratorLock) lock = fixed_new (client);
+      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, times, PROXY_CUT_BEFORE_REPLY);
+      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_true (proxy_fired (fixture->proxy) >= 1);
+      struct Stat stat;
+      assert_int_equal (raw_zk_get (fixture->raw, PATH, NULL, &stat), ZOK);
+      assert_int_equal (stat.czxid,
+                        curator_lease_get_fencing_token (curator_lock_get_lease (lock)));
+      assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
+      proxy_disarm (fixture->proxy);
+      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_gone (fixture);
+    }
+}
+
+/* Two locks of one client, so of one session: the loser must not take the winner's node for its
+ * own, whatever it does not know. */
+static void
+test_not_confused_within_a_session (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) first = fixed_new (client);
+  g_autoptr (CuratorLock) second = fixed_new (client);
+  assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
+  for (int i = 0; i < 2; i++)
+    {
+      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1,
+                 i == 0 ? PROXY_CUT_BEFORE_REPLY : PROXY_CUT_BEFORE);
+      g_autoptr (Taking) other = taking_start_lock (second, 1000, NULL);
+      assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+      assert_true (taking_wait (other, LONG_MS));
+      assert_null (other->leases);
+      assert_true (raw_zk_exists (fixture->raw, PATH));
+      assert_int_equal (curator_lease_get_state (curator_lock_get_lease (first)),
+                        CURATOR_LEASE_HELD);
+    }
+  assert_ok (curator_lock_release (first, &error), &error);
+  assert_gone (fixture);
+}
+
+/* The asker leaves while its create is under way; meanwhile the node may be another's. */
+static void
+test_given_up_with_unknown_outcome (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = fixed_new (direct);
+  g_autoptr (CuratorLock) lock = fixed_new (client);
+  raw_zk_make_path (fixture->raw, "/fixed");
+  /* Ours: it is deleted when the answer comes. */
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_true (raw_zk_exists (fixture->raw, PATH));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_gone (fixture);
+  /* Ours, and the connection breaks too: it is looked for and deleted. */
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  proxy_cut (fixture->proxy);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_gone (fixture);
+  /* Never arrived, and another one holds by then: it stays. */
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE);
+  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_ok (curator_lock_acquire (theirs, LONG_MS, NULL, &error), &error);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  wait_ms (300);
+  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
+  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (theirs)),
+                    CURATOR_LEASE_HELD);
+  assert_ok (curator_lock_release (theirs, &error), &error);
+  assert_gone (fixture);
+}
+
+/* The holder's session ends and another takes the node: the old release must not delete it. */
+static void
+test_release_of_a_lost_hold (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) theirs = fixed_new (direct);
+  g_autoptr (CuratorLock) lock = fixed_new (client);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (Taking) next = taking_start_lock (theirs, LONG_MS, NULL);
+  taking_assert_waits (next);
+  fixture_expire (fixture);
+  taking_assert_granted (next);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (lock)), CURATOR_LEASE_LOST);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  wait_ms (200);
+  assert_int_equal (curator_lease_get_state (taking_lease (next, 0)), CURATOR_LEASE_HELD);
+  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
+  taking_give_back (next);
+  assert_gone (fixture);
+  curator_client_close (client);
+}
+
+/* Somebody else's program has such a node; its end lets us in. */
+static void
+test_a_stranger_s_node (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = fixed_new (client);
+  raw_zk_make_path (fixture->raw, "/fixed");
+  assert_int_equal (raw_zk_create (fixture->raw, PATH, "x", ZOO_EPHEMERAL, NULL), ZOK);
+  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  g_autoptr (Taking) cancelled = taking_start_lock (lock, CURATOR_WAIT_FOREVER, cancellable);
+  taking_assert_waits (cancelled);
+  g_cancellable_cancel (cancellable);
+  assert_true (taking_wait (cancelled, 2000));
+  assert_error (&cancelled->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  assert_int_equal (raw_zk_owner (fixture->raw, PATH), raw_zk_session (fixture->raw));
+  g_autoptr (Taking) waiter = taking_start_lock (lock, LONG_MS, NULL);
+  taking_assert_waits (waiter);
+  assert_int_equal (raw_zk_delete (fixture->raw, PATH), ZOK);
+  taking_assert_granted (waiter);
+  /* And deleted under us: we are told. */
+  assert_int_equal (raw_zk_delete (fixture->raw, PATH), ZOK);
+  assert_lease_state (taking_lease (waiter, 0), CURATOR_LEASE_LOST, 2000);
+  g_autoptr (Taking) closed = taking_of_lock (lock);
+  curator_client_close (client);
+  assert_lease_state (taking_lease (closed, 0), CURATOR_LEASE_LOST, 2000);
+  assert_gone (fixture);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_hold_and_hand_over),
+    heal_and_test (test_herd),
+    heal_and_test (test_recognised_after_a_lost_answer),
+    heal_and_test (test_not_confused_within_a_session),
+    heal_and_test (test_given_up_with_unknown_outcome),
+    heal_and_test (test_release_of_a_lost_hold),
+    heal_and_test (test_a_stranger_s_node),
+  };
+  return cmocka_run_group_tests_name ("fixed-node lock", tests, fixture_start, fixture_stop);
+}
