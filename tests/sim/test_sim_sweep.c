@@ -40,8 +40,7 @@ static const Code codes[] = {
 };
 
 /* What nobody says: the library has few words of its own, and no server denies what it has done or
- * calls a node gone that is there. (SYSTEMERROR after the effect is left out: the library takes it for
- * a definite no.) */
+ * calls a node gone that is there. */
 static gboolean
 is_a_lie (int rc, SimOp op, SimWhen when)
 {
@@ -51,7 +50,7 @@ is_a_lie (int rc, SimOp op, SimWhen when)
     }
   if (when == SIM_AFTER_EFFECT
       && (rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH || rc == ZSESSIONMOVED
-          || rc == ZTHROTTLEDOP || rc == ZNOTREADONLY || rc == ZSYSTEMERROR))
+          || rc == ZTHROTTLEDOP || rc == ZNOTREADONLY))
     {
       return TRUE;
     }
@@ -67,7 +66,7 @@ is_hopeless (int rc, SimOp op, guint nth)
 {
   gboolean cuts = rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED;
 
-  return (op == SIM_OP_REMOVE && (rc == ZNOAUTH || rc == ZSYSTEMERROR))
+  return (op == SIM_OP_REMOVE && rc == ZNOAUTH)
          || (nth == 0
              && (rc == ZNODEEXISTS || (cuts && op != SIM_OP_CREATE && op != SIM_OP_CHECK)));
 }
