@@ -4,16 +4,13 @@
  * guarded by the client's mutex, path and token are constant. LOST comes from the lease clock, the
  * session's death or the node's disappearance, whichever is first, and is final.
  */
-#include "lock/lease-private.h"
+#include "lock/lease-impl.h"
 
 #include "client/call.h"
-#include "client/lease_clock.h"
-#include "client/listeners.h"
 #include "client/log.h"
 #include "client/op.h"
 #include "client/path.h"
 #include "client/stats-private.h"
-#include "lock/gather.h"
 #include "lock/own_watch.h"
 
 #include <errno.h>
@@ -22,41 +19,6 @@
 
 /* Short holds are over before a third party could matter; only longer ones are worth a watch. */
 #define OWN_WATCH_AFTER_US (250 * 1000)
-
-struct _CuratorLease
-{
-  CuratorRefs refs;
-  CuratorClient *client;           /* a reference */
-  GPtrArray *members;              /* of a composite, else NULL; everything else is then unused */
-  CuratorLockInternals *internals;
-  CuratorSession *session;
-  char *path;                      /* full */
-  gint64 czxid;
-  gboolean name_is_ours;           /* nobody else can have a node of this name */
-  gboolean is_ephemeral;
-
-  /* Guarded by the client's mutex. */
-  CuratorStake stake;              /* of an ephemeral node: it ends with the session */
-  CuratorSessionHook hook;         /* of a persistent one: it only ends with the client */
-  CuratorLeaseState state;
-  CuratorTimer *own_watch_timer;
-  CuratorOwnWatch *own_watch;
-  gint64 since_us;                 /* monotonic */
-  CuratorListeners listeners;
-  int fd;
-};
-
-static CuratorLease *
-first (CuratorLease *lease)
-{
-  return lease->members != NULL ? g_ptr_array_index (lease->members, 0) : lease;
-}
-
-static gboolean
-is_over (CuratorLeaseState state)
-{
-  return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
-}
 
 /* The clock may end a lease whose last reference is just being dropped. */
 CuratorLease *
@@ -103,18 +65,18 @@ stop_own_watch_timer (CuratorLease *lease)
     }
 }
 
-/* @locks client mutex required. The only place where a lease's state changes. */
-static void
-set_state (CuratorLease *lease, CuratorLeaseState state)
+void
+curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
 {
-  if (lease->state == state || is_over (lease->state))
+  if (lease->state == state || curator_lease_is_over (lease->state))
     {
       return;
     }
-  curator_debug ("lease %s: %s -> %s", lease->path, curator_lease_state_to_string (lease->state),
+  curator_debug ("lease %s: %s -> %s", lease->path != NULL ? lease->path : "of a multi-lock",
+                 curator_lease_state_to_string (lease->state),
                  curator_lease_state_to_string (state));
   lease->state = state;
-  if (is_over (state))
+  if (curator_lease_is_over (state))
     {
       stop_own_watch_timer (lease);
       curator_stake_unregister (&lease->stake);
@@ -124,6 +86,7 @@ set_state (CuratorLease *lease, CuratorLeaseState state)
     }
   curator_listeners_tell (&lease->listeners, lease->client, call_listener, lease, ref_lease,
                           unref_lease, (int) state);
+  curator_composite_member_changed (lease);
 }
 
 /* @locks client mutex required. */
@@ -154,9 +117,9 @@ note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
 static void
 lose (CuratorLease *lease, CuratorCounter reason)
 {
-  if (!is_over (lease->state))
+  if (!curator_lease_is_over (lease->state))
     {
-      set_state (lease, CURATOR_LEASE_LOST);
+      curator_lease_set_state (lease, CURATOR_LEASE_LOST);
       note_end (lease, CURATOR_TRACE_LOST, reason);
       delete_node (lease, G_MAXINT64, NULL, NULL);
     }
@@ -171,7 +134,7 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
       lose (lease, stake->loss);
       return;
     }
-  set_state (lease, state);
+  curator_lease_set_state (lease, state);
 }
 
 static void
@@ -203,7 +166,7 @@ on_session_died (CuratorSessionHook *hook)
   g_clear_pointer (&lease->own_watch, curator_own_watch_free);
   if (!curator_client_is_running (client) || client->session == NULL)
     {
-      set_state (lease, CURATOR_LEASE_LOST);
+      curator_lease_set_state (lease, CURATOR_LEASE_LOST);
       note_end (lease, CURATOR_TRACE_LOST, CURATOR_COUNTER_LOST_CLOSED);
       return;
     }
@@ -259,17 +222,6 @@ curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
 }
 
 CuratorLease *
-curator_lease_new_composite (GPtrArray *members)
-{
-  CuratorLease *lease = g_new0 (CuratorLease, 1);
-  curator_refs_init (&lease->refs);
-  lease->members = members;
-  lease->fd = -1;
-  lease->client = curator_client_ref (first (lease)->client);
-  return lease;
-}
-
-CuratorLease *
 curator_lease_ref (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, NULL);
@@ -280,11 +232,11 @@ curator_lease_ref (CuratorLease *lease)
 gboolean
 curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done, gpointer data)
 {
-  if (is_over (curator_lease_state_now (lease)))
+  if (curator_lease_is_over (curator_lease_state_now (lease)))
     {
       return FALSE;
     }
-  set_state (lease, CURATOR_LEASE_RELEASED);
+  curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
   delete_node (lease, patience_us, done, data);
   return TRUE;
@@ -303,7 +255,7 @@ curator_lease_unref (CuratorLease *lease)
     }
   if (lease->members != NULL)
     {
-      g_ptr_array_unref (lease->members);
+      curator_composite_free_members (lease);
     }
   else
     {
@@ -326,7 +278,7 @@ curator_lease_unref (CuratorLease *lease)
 const char *
 curator_lease_full_path (CuratorLease *lease)
 {
-  return first (lease)->path;
+  return curator_lease_first (lease)->path;
 }
 
 CuratorClient *
@@ -338,14 +290,14 @@ curator_lease_get_client (CuratorLease *lease)
 CuratorSession *
 curator_lease_get_session (CuratorLease *lease)
 {
-  return first (lease)->session;
+  return curator_lease_first (lease)->session;
 }
 
 const char *
 curator_lease_get_node_path (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, NULL);
-  lease = first (lease);
+  lease = curator_lease_first (lease);
   return curator_client_user_path (lease->client, lease->path);
 }
 
@@ -353,27 +305,27 @@ const char *
 curator_lease_get_node_name (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, NULL);
-  return curator_path_leaf (first (lease)->path);
+  return curator_path_leaf (curator_lease_first (lease)->path);
 }
 
 guint64
 curator_lease_get_fencing_token (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, 0);
-  return (guint64) first (lease)->czxid;
+  return (guint64) curator_lease_first (lease)->czxid;
 }
 
 gint64
 curator_lease_get_session_id (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, 0);
-  return first (lease)->session->id;
+  return curator_lease_first (lease)->session->id;
 }
 
 CuratorLeaseState
 curator_lease_state_now (CuratorLease *lease)
 {
-  if (lease->is_ephemeral && !is_over (lease->state)
+  if (lease->is_ephemeral && !curator_lease_is_over (lease->state)
       && curator_lease_clock_remaining_us (lease->session) == 0)
     {
       lose (lease, CURATOR_COUNTER_LOST_CLOCK);
@@ -381,13 +333,17 @@ curator_lease_state_now (CuratorLease *lease)
   return lease->state;
 }
 
-/* @locks none. One lease that is no composite. */
-static CuratorLeaseState
-single_state (CuratorLease *lease)
+CuratorLeaseState
+curator_lease_get_state (CuratorLease *lease)
 {
+  g_return_val_if_fail (lease != NULL, CURATOR_LEASE_LOST);
   if (!curator_client_check_forked (lease->client, NULL))
     {
       return CURATOR_LEASE_LOST;
+    }
+  if (lease->members != NULL)
+    {
+      return curator_composite_state (lease);
     }
   curator_client_lock (lease->client);
   const CuratorLeaseState state = curator_lease_state_now (lease);
@@ -395,90 +351,56 @@ single_state (CuratorLease *lease)
   return state;
 }
 
-CuratorLeaseState
-curator_lease_get_state (CuratorLease *lease)
-{
-  g_return_val_if_fail (lease != NULL, CURATOR_LEASE_LOST);
-  CuratorLeaseState worst = CURATOR_LEASE_HELD;
-  gboolean all_released = TRUE;
-
-  if (lease->members == NULL)
-    {
-      return single_state (lease);
-    }
-  for (guint i = 0; i < lease->members->len; i++)
-    {
-      const CuratorLeaseState state = curator_lease_get_state (g_ptr_array_index (lease->members, i));
-      all_released = all_released && state == CURATOR_LEASE_RELEASED;
-      worst = state == CURATOR_LEASE_RELEASED ? worst : MAX (worst, state);
-    }
-  return all_released ? CURATOR_LEASE_RELEASED : worst;
-}
-
 gint64
 curator_lease_get_remaining_ms (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, 0);
-  gint64 least = G_MAXINT64;
+  gint64 remaining = G_MAXINT64;
 
   if (!curator_client_check_forked (lease->client, NULL))
     {
       return 0;
     }
-  for (guint i = 0; lease->members != NULL && i < lease->members->len; i++)
-    {
-      least = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
-    }
   if (lease->members != NULL)
     {
-      return least;
+      return curator_composite_remaining_ms (lease);
     }
   curator_client_lock (lease->client);
-  if (is_over (curator_lease_state_now (lease)))
+  if (curator_lease_is_over (curator_lease_state_now (lease)))
     {
-      least = 0;
+      remaining = 0;
     }
   else if (lease->is_ephemeral)
     {
-      least = curator_lease_clock_remaining_us (lease->session) / 1000;
+      remaining = curator_lease_clock_remaining_us (lease->session) / 1000;
     }
   curator_client_unlock (lease->client);
-  return least;
+  return remaining;
 }
 
-static void
-member_over (CuratorLease *member, CuratorLeaseState state, gpointer fd)
+/* @locks client mutex required. A composite's state is what its members' news have made of it. */
+static CuratorLeaseState
+known_state (CuratorLease *lease)
 {
-  const guint64 one = 1;
-  if (is_over (state) && write (GPOINTER_TO_INT (fd), &one, sizeof one) < 0)
-    {
-      curator_warn ("a lease's descriptor cannot be written: %s", g_strerror (errno));
-    }
+  return lease->members != NULL ? lease->state : curator_lease_state_now (lease);
 }
 
 int
 curator_lease_get_fd (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, -1);
-  gboolean made = FALSE;
 
   curator_client_lock (lease->client);
   if (lease->fd < 0)
     {
       lease->fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-      made = lease->fd >= 0;
-      if (made && lease->members == NULL && is_over (curator_lease_state_now (lease)))
+      if (curator_lease_is_over (known_state (lease)))
         {
           make_readable (lease);
         }
     }
   const int fd = lease->fd;
   curator_client_unlock (lease->client);
-  for (guint i = 0; made && lease->members != NULL && i < lease->members->len; i++)
-    {
-      curator_lease_add_listener (g_ptr_array_index (lease->members, i), member_over,
-                                  GINT_TO_POINTER (fd), NULL);
-    }
   return fd;
 }
 
@@ -489,11 +411,10 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
   g_return_val_if_fail (lease != NULL && listener != NULL, 0);
   CuratorClient *client = lease->client;
 
-  lease = first (lease);
   curator_client_lock (client);
   const guint id
       = curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
-  if (is_over (curator_lease_state_now (lease)))
+  if (curator_lease_is_over (known_state (lease)))
     {
       curator_listeners_tell_newest (&lease->listeners, client, call_listener, lease, ref_lease,
                                      unref_lease, (int) lease->state);
@@ -506,7 +427,6 @@ void
 curator_lease_remove_listener (CuratorLease *lease, guint id)
 {
   g_return_if_fail (lease != NULL);
-  lease = first (lease);
   curator_listeners_remove (&lease->listeners, lease->client, id);
 }
 
@@ -517,7 +437,7 @@ curator_lease_get_data (CuratorLease *lease, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   g_autoptr (GError) local = NULL;
 
-  lease = first (lease);
+  lease = curator_lease_first (lease);
   g_autoptr (CuratorCallResult) result
       = curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
   if (result != NULL)
@@ -540,18 +460,6 @@ curator_client_release_patience_us (CuratorClient *client)
   return (gint64) client->connection_timeout_ms * 1000;
 }
 
-/* The members in reverse, each whatever the others say. */
-static void
-release_composite (CuratorLease *lease, CuratorReaperDone done, gpointer data)
-{
-  CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
-  for (guint i = lease->members->len; i-- > 0;)
-    {
-      curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
-                                   gather);
-    }
-}
-
 void
 curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpointer data)
 {
@@ -559,7 +467,7 @@ curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpoint
 
   if (lease->members != NULL)
     {
-      release_composite (lease, done, data);
+      curator_composite_release (lease, done, data);
       return;
     }
   curator_client_lock (client);

@@ -1,0 +1,57 @@
+/* A lease's members, for the files that implement it: lease.c and composite_lease.c. */
+#ifndef CURATOR_LEASE_IMPL_H
+#define CURATOR_LEASE_IMPL_H
+
+#include "client/lease_clock.h"
+#include "client/listeners.h"
+#include "lock/lease-private.h"
+
+struct _CuratorLease
+{
+  CuratorRefs refs;
+  CuratorClient *client;           /* a reference */
+  GPtrArray *members;              /* CuratorLease, of a composite; NULL for a single one */
+  CuratorLockInternals *internals; /* from here to is_ephemeral: not of a composite */
+  CuratorSession *session;
+  char *path;                      /* full */
+  gint64 czxid;
+  gboolean name_is_ours;           /* nobody else can have a node of this name */
+  gboolean is_ephemeral;
+
+  /* Guarded by the client's mutex. */
+  CuratorLease *whole;             /* the composite that this is a member of; no reference */
+  CuratorStake stake;              /* of an ephemeral node: it ends with the session */
+  CuratorSessionHook hook;         /* of a persistent one: it only ends with the client */
+  CuratorLeaseState state;
+  CuratorTimer *own_watch_timer;
+  CuratorOwnWatch *own_watch;
+  gint64 since_us;                 /* monotonic */
+  CuratorListeners listeners;
+  int fd;
+};
+
+/* The lease itself, or a composite's first member. */
+static inline CuratorLease *
+curator_lease_first (CuratorLease *lease)
+{
+  return lease->members != NULL ? g_ptr_array_index (lease->members, 0) : lease;
+}
+
+static inline gboolean
+curator_lease_is_over (CuratorLeaseState state)
+{
+  return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
+}
+
+/* @locks client mutex required. The only place where a lease's state changes: descriptor and
+ * listeners follow. */
+void curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state);
+
+/* composite_lease.c. @locks none but for the first: member's client mutex required. */
+void curator_composite_member_changed (CuratorLease *member);
+CuratorLeaseState curator_composite_state (CuratorLease *lease);
+gint64 curator_composite_remaining_ms (CuratorLease *lease);
+void curator_composite_release (CuratorLease *lease, CuratorReaperDone done, gpointer data);
+void curator_composite_free_members (CuratorLease *lease);
+
+#endif
