@@ -1,0 +1,88 @@
+#include "connect.h"
+
+#include "auth.h"
+#include "outcome.h"
+
+#include <string.h>
+#include <zookeeper/zookeeper.jute.h>
+
+#define ALL_PERMISSIONS 0x1f
+#define RETRY_PAUSE_MS  250
+
+static void
+use_creator_acl (CuratorClient *client)
+{
+  /* ZOO_CREATOR_ALL_ACL: whoever the connection is authenticated as. */
+  struct ACL entry = { .perms = ALL_PERMISSIONS,
+                       .id = { .scheme = (char *) "auth", .id = (char *) "" } };
+  const struct ACL_vector acl = { .count = 1, .data = &entry };
+  curator_client_set_acl (client, &acl);
+}
+
+CuratorClient *
+connect_start (const Options *options, int *exit_code)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) credentials = NULL;
+
+  if (options->auth_file != NULL)
+    {
+      credentials = auth_read (options->auth_file, &error);
+      if (credentials == NULL)
+        {
+          print_error (options->paths[0], "%s", error->message);
+          *exit_code = EXIT_CODE_REFUSED;
+          return NULL;
+        }
+    }
+  /* An outage ends the wait once the session, and with it the place in the queue, is gone. */
+  g_autoptr (CuratorRetryPolicy) policy =
+      curator_retry_policy_new_until_elapsed (2 * options->session_timeout_ms, RETRY_PAUSE_MS);
+  g_autoptr (CuratorClient) client = curator_client_new (options->hosts, policy);
+  curator_client_set_session_timeout (client, options->session_timeout_ms);
+  curator_client_set_connection_timeout (client, options->session_timeout_ms);
+  curator_client_set_default_data (client, options->label, strlen (options->label));
+  if (options->verb == VERB_LOCK)
+    {
+      curator_client_set_callback_context (client, g_main_context_default ());
+    }
+  if (credentials != NULL)
+    {
+      auth_apply (client, credentials);
+    }
+  if (options->acl_creator)
+    {
+      use_creator_acl (client);
+    }
+  if (!curator_client_start (client, &error))
+    {
+      *exit_code = fail_with (options, error);
+      return NULL;
+    }
+  return g_steal_pointer (&client);
+}
+
+CuratorClient *
+connect_and_wait (const Options *options, int *exit_code)
+{
+  g_autoptr (CuratorClient) client = connect_start (options, exit_code);
+  g_autoptr (GError) error = NULL;
+
+  if (client == NULL)
+    {
+      return NULL;
+    }
+  if (curator_client_block_until_connected (client, options->session_timeout_ms, NULL, &error))
+    {
+      return g_steal_pointer (&client);
+    }
+  *exit_code = exit_code_of (options, error);
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    {
+      print_error (options->paths[0], "no server of %s could be reached", options->hosts);
+      *exit_code = EXIT_CODE_UNREACHABLE;
+      return NULL;
+    }
+  print_error (options->paths[0], "%s", error->message);
+  return NULL;
+}

@@ -1,0 +1,121 @@
+#include "hold.h"
+
+#include "outcome.h"
+#include "runner/signals.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOT_OVER -1
+
+typedef struct
+{
+  const Options *options;
+  const char *path;
+  CuratorLease *lease;
+  GMainLoop *loop;
+  int code;
+  gboolean lost;
+} Hold;
+
+static void
+end (Hold *hold, int code)
+{
+  if (hold->code == NOT_OVER)
+    {
+      hold->code = code;
+      g_main_loop_quit (hold->loop);
+    }
+}
+
+static void
+on_signal (int signal, gpointer data)
+{
+  if (signal_stops (signal))
+    {
+      end (data, EXIT_CODE_SIGNAL + signal);
+    }
+}
+
+static gboolean
+on_stdin (int fd, GIOCondition condition, gpointer data)
+{
+  char text[4096];
+  const gssize n = read (fd, text, sizeof text);
+
+  if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+    {
+      return G_SOURCE_CONTINUE;
+    }
+  end (data, 0);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_lease_over (int fd, GIOCondition condition, gpointer data)
+{
+  Hold *hold = data;
+  hold->lost = TRUE;
+  end (hold, EXIT_CODE_LOST);
+  return G_SOURCE_REMOVE;
+}
+
+/* The hold may be over by the clock, with nobody having been told yet. */
+static gboolean
+on_timer (gpointer data)
+{
+  Hold *hold = data;
+  if (curator_lease_get_remaining_ms (hold->lease) == 0)
+    {
+      hold->lost = TRUE;
+      end (hold, EXIT_CODE_LOST);
+    }
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+print_token (Hold *hold)
+{
+  return printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) > 0
+         && fflush (stdout) == 0;
+}
+
+int
+hold_run (const Options *options, const char *path, CuratorLease *lease, gboolean *lost)
+{
+  Hold hold = { .options = options, .path = path, .lease = lease, .code = NOT_OVER };
+  const int lease_fd = curator_lease_get_fd (lease);
+
+  *lost = FALSE;
+  if (!print_token (&hold))
+    {
+      print_error (path, "the token cannot be written: %s", g_strerror (errno));
+      return EXIT_CODE_UNREACHABLE;
+    }
+  hold.loop = g_main_loop_new (NULL, FALSE);
+  signals_set_handler (on_signal, &hold);
+  const guint sources[] = {
+    g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, &hold),
+    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, &hold), g_timeout_add (500, on_timer, &hold)
+  };
+  g_main_loop_run (hold.loop);
+  signals_set_handler (NULL, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
+    {
+      GSource *source = g_main_context_find_source_by_id (NULL, sources[i]);
+      if (source != NULL)
+        {
+          g_source_destroy (source);
+        }
+    }
+  g_main_loop_unref (hold.loop);
+  *lost = hold.lost;
+  if (hold.lost)
+    {
+      print_error (path, "lock lost");
+    }
+  return hold.code;
+}

@@ -1,0 +1,347 @@
+/* From the options to the exit code. The order matters: signals are blocked and the helpers forked
+ * before the first thread exists; then the client, the wait, the command, the release. */
+#include "lock.h"
+
+#include "connect.h"
+#include "contest.h"
+#include "hold.h"
+#include "notify.h"
+#include "outcome.h"
+#include "place.h"
+#include "runner/signals.h"
+#include "runner/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CLOSE_MS        5000 /* what closing a client takes at most */
+#define HURRIED_END_MS  800
+#define CONNECT_LOOK_MS 50
+
+typedef struct
+{
+  const Options *options;
+  gboolean has_helpers;
+  Launcher launcher;
+  Guard guard;
+  CuratorClient *client;
+  GCancellable *cancellable;
+  Contest *contest;
+  CuratorLease *lease;
+  GError *error;
+  gboolean decided; /* the contest is over */
+  int signal;       /* that ended the wait */
+  gboolean unreachable;
+  GMainLoop *loop;
+  gint64 connect_by_us;
+  gint finished; /* atomic: the end thread has */
+} Run;
+
+static gboolean
+has_connected (CuratorClient *client)
+{
+  const CuratorConnectionState state = curator_client_get_connection_state (client);
+  return state == CURATOR_STATE_CONNECTED || state == CURATOR_STATE_RECONNECTED;
+}
+
+static void
+on_granted (CuratorLease *lease, const GError *error, gpointer data)
+{
+  Run *run = data;
+  run->decided = TRUE;
+  run->lease = lease;
+  run->error = error != NULL ? g_error_copy (error) : NULL;
+  g_main_loop_quit (run->loop);
+}
+
+static void
+on_signal (int signal, gpointer data)
+{
+  Run *run = data;
+
+  if (signal_stops (signal))
+    {
+      run->signal = signal;
+      g_main_loop_quit (run->loop);
+    }
+  else if (signal == SIGCHLD && run->has_helpers
+           && waitpid (run->launcher.pid, NULL, WNOHANG | WNOWAIT) == run->launcher.pid)
+    {
+      /* Somebody killed it: there is nothing to run any more. */
+      run->signal = SIGKILL;
+      g_main_loop_quit (run->loop);
+    }
+}
+
+static gboolean
+on_connect_timer (gpointer data)
+{
+  Run *run = data;
+
+  if (has_connected (run->client))
+    {
+      print_verbose (run->options, "connected");
+      return G_SOURCE_REMOVE;
+    }
+  if (g_get_monotonic_time () < run->connect_by_us)
+    {
+      return G_SOURCE_CONTINUE;
+    }
+  run->unreachable = TRUE;
+  g_main_loop_quit (run->loop);
+  return G_SOURCE_REMOVE;
+}
+
+static int
+report_unreachable (Run *run)
+{
+  g_autofree char *hosts = curator_escape_name (run->options->hosts, -1);
+  print_error (run->options->paths[0], "no server of %s could be reached", hosts);
+  return EXIT_CODE_UNREACHABLE;
+}
+
+/* Returns 0 with the lease in run, or the exit code. */
+static int
+wait_for_lock (Run *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  run->cancellable = g_cancellable_new ();
+  run->connect_by_us = g_get_monotonic_time () + run->options->session_timeout_ms * 1000;
+  run->contest =
+      contest_start (run->options, run->client, run->cancellable, on_granted, run, &error);
+  if (run->contest == NULL)
+    {
+      return fail_with (run->options, error);
+    }
+  print_verbose (run->options, "waiting for the lock (%s)", mode_to_string (run->options));
+  notify_status ("connecting");
+  signals_set_handler (on_signal, run);
+  on_signal (SIGCHLD, run);
+  g_timeout_add (CONNECT_LOOK_MS, on_connect_timer, run);
+  Place *place = place_start (run->options, run->client);
+  if (run->signal == 0)
+    {
+      g_main_loop_run (run->loop);
+    }
+  place_stop (place);
+  signals_set_handler (NULL, NULL);
+  if (run->signal != 0)
+    {
+      print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);
+      g_cancellable_cancel (run->cancellable);
+      return EXIT_CODE_SIGNAL + run->signal;
+    }
+  if (run->lease != NULL)
+    {
+      return 0;
+    }
+  g_cancellable_cancel (run->cancellable);
+  /* A time-out without a connection says nothing about other holders. */
+  if (run->unreachable
+      || (g_error_matches (run->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+          && !has_connected (run->client)))
+    {
+      return report_unreachable (run);
+    }
+  return fail_with (run->options, run->error);
+}
+
+/* @return NULL-terminated, for launcher_go() */
+static char **
+make_environment (Run *run)
+{
+  GPtrArray *entries = g_ptr_array_new ();
+
+  g_ptr_array_add (entries,
+                   g_strdup_printf ("CURATOR_LOCK_PATH=%s", contest_get_path (run->contest)));
+  g_ptr_array_add (
+      entries, g_strdup_printf ("CURATOR_LOCK_NODE=%s", curator_lease_get_node_path (run->lease)));
+  g_ptr_array_add (entries, g_strdup_printf ("CURATOR_LOCK_TOKEN=%" G_GUINT64_FORMAT,
+                                             curator_lease_get_fencing_token (run->lease)));
+  g_ptr_array_add (entries, g_strdup_printf ("CURATOR_LOCK_SESSION=0x%" G_GINT64_MODIFIER "x",
+                                             curator_lease_get_session_id (run->lease)));
+  g_ptr_array_add (entries,
+                   g_strdup_printf ("CURATOR_LOCK_MODE=%s", mode_to_string (run->options)));
+  /* It speaks for us, not for the command. */
+  g_ptr_array_add (entries, g_strdup ("NOTIFY_SOCKET"));
+  g_ptr_array_add (entries, NULL);
+  return (char **) g_ptr_array_free (entries, FALSE);
+}
+
+static int
+use_lock (Run *run, gboolean *lost)
+{
+  print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT,
+                 curator_lease_get_node_path (run->lease),
+                 curator_lease_get_fencing_token (run->lease));
+  notify_send ("READY=1\nSTATUS=holding the lock");
+  if (run->options->command == NULL)
+    {
+      return hold_run (run->options, run->options->paths[0], run->lease, lost);
+    }
+  g_auto (GStrv) environment = make_environment (run);
+  const SupervisorJob job = { .options = run->options,
+                              .path = run->options->paths[0],
+                              .launcher = &run->launcher,
+                              .guard = &run->guard,
+                              .lease = run->lease,
+                              .session_timeout_ms =
+                                  curator_client_get_session_timeout (run->client),
+                              .environment = (const char *const *) environment };
+  run->has_helpers = FALSE;
+  return supervisor_run (&job, lost);
+}
+
+/* On a thread of its own, so that its time can be bounded. */
+static gpointer
+end_client (gpointer data)
+{
+  Run *run = data;
+  g_autoptr (GError) error = NULL;
+
+  if (run->lease != NULL && !curator_lease_release (run->lease, &error))
+    {
+      print_verbose (run->options, "%s", error->message);
+    }
+  curator_client_close (run->client);
+  g_atomic_int_set (&run->finished, TRUE);
+  g_main_context_wakeup (NULL);
+  return NULL;
+}
+
+static gboolean
+on_bound (gpointer data)
+{
+  *(gboolean *) data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_signal_at_end (int signal, gpointer data)
+{
+  if (signal_stops (signal))
+    {
+      *(gboolean *) data = TRUE;
+    }
+}
+
+/* FALSE: the client is still busy, and what is left goes with the session. */
+static gboolean
+end_within (Run *run, gint64 bound_ms)
+{
+  gboolean over = FALSE;
+  g_autoptr (GThread) thread = g_thread_new ("end", end_client, run);
+
+  signals_set_handler (on_signal_at_end, &over);
+  const guint timer = g_timeout_add ((guint) bound_ms, on_bound, &over);
+  while (!over && !g_atomic_int_get (&run->finished))
+    {
+      g_main_context_iteration (NULL, TRUE);
+    }
+  signals_set_handler (NULL, NULL);
+  if (g_atomic_int_get (&run->finished))
+    {
+      g_source_remove (timer);
+      g_thread_join (g_steal_pointer (&thread));
+      return TRUE;
+    }
+  print_verbose (run->options, "not confirmed: what is left goes with the session");
+  return FALSE;
+}
+
+static void
+dismiss_helpers (Run *run)
+{
+  if (run->has_helpers)
+    {
+      launcher_dismiss (&run->launcher);
+      guard_dismiss (&run->guard);
+      run->has_helpers = FALSE;
+    }
+}
+
+/* Descriptors of ours must not take the places of standard ones that are closed. */
+static void
+open_standard_descriptors (void)
+{
+  int fd;
+  do
+    {
+      fd = open ("/dev/null", O_RDWR);
+    }
+  while (fd >= 0 && fd <= 2);
+  if (fd > 2)
+    {
+      close (fd);
+    }
+}
+
+static int
+run_with_client (Run *run)
+{
+  gboolean lost = FALSE;
+  int code = wait_for_lock (run);
+  const gboolean granted = code == 0;
+
+  if (granted)
+    {
+      code = use_lock (run, &lost);
+    }
+  dismiss_helpers (run);
+  const gint64 bound_ms =
+      granted && !lost ? run->options->session_timeout_ms + CLOSE_MS : HURRIED_END_MS;
+  notify_send ("STOPPING=1");
+  if (granted && !lost)
+    {
+      print_verbose (run->options, "releasing, for %d s at most", (int) (bound_ms / 1000));
+    }
+  if (!end_within (run, bound_ms))
+    {
+      /* Threads of the library are still at work on what would be freed. */
+      _exit (code);
+    }
+  if (run->contest != NULL && run->decided)
+    {
+      contest_free (run->contest);
+    }
+  g_clear_pointer (&run->lease, curator_lease_unref);
+  return code;
+}
+
+int
+lock_and_run (const Options *options)
+{
+  Run run = { .options = options };
+  int code = EXIT_CODE_UNREACHABLE;
+
+  open_standard_descriptors ();
+  signals_block ();
+  if (options->command != NULL)
+    {
+      run.has_helpers = launcher_start (&run.launcher, options->command);
+      if (!run.has_helpers || !guard_start (&run.guard))
+        {
+          print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
+          return code;
+        }
+    }
+  run.loop = g_main_loop_new (NULL, FALSE);
+  run.client = signals_start () ? connect_start (options, &code) : NULL;
+  if (run.client == NULL)
+    {
+      dismiss_helpers (&run);
+    }
+  else
+    {
+      code = run_with_client (&run);
+      curator_client_unref (run.client);
+    }
+  g_clear_object (&run.cancellable);
+  g_clear_error (&run.error);
+  g_main_loop_unref (run.loop);
+  return code;
+}

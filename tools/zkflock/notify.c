@@ -1,0 +1,58 @@
+#include "notify.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char *
+socket_name (void)
+{
+  const char *name = g_getenv ("NOTIFY_SOCKET");
+  return name != NULL && (*name == '/' || *name == '@') && name[1] != '\0' ? name : NULL;
+}
+
+gboolean
+notify_is_wanted (void)
+{
+  return socket_name () != NULL;
+}
+
+void
+notify_send (const char *state)
+{
+  const char *name = socket_name ();
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+  if (name == NULL || strlen (name) >= sizeof address.sun_path)
+    {
+      return;
+    }
+  memcpy (address.sun_path, name, strlen (name));
+  if (*name == '@')
+    {
+      address.sun_path[0] = '\0';
+    }
+  const int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0)
+    {
+      /* Nobody has to listen: a lost notification is the manager's loss. */
+      (void) !sendto (fd, state, strlen (state), MSG_NOSIGNAL | MSG_DONTWAIT,
+                      (struct sockaddr *) &address,
+                      (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (name)));
+      close (fd);
+    }
+}
+
+void
+notify_status (const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_autofree char *state = g_strconcat ("STATUS=", text, NULL);
+  notify_send (state);
+}

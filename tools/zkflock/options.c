@@ -1,0 +1,438 @@
+/* The command line: flock(1)'s letters where flock has them. Options stop at PATH or the verb. */
+#include "options.h"
+
+#include "outcome.h"
+#include "version.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_HOSTS "localhost:2181"
+
+/* As GOption leaves it. */
+typedef struct
+{
+  gboolean exclusive, shared, nonblock, no_fork, verbose, json, version, revocable;
+  char *wait, *code, *leases, *hosts, *session_timeout, *kill_after, *on_suspend;
+  char *label, *auth_file, *acl, *interval, *iterations;
+  char **multi;
+} Raw;
+
+static const char *const verb_names[] = { NULL, "who", "top", "tree", "revoke", "doctor" };
+
+static const char SUMMARY[] =
+    "Runs a command while holding a ZooKeeper lock that Apache Curator programs share.\n\n"
+    "  zkflock [OPTION…] PATH COMMAND [ARG…]   run COMMAND while holding PATH\n"
+    "  zkflock [OPTION…] PATH -c STRING        run STRING by /bin/sh\n"
+    "  zkflock [OPTION…] PATH                  print the token and hold until stdin ends\n"
+    "  zkflock who|top|tree|revoke|doctor [OPTION…] [PATH…]";
+
+static gboolean
+is_set (char *const *text)
+{
+  return *text != NULL;
+}
+
+static void usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
+static void
+usage (const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  print_error (NULL, "%s", text);
+}
+
+static gboolean
+parse_with_glib (Raw *raw, char ***argv, gboolean is_verb)
+{
+  const GOptionEntry entries[] = {
+    { "exclusive", 'x', 0, G_OPTION_ARG_NONE, &raw->exclusive, "Write side of a read-write lock",
+      NULL },
+    { "shared", 's', 0, G_OPTION_ARG_NONE, &raw->shared, "Read side of a read-write lock", NULL },
+    { "leases", 'N', 0, G_OPTION_ARG_STRING, &raw->leases,
+      "A lease of a semaphore with COUNT leases", "COUNT" },
+    { "multi", 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw->multi, "One more path; all or none", "PATH" },
+    { "nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait", NULL },
+    { "wait", 'w', 0, G_OPTION_ARG_STRING, &raw->wait, "Wait at most this long", "SECONDS" },
+    { "conflict-exit-code", 'E', 0, G_OPTION_ARG_STRING, &raw->code,
+      "Exit code for conflict or time-out (1)", "CODE" },
+    { "hosts", 'Z', 0, G_OPTION_ARG_STRING, &raw->hosts,
+      "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
+    { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
+      "Asked of the servers (15)", "SECONDS" },
+    { "kill-after", 0, 0, G_OPTION_ARG_STRING, &raw->kill_after,
+      "From TERM to KILL when the lock is being lost (2)", "SECONDS" },
+    { "on-suspend", 0, 0, G_OPTION_ARG_STRING, &raw->on_suspend,
+      "While the hold is in doubt: continue, pause or kill", "WHAT" },
+    { "revocable", 0, 0, G_OPTION_ARG_NONE, &raw->revocable,
+      "End the command when somebody asks for the lock", NULL },
+    { "label", 0, 0, G_OPTION_ARG_STRING, &raw->label, "What who shows (user@host:pid)", "TEXT" },
+    { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
+      "Lines of scheme:credentials; mode 0600", "FILE" },
+    { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Who may touch what is made: open or creator",
+      "WHAT" },
+    { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->interval, "top: between two looks (1)",
+      "SECONDS" },
+    { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations, "top: how many looks (no end)",
+      "COUNT" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &raw->json, "who, top, tree, doctor: for programs", NULL },
+    { "verbose", 0, 0, G_OPTION_ARG_NONE, &raw->verbose, "Say what happens, and when", NULL },
+    { "version", 'V', 0, G_OPTION_ARG_NONE, &raw->version, "Show versions", NULL },
+    { "no-fork", 'F', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->no_fork, NULL, NULL },
+    { NULL },
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_option_context_set_summary (context, SUMMARY);
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_set_strict_posix (context, !is_verb);
+  if (!g_option_context_parse_strv (context, argv, &error))
+    {
+      usage ("%s; see zkflock --help", error->message);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+parse_seconds (const char *name, const char *text, gint64 *ms)
+{
+  char *end = NULL;
+  const double seconds = text != NULL ? g_ascii_strtod (text, &end) : 0;
+
+  if (text == NULL)
+    {
+      return TRUE;
+    }
+  if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 1e6))
+    {
+      usage ("%s takes a number of seconds, not \"%s\"", name, text);
+      return FALSE;
+    }
+  /* Nothing but 0 itself becomes 0, which means something else. */
+  *ms = seconds > 0 ? MAX ((gint64) (seconds * 1000 + 0.5), 1) : 0;
+  return TRUE;
+}
+
+static gboolean
+parse_int (const char *name, const char *text, int least, int most, int *value)
+{
+  gint64 number;
+
+  if (text == NULL)
+    {
+      return TRUE;
+    }
+  if (!g_ascii_string_to_signed (text, 10, least, most, &number, NULL))
+    {
+      usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
+      return FALSE;
+    }
+  *value = (int) number;
+  return TRUE;
+}
+
+static gboolean
+parse_word (const char *name, const char *text, const char *const *words, int *value)
+{
+  if (text == NULL)
+    {
+      return TRUE;
+    }
+  for (int i = 0; words[i] != NULL; i++)
+    {
+      if (strcmp (text, words[i]) == 0)
+        {
+          *value = i;
+          return TRUE;
+        }
+    }
+  g_autofree char *known = g_strjoinv (", ", (char **) words);
+  usage ("%s is one of %s, not \"%s\"", name, known, text);
+  return FALSE;
+}
+
+static gboolean
+parse_values (Options *options, const Raw *raw)
+{
+  static const char *const on_suspend[] = { "continue", "pause", "kill", NULL };
+  static const char *const acls[] = { "open", "creator", NULL };
+  int suspend = ON_SUSPEND_CONTINUE;
+  int acl = 0;
+
+  if (!parse_seconds ("-w", raw->wait, &options->wait_ms)
+      || !parse_seconds ("--session-timeout", raw->session_timeout, &options->session_timeout_ms)
+      || !parse_seconds ("--kill-after", raw->kill_after, &options->kill_after_ms)
+      || !parse_seconds ("--interval", raw->interval, &options->interval_ms)
+      || !parse_int ("--iterations", raw->iterations, 0, G_MAXINT, &options->iterations)
+      || !parse_int ("-E", raw->code, 0, 255, &options->conflict_code)
+      || !parse_int ("-N", raw->leases, 1, G_MAXINT, &options->leases)
+      || !parse_word ("--on-suspend", raw->on_suspend, on_suspend, &suspend)
+      || !parse_word ("--acl", raw->acl, acls, &acl))
+    {
+      return FALSE;
+    }
+  options->on_suspend = (OnSuspend) suspend;
+  options->acl_creator = acl == 1;
+  options->wait_ms = raw->nonblock ? 0 : options->wait_ms;
+  return TRUE;
+}
+
+/* What GOption cannot know: which options go together. */
+static gboolean
+check_combination (const Options *options, const Raw *raw)
+{
+  const gboolean is_lock = options->verb == VERB_LOCK;
+
+  if (raw->no_fork)
+    {
+      usage (
+          "-F cannot exist here: the lock lives in the session of this process, which must stay");
+    }
+  else if (raw->shared + raw->exclusive + is_set (&raw->leases) > 1)
+    {
+      usage ("-s, -x and -N exclude each other");
+    }
+  else if (is_set (&raw->leases) && raw->multi != NULL)
+    {
+      usage ("--multi takes mutexes or sides of read-write locks, not -N");
+    }
+  else if (raw->revocable && raw->multi != NULL)
+    {
+      usage ("a multi-lock cannot be revoked");
+    }
+  else if (raw->multi != NULL && !is_lock)
+    {
+      usage ("--multi is for locking");
+    }
+  else if (options->json && (is_lock || options->verb == VERB_REVOKE))
+    {
+      usage ("--json is for who, top, tree and doctor");
+    }
+  else if (options->acl_creator && options->auth_file == NULL)
+    {
+      usage ("--acl=creator needs --auth-file: nobody in particular would own the nodes");
+    }
+  else if (options->session_timeout_ms <= 0 || options->session_timeout_ms > 3600 * 1000)
+    {
+      usage ("--session-timeout is more than 0 and at most 3600 seconds");
+    }
+  else
+    {
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+set_defaults (Options *options)
+{
+  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
+  *options = (Options){ .hosts = g_strdup (hosts != NULL && *hosts != '\0' ? hosts : DEFAULT_HOSTS),
+                        .session_timeout_ms = 15000,
+                        .wait_ms = -1,
+                        .conflict_code = 1,
+                        .kill_after_ms = 2000,
+                        .interval_ms = 1000 };
+}
+
+static void
+take (char **to, char **from)
+{
+  if (*from != NULL)
+    {
+      g_free (*to);
+      *to = g_steal_pointer (from);
+    }
+}
+
+static void
+take_strings (Options *options, Raw *raw)
+{
+  take (&options->hosts, &raw->hosts);
+  take (&options->auth_file, &raw->auth_file);
+  take (&options->label, &raw->label);
+  if (options->label == NULL)
+    {
+      options->label =
+          g_strdup_printf ("%s@%s:%d", g_get_user_name (), g_get_host_name (), (int) getpid ());
+    }
+  options->verbose = raw->verbose;
+  options->json = raw->json;
+  options->revocable = raw->revocable;
+  options->mode = raw->shared             ? MODE_READ
+                  : raw->exclusive        ? MODE_WRITE
+                  : is_set (&raw->leases) ? MODE_SEMAPHORE
+                                          : MODE_MUTEX;
+}
+
+/* words: PATH and what follows. */
+static gboolean
+parse_lock_words (Options *options, char **words, char **multi)
+{
+  const guint n = g_strv_length (words);
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+
+  if (n == 0)
+    {
+      usage ("which PATH? see zkflock --help");
+      return FALSE;
+    }
+  g_ptr_array_add (paths, g_strdup (words[0]));
+  for (guint i = 0; multi != NULL && multi[i] != NULL; i++)
+    {
+      g_ptr_array_add (paths, g_strdup (multi[i]));
+    }
+  g_ptr_array_add (paths, NULL);
+  options->paths = (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
+  if (n == 1)
+    {
+      return TRUE;
+    }
+  if (strcmp (words[1], "-c") == 0 || strcmp (words[1], "--command") == 0)
+    {
+      if (n != 3)
+        {
+          usage ("-c takes exactly one STRING");
+          return FALSE;
+        }
+      const char *const shell[] = { "/bin/sh", "-c", words[2], NULL };
+      options->command = g_strdupv ((char **) shell);
+      return TRUE;
+    }
+  options->command = g_strdupv (words + (strcmp (words[1], "--") == 0 ? 2 : 1));
+  if (options->command[0] == NULL || *options->command[0] == '\0')
+    {
+      usage ("which COMMAND?");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+parse_verb_words (Options *options, char **words)
+{
+  const gboolean may_be_none =
+      options->verb == VERB_TREE || options->verb == VERB_DOCTOR || options->verb == VERB_TOP;
+  const char *const root[] = { "/", NULL };
+  const guint n = g_strv_length (words);
+
+  if (n == 0 && !may_be_none)
+    {
+      usage ("%s: which PATH?", verb_names[options->verb]);
+      return FALSE;
+    }
+  if (n > 1 && options->verb != VERB_TOP)
+    {
+      usage ("%s takes one PATH", verb_names[options->verb]);
+      return FALSE;
+    }
+  options->paths = g_strdupv (n > 0 ? words : (char **) root);
+  return TRUE;
+}
+
+static Verb
+verb_of (const char *word)
+{
+  for (int i = VERB_WHO; word != NULL && i <= VERB_DOCTOR; i++)
+    {
+      if (strcmp (word, verb_names[i]) == 0)
+        {
+          return (Verb) i;
+        }
+    }
+  return VERB_LOCK;
+}
+
+static void
+drop_separator (char **words)
+{
+  if (words[0] != NULL && strcmp (words[0], "--") == 0)
+    {
+      g_free (words[0]);
+      memmove (words, words + 1, g_strv_length (words + 1) * sizeof *words + sizeof *words);
+    }
+}
+
+static gboolean
+parse (Options *options, Raw *raw, char ***words)
+{
+  if (!parse_with_glib (raw, words, FALSE))
+    {
+      return FALSE;
+    }
+  if (raw->version)
+    {
+      return TRUE;
+    }
+  options->verb = verb_of ((*words)[1]);
+  if (options->verb != VERB_LOCK)
+    {
+      /* The verb takes the place of the program's name. */
+      g_free ((*words)[0]);
+      memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
+      if (!parse_with_glib (raw, words, TRUE))
+        {
+          return FALSE;
+        }
+    }
+  drop_separator (*words + 1);
+  take_strings (options, raw);
+  return parse_values (options, raw) && check_combination (options, raw)
+         && (options->verb == VERB_LOCK ? parse_lock_words (options, *words + 1, raw->multi)
+                                        : parse_verb_words (options, *words + 1));
+}
+
+static void
+clear_raw (Raw *raw)
+{
+  char **const strings[] = {
+    &raw->wait,       &raw->code,       &raw->leases, &raw->hosts,     &raw->session_timeout,
+    &raw->kill_after, &raw->on_suspend, &raw->label,  &raw->auth_file, &raw->acl,
+    &raw->interval,   &raw->iterations
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
+    {
+      g_free (*strings[i]);
+    }
+  g_strfreev (raw->multi);
+}
+
+gboolean
+options_parse (Options *options, int argc, char **argv, int *exit_code)
+{
+  Raw raw = { 0 };
+  g_auto (GStrv) words = g_strdupv (argv);
+
+  set_defaults (options);
+  const gboolean parsed = parse (options, &raw, &words);
+  const gboolean version = raw.version;
+  clear_raw (&raw);
+  if (parsed && version)
+    {
+      print_versions ();
+    }
+  *exit_code = parsed ? 0 : EXIT_CODE_USAGE;
+  return parsed && !version;
+}
+
+void
+options_clear (Options *options)
+{
+  g_free (options->hosts);
+  g_free (options->label);
+  g_free (options->auth_file);
+  g_strfreev (options->command);
+  g_strfreev (options->paths);
+}
+
+const char *
+mode_to_string (const Options *options)
+{
+  static const char *const names[] = { "mutex", "read", "write", "semaphore" };
+  return g_strv_length (options->paths) > 1 ? "multi" : names[options->mode];
+}

@@ -1,0 +1,65 @@
+/* What the command line says, checked. */
+#ifndef ZKFLOCK_OPTIONS_H
+#define ZKFLOCK_OPTIONS_H
+
+#include <glib.h>
+
+typedef enum
+{
+  VERB_LOCK,
+  VERB_WHO,
+  VERB_TOP,
+  VERB_TREE,
+  VERB_REVOKE,
+  VERB_DOCTOR
+} Verb;
+
+typedef enum
+{
+  MODE_MUTEX,
+  MODE_READ,
+  MODE_WRITE,
+  MODE_SEMAPHORE
+} Mode;
+
+typedef enum
+{
+  ON_SUSPEND_CONTINUE,
+  ON_SUSPEND_PAUSE,
+  ON_SUSPEND_KILL
+} OnSuspend;
+
+typedef struct
+{
+  Verb verb;
+  char *hosts;
+  gint64 session_timeout_ms;
+  char *label;
+  char *auth_file;
+  gboolean acl_creator;
+  gboolean verbose;
+  gboolean json;
+
+  /* The lock. */
+  Mode mode;
+  int leases;
+  gint64 wait_ms; /* -1: for ever */
+  int conflict_code;
+  gint64 kill_after_ms;
+  OnSuspend on_suspend;
+  gboolean revocable;
+  char **command; /* NULL: hold */
+
+  gint64 interval_ms; /* top */
+  int iterations;     /* top; 0: no end */
+
+  char **paths; /* at least one; more: a multi-lock, or the paths of top */
+} Options;
+
+/* FALSE: the program ends with *exit_code; what was wrong has been said. */
+gboolean options_parse (Options *options, int argc, char **argv, int *exit_code);
+void options_clear (Options *options);
+
+const char *mode_to_string (const Options *options);
+
+#endif

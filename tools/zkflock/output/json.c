@@ -1,0 +1,103 @@
+#include "output/json.h"
+
+#include <curator/curator.h>
+#include <string.h>
+
+static void
+append_quoted (GString *out, const char *text)
+{
+  g_string_append_c (out, '"');
+  for (const char *c = text; *c != '\0'; c++)
+    {
+      if (*c == '"' || *c == '\\')
+        {
+          g_string_append_printf (out, "\\%c", *c);
+        }
+      else if ((guchar) *c < ' ' || *c == 0x7f)
+        {
+          g_string_append_printf (out, "\\u%04x", (guint) (guchar) *c);
+        }
+      else
+        {
+          g_string_append_c (out, *c);
+        }
+    }
+  g_string_append_c (out, '"');
+}
+
+/* A comma unless this is the first in its object or array. */
+static void
+begin_member (GString *out, const char *name)
+{
+  const char last = out->len > 0 ? out->str[out->len - 1] : '{';
+
+  if (last != '{' && last != '[' && last != '\n')
+    {
+      g_string_append_c (out, ',');
+    }
+  if (name != NULL)
+    {
+      append_quoted (out, name);
+      g_string_append_c (out, ':');
+    }
+}
+
+void
+json_begin_object (GString *out, const char *name)
+{
+  begin_member (out, name);
+  g_string_append_c (out, '{');
+}
+
+void
+json_end_object (GString *out)
+{
+  g_string_append_c (out, '}');
+}
+
+void
+json_begin_array (GString *out, const char *name)
+{
+  begin_member (out, name);
+  g_string_append_c (out, '[');
+}
+
+void
+json_end_array (GString *out)
+{
+  g_string_append_c (out, ']');
+}
+
+void
+json_string (GString *out, const char *name, const char *bytes, gssize length)
+{
+  const gsize n = length < 0 ? strlen (bytes) : (gsize) length;
+  const gboolean is_text =
+      n == 0 || (memchr (bytes, '\0', n) == NULL && g_utf8_validate (bytes, (gssize) n, NULL));
+  g_autofree char *text = is_text ? g_strndup (bytes, n) : curator_escape_name (bytes, (gssize) n);
+
+  begin_member (out, name);
+  append_quoted (out, text);
+}
+
+void
+json_int (GString *out, const char *name, gint64 value)
+{
+  begin_member (out, name);
+  g_string_append_printf (out, "%" G_GINT64_FORMAT, value);
+}
+
+void
+json_bool (GString *out, const char *name, gboolean value)
+{
+  begin_member (out, name);
+  g_string_append (out, value ? "true" : "false");
+}
+
+void
+json_share (GString *out, const char *name, double value)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  begin_member (out, name);
+  g_string_append (out, g_ascii_formatd (text, sizeof text, "%.6f", value));
+}

@@ -1,0 +1,151 @@
+#include "runner/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct _GuardBoard
+{
+  _Atomic gint64 deadline_us;
+  _Atomic gint64 group; /* 0: nothing to kill */
+  _Atomic int has_killed;
+};
+
+gint64
+boottime_us (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_BOOTTIME, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+static void
+close_all_but (int kept)
+{
+  const int null = open ("/dev/null", O_RDWR);
+  for (int fd = 0; fd <= 2; fd++)
+    {
+      dup2 (null, fd);
+    }
+  if (kept > 3)
+    {
+      close_range (3, (unsigned) kept - 1, 0);
+    }
+  close_range ((unsigned) kept + 1, ~0U, 0);
+}
+
+static void
+kill_group (GuardBoard *board)
+{
+  const pid_t group = (pid_t) atomic_load (&board->group);
+  if (group > 1)
+    {
+      kill (-group, SIGKILL);
+    }
+}
+
+/* A timer that goes on while the machine sleeps, so that it fires as soon as that ends. */
+static void
+set_timer (int timer, gint64 at_us)
+{
+  const struct itimerspec when = { .it_value = { .tv_sec = (time_t) (at_us / G_USEC_PER_SEC),
+                                                 .tv_nsec =
+                                                     (long) (at_us % G_USEC_PER_SEC) * 1000 } };
+  timerfd_settime (timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* One byte says that the board has something to look at; the end of the pipe, that zkflock ended. */
+G_GNUC_NORETURN static void
+run_guard (int fd, GuardBoard *board)
+{
+  sigset_t all;
+  char byte;
+
+  sigfillset (&all);
+  sigprocmask (SIG_SETMASK, &all, NULL);
+  setpgid (0, 0);
+  prctl (PR_SET_NAME, "zkflock-guard");
+  close_all_but (fd);
+  const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
+  struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = timer, .events = POLLIN } };
+  for (;;)
+    {
+      poll (polls, G_N_ELEMENTS (polls), -1);
+      if (polls[0].revents != 0 && read (fd, &byte, 1) <= 0)
+        {
+          kill_group (board);
+          _exit (0);
+        }
+      const gint64 deadline = atomic_load (&board->deadline_us);
+      if (boottime_us () >= deadline)
+        {
+          atomic_store (&board->has_killed, 1);
+          kill_group (board);
+          /* Once is enough; what follows is zkflock's business. */
+          atomic_store (&board->deadline_us, G_MAXINT64 / 2);
+        }
+      set_timer (timer, atomic_load (&board->deadline_us));
+    }
+}
+
+gboolean
+guard_start (Guard *guard)
+{
+  int ends[2];
+
+  *guard = (Guard){ .fd = -1 };
+  guard->board =
+      mmap (NULL, sizeof *guard->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (guard->board == MAP_FAILED || pipe2 (ends, O_CLOEXEC) != 0)
+    {
+      return FALSE;
+    }
+  atomic_store (&guard->board->deadline_us, G_MAXINT64 / 2);
+  const pid_t pid = fork ();
+  if (pid == 0)
+    {
+      run_guard (ends[0], guard->board);
+    }
+  close (ends[0]);
+  guard->pid = pid;
+  guard->fd = ends[1];
+  return pid > 0;
+}
+
+void
+guard_arm (Guard *guard, pid_t group, gint64 deadline_us)
+{
+  atomic_store (&guard->board->deadline_us, deadline_us);
+  atomic_store (&guard->board->group, group);
+  while (write (guard->fd, "", 1) < 0 && errno == EINTR)
+    {
+    }
+}
+
+void
+guard_set_deadline (Guard *guard, gint64 deadline_us)
+{
+  atomic_store (&guard->board->deadline_us, deadline_us);
+}
+
+gboolean
+guard_has_killed (Guard *guard)
+{
+  return atomic_load (&guard->board->has_killed) != 0;
+}
+
+void
+guard_dismiss (Guard *guard)
+{
+  atomic_store (&guard->board->group, 0);
+  close (guard->fd);
+  waitpid (guard->pid, NULL, 0);
+}

@@ -1,0 +1,177 @@
+#include "runner/launcher.h"
+
+#include "outcome.h"
+#include "runner/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In front of the environment on the pipe. */
+typedef struct
+{
+  guint32 length;
+  guint32 foreground;
+} Header;
+
+static gboolean
+read_all (int fd, void *buffer, gsize length)
+{
+  for (gsize done = 0; done < length;)
+    {
+      const gssize n = read (fd, (char *) buffer + done, length - done);
+      if (n == 0 || (n < 0 && errno != EINTR))
+        {
+          return FALSE;
+        }
+      done += n > 0 ? (gsize) n : 0;
+    }
+  return TRUE;
+}
+
+static gboolean
+write_all (int fd, const void *buffer, gsize length)
+{
+  for (gsize done = 0; done < length;)
+    {
+      const gssize n = write (fd, (const char *) buffer + done, length - done);
+      if (n < 0 && errno != EINTR)
+        {
+          return FALSE;
+        }
+      done += n > 0 ? (gsize) n : 0;
+    }
+  return TRUE;
+}
+
+static void
+apply_environment (char *text, gsize length)
+{
+  for (char *entry = text; entry < text + length; entry += strlen (entry) + 1)
+    {
+      if (strchr (entry, '=') != NULL)
+        {
+          putenv (entry);
+        }
+      else
+        {
+          unsetenv (entry);
+        }
+    }
+}
+
+static void
+take_terminal (void)
+{
+  tcsetpgrp (STDIN_FILENO, getpgrp ());
+}
+
+G_GNUC_NORETURN static void
+run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
+{
+  Header header;
+
+  /* The parent may have died before the kernel was told. */
+  if (prctl (PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid () != parent
+      || !read_all (grant_fd, &header, sizeof header))
+    {
+      _exit (0);
+    }
+  char *text = malloc (header.length + 1);
+  if (text == NULL || !read_all (grant_fd, text, header.length))
+    {
+      _exit (0);
+    }
+  text[header.length] = '\0';
+  apply_environment (text, header.length);
+  if (header.foreground)
+    {
+      take_terminal ();
+    }
+  signals_restore ();
+  execvp (argv[0], argv);
+  const int error = errno;
+  write_all (error_fd, &error, sizeof error);
+  _exit (error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE);
+}
+
+gboolean
+launcher_start (Launcher *launcher, char *const *argv)
+{
+  int grant[2] = { -1, -1 };
+  int error[2] = { -1, -1 };
+  const pid_t parent = getpid ();
+
+  if (pipe2 (grant, O_CLOEXEC) != 0 || pipe2 (error, O_CLOEXEC) != 0)
+    {
+      return FALSE;
+    }
+  const pid_t pid = fork ();
+  if (pid < 0)
+    {
+      return FALSE;
+    }
+  if (pid == 0)
+    {
+      setpgid (0, 0);
+      close (grant[1]);
+      close (error[0]);
+      run_launcher (grant[0], error[1], parent, argv);
+    }
+  /* Both set it: neither may go on before it is done. */
+  setpgid (pid, pid);
+  close (grant[0]);
+  close (error[1]);
+  *launcher = (Launcher){ .pid = pid, .grant_fd = grant[1], .error_fd = error[0] };
+  return TRUE;
+}
+
+static void
+launcher_close (Launcher *launcher)
+{
+  close (launcher->grant_fd);
+  close (launcher->error_fd);
+}
+
+int
+launcher_go (Launcher *launcher, const char *const *environment, gboolean foreground)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  Header header = { .foreground = (guint32) foreground };
+  int error = 0;
+
+  g_byte_array_append (bytes, (const guint8 *) &header, sizeof header);
+  for (gsize i = 0; environment[i] != NULL; i++)
+    {
+      g_byte_array_append (bytes, (const guint8 *) environment[i],
+                           (guint) strlen (environment[i]) + 1);
+    }
+  header.length = bytes->len - (guint32) sizeof header;
+  memcpy (bytes->data, &header, sizeof header);
+  if (!write_all (launcher->grant_fd, bytes->data, bytes->len))
+    {
+      error = EPIPE;
+    }
+  /* The pipe closes with a successful exec, and brings nothing. */
+  else if (!read_all (launcher->error_fd, &error, sizeof error))
+    {
+      error = 0;
+    }
+  launcher_close (launcher);
+  if (error != 0)
+    {
+      waitpid (launcher->pid, NULL, 0);
+    }
+  return error;
+}
+
+void
+launcher_dismiss (Launcher *launcher)
+{
+  launcher_close (launcher);
+  waitpid (launcher->pid, NULL, 0);
+}

@@ -1,0 +1,86 @@
+#include "runner/signals.h"
+
+#include <glib-unix.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static sigset_t handled;
+static sigset_t original;
+static SignalHandler current_handler;
+static gpointer current_data;
+
+gboolean
+signal_stops (int signal)
+{
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+static gboolean
+is_ignored (int signal)
+{
+  struct sigaction action;
+  return sigaction (signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void
+signals_block (void)
+{
+  static const int all[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD };
+  sigset_t blocked;
+
+  sigemptyset (&handled);
+  for (gsize i = 0; i < G_N_ELEMENTS (all); i++)
+    {
+      if (all[i] == SIGCHLD || !is_ignored (all[i]))
+        {
+          sigaddset (&handled, all[i]);
+        }
+    }
+  /* An ignored SIGCHLD would make children vanish unseen. */
+  signal (SIGCHLD, SIG_DFL);
+  blocked = handled;
+  /* Handing the terminal over and writing to a pipe that nobody reads must not end us. */
+  sigaddset (&blocked, SIGTTOU);
+  sigaddset (&blocked, SIGPIPE);
+  sigprocmask (SIG_BLOCK, &blocked, &original);
+}
+
+void
+signals_restore (void)
+{
+  sigprocmask (SIG_SETMASK, &original, NULL);
+}
+
+static gboolean
+on_readable (int fd, GIOCondition condition, gpointer data)
+{
+  struct signalfd_siginfo info;
+
+  while (read (fd, &info, sizeof info) == (gssize) sizeof info)
+    {
+      if (current_handler != NULL)
+        {
+          current_handler ((int) info.ssi_signo, current_data);
+        }
+    }
+  return G_SOURCE_CONTINUE;
+}
+
+gboolean
+signals_start (void)
+{
+  const int fd = signalfd (-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0)
+    {
+      return FALSE;
+    }
+  g_unix_fd_add_full (G_PRIORITY_HIGH, fd, G_IO_IN, on_readable, NULL, NULL);
+  return TRUE;
+}
+
+void
+signals_set_handler (SignalHandler handler, gpointer data)
+{
+  current_handler = handler;
+  current_data = data;
+}

@@ -1,0 +1,423 @@
+/* Supervising, on the main thread only.
+ *
+ * NOTES: the lease's remaining time is looked at, never remembered: a timer of the supervisor's own,
+ * on a clock that counts sleep, brings the next look. The command's leader stays unreaped until its
+ * group is dead, so that the number of the group cannot become somebody else's.
+ */
+#include "runner/supervisor.h"
+
+#include "outcome.h"
+#include "runner/group.h"
+#include "runner/signals.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GROUP_POLL_MS 10
+
+struct _Supervisor
+{
+  const SupervisorJob *job;
+  GMainLoop *loop;
+  pid_t group;
+  int timer_fd;
+  gint64 margin_ms; /* dead this long before the hold ends */
+  gint64 kill_after_ms;
+  gboolean has_terminal;
+
+  gboolean ended; /* the leader has */
+  siginfo_t end;
+  gboolean group_dead;
+  gint64 kill_at_us;       /* boottime; 0: not set */
+  int n_terms;             /* asked for by our user */
+  gboolean paused;         /* by us */
+  gboolean stopped;        /* by the terminal or somebody else */
+  gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
+  gboolean was_asked_for_loss;
+  gboolean killed_for_loss;
+  gint64 left_at_death_ms;
+};
+
+static Supervisor *running;
+
+static void
+kill_group (Supervisor *self, int signal)
+{
+  kill (-self->group, signal);
+}
+
+static void
+arm (Supervisor *self, gint64 ms)
+{
+  const struct itimerspec when = { .it_value = { .tv_sec = (time_t) (ms / 1000),
+                                                 .tv_nsec = (long) (ms % 1000) * 1000000 } };
+  timerfd_settime (self->timer_fd, 0, &when, NULL);
+}
+
+static gint64
+remaining_ms (Supervisor *self)
+{
+  return curator_lease_get_state (self->job->lease) == CURATOR_LEASE_LOST
+             ? 0
+             : curator_lease_get_remaining_ms (self->job->lease);
+}
+
+/* A stopped group acts on TERM only when it goes on. */
+static void
+ask_to_end (Supervisor *self)
+{
+  kill_group (self, SIGTERM);
+  kill_group (self, SIGCONT);
+  self->paused = FALSE;
+}
+
+static void
+kill_for_loss (Supervisor *self)
+{
+  if (!self->killed_for_loss)
+    {
+      print_verbose (self->job->options, "killing the command: the lock is being lost");
+      self->killed_for_loss = TRUE;
+    }
+  kill_group (self, SIGKILL);
+}
+
+static void
+react_to_suspicion (Supervisor *self, CuratorLeaseState state)
+{
+  const OnSuspend what = self->job->options->on_suspend;
+
+  if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_PAUSE && !self->paused
+      && !self->asked_for_loss)
+    {
+      print_verbose (self->job->options, "the hold is in doubt: the command pauses");
+      self->paused = TRUE;
+      kill_group (self, SIGSTOP);
+    }
+  else if (state == CURATOR_LEASE_HELD && self->paused)
+    {
+      print_verbose (self->job->options, "the hold is proven again: the command goes on");
+      self->paused = FALSE;
+      kill_group (self, SIGCONT);
+    }
+  else if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_KILL && self->kill_at_us == 0)
+    {
+      print_verbose (self->job->options, "the hold is in doubt: the command is ended");
+      self->asked_for_loss = TRUE;
+      self->kill_at_us = boottime_us () + self->kill_after_ms * 1000;
+      ask_to_end (self);
+    }
+}
+
+static void
+judge_deadline (Supervisor *self, gint64 left_ms)
+{
+  if (left_ms <= self->margin_ms
+      || (self->asked_for_loss && self->kill_at_us != 0 && boottime_us () >= self->kill_at_us))
+    {
+      kill_for_loss (self);
+    }
+  else if (left_ms <= self->margin_ms + self->kill_after_ms)
+    {
+      if (!self->asked_for_loss)
+        {
+          print_verbose (self->job->options,
+                         "the hold ends in %d ms unless the server answers: TERM to the command",
+                         (int) left_ms);
+          self->asked_for_loss = TRUE;
+          ask_to_end (self);
+        }
+    }
+  else if (self->asked_for_loss && self->kill_at_us == 0)
+    {
+      print_verbose (self->job->options, "the hold is proven again: no KILL");
+      self->asked_for_loss = FALSE;
+      self->was_asked_for_loss = TRUE;
+    }
+}
+
+/* The leader is gone. What it left in its group is ended, too: it would run without the lock. */
+static void
+clear_group (Supervisor *self)
+{
+  if (!group_is_alive (self->group))
+    {
+      self->group_dead = TRUE;
+      self->left_at_death_ms = remaining_ms (self);
+      g_main_loop_quit (self->loop);
+      return;
+    }
+  if (self->kill_at_us == 0)
+    {
+      print_verbose (self->job->options, "the command has ended and left processes: TERM to them");
+      self->kill_at_us = boottime_us () + self->kill_after_ms * 1000;
+      ask_to_end (self);
+    }
+  else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss)
+    {
+      kill_group (self, SIGKILL);
+    }
+}
+
+/* How long until the next look is due, whatever happens. */
+static gint64
+next_look_ms (Supervisor *self, gint64 left_ms)
+{
+  if (self->ended || self->killed_for_loss)
+    {
+      return GROUP_POLL_MS;
+    }
+  gint64 wait_ms = CLAMP (self->job->session_timeout_ms / 12, 20, 1000);
+  const gint64 thresholds[] = { self->margin_ms, self->margin_ms + self->kill_after_ms };
+  for (gsize i = 0; i < G_N_ELEMENTS (thresholds); i++)
+    {
+      if (left_ms > thresholds[i])
+        {
+          wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
+        }
+    }
+  if (self->kill_at_us != 0)
+    {
+      wait_ms = MIN (wait_ms, (self->kill_at_us - boottime_us ()) / 1000);
+    }
+  return MAX (wait_ms, 1);
+}
+
+static void
+look (Supervisor *self)
+{
+  const gint64 left_ms = remaining_ms (self);
+
+  if (self->group_dead)
+    {
+      return;
+    }
+  guard_set_deadline (self->job->guard,
+                      boottime_us () + MAX (left_ms - self->margin_ms / 2, 0) * 1000);
+  if (!self->killed_for_loss)
+    {
+      judge_deadline (self, left_ms);
+    }
+  if (!self->ended && !self->killed_for_loss)
+    {
+      react_to_suspicion (self, curator_lease_get_state (self->job->lease));
+    }
+  if (self->ended)
+    {
+      clear_group (self);
+    }
+  arm (self, next_look_ms (self, left_ms));
+}
+
+/* Ctrl-Z stopped the command: the shell gets its terminal back when we stop, too. Nothing renews
+ * the lease meanwhile; the guard sees to that. */
+static void
+follow_stop (Supervisor *self)
+{
+  self->stopped = TRUE;
+  if (self->has_terminal && !self->paused)
+    {
+      tcsetpgrp (STDIN_FILENO, getpgrp ());
+      kill (0, SIGTSTP);
+    }
+}
+
+static void
+on_child (Supervisor *self)
+{
+  siginfo_t info = { 0 };
+
+  if (waitid (P_PID, (id_t) self->group, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0)
+    {
+      follow_stop (self);
+    }
+  info.si_pid = 0;
+  if (!self->ended && waitid (P_PID, (id_t) self->group, &info, WEXITED | WNOHANG | WNOWAIT) == 0
+      && info.si_pid != 0)
+    {
+      self->ended = TRUE;
+      self->end = info;
+      self->kill_at_us = 0;
+      look (self);
+    }
+}
+
+static void
+go_on (Supervisor *self)
+{
+  if (self->killed_for_loss || self->ended)
+    {
+      return;
+    }
+  if (self->has_terminal && self->stopped && tcgetpgrp (STDIN_FILENO) == getpgrp ())
+    {
+      tcsetpgrp (STDIN_FILENO, self->group);
+    }
+  self->stopped = FALSE;
+  if (!self->paused)
+    {
+      kill_group (self, SIGCONT);
+    }
+}
+
+static void
+on_signal (int signal, gpointer data)
+{
+  Supervisor *self = data;
+
+  if (signal == SIGCHLD)
+    {
+      on_child (self);
+      return;
+    }
+  if (signal == SIGCONT)
+    {
+      /* Much time may have passed: what has lost its lock must not run another instruction. */
+      look (self);
+      go_on (self);
+      return;
+    }
+  print_verbose (self->job->options, "signal %d goes to the command", signal);
+  if (signal == SIGTERM && ++self->n_terms > 1)
+    {
+      signal = SIGKILL;
+    }
+  kill_group (self, signal);
+}
+
+static gboolean
+on_timer (int fd, GIOCondition condition, gpointer data)
+{
+  guint64 times;
+  if (read (fd, &times, sizeof times) == (gssize) sizeof times)
+    {
+      look (data);
+    }
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+on_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  if (running == data)
+    {
+      look (data);
+    }
+}
+
+void
+supervisor_revoke (void)
+{
+  if (running != NULL && !running->ended)
+    {
+      print_verbose (running->job->options, "somebody asks for the lock: TERM to the command");
+      ask_to_end (running);
+    }
+}
+
+static int
+report_loss (Supervisor *self)
+{
+  const char *path = self->job->path;
+
+  if (self->left_at_death_ms > 0)
+    {
+      print_error (path, "lock lost: the command was dead %d ms before anybody else could have it",
+                   (int) self->left_at_death_ms);
+    }
+  else if (guard_has_killed (self->job->guard))
+    {
+      print_error (path, "lock lost: the command was killed in time, while zkflock was stopped");
+    }
+  else
+    {
+      print_error (path, "lock lost: the hold had ended before the command did");
+    }
+  return EXIT_CODE_LOST;
+}
+
+static int
+exit_code (Supervisor *self, gboolean *lost)
+{
+  const gboolean by_signal = self->end.si_code != CLD_EXITED;
+
+  *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
+          || (self->was_asked_for_loss && by_signal && self->end.si_status == SIGTERM);
+  if (*lost)
+    {
+      return report_loss (self);
+    }
+  return by_signal ? EXIT_CODE_SIGNAL + self->end.si_status : self->end.si_status;
+}
+
+static int
+report_exec_failure (const SupervisorJob *job, int error)
+{
+  g_autofree char *command = curator_escape_name (job->options->command[0], -1);
+  print_error (job->path, "cannot run %s: %s", command, g_strerror (error));
+  return error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE;
+}
+
+static void
+supervise (Supervisor *self)
+{
+  GSource *source = g_unix_fd_source_new (self->timer_fd, G_IO_IN);
+  g_source_set_priority (source, G_PRIORITY_HIGH);
+  g_source_set_callback (source, G_SOURCE_FUNC (on_timer), self, NULL);
+  g_source_attach (source, NULL);
+  const guint listener = curator_lease_add_listener (self->job->lease, on_lease, self, NULL);
+  running = self;
+  signals_set_handler (on_signal, self);
+  on_child (self); /* it may have ended already */
+  look (self);
+  if (!self->group_dead)
+    {
+      g_main_loop_run (self->loop);
+    }
+  signals_set_handler (NULL, NULL);
+  running = NULL;
+  curator_lease_remove_listener (self->job->lease, listener);
+  g_source_destroy (source);
+  g_source_unref (source);
+}
+
+int
+supervisor_run (const SupervisorJob *job, gboolean *lost)
+{
+  /* Small timeouts leave little room: the command must not be asked to end by a mere late beat. */
+  Supervisor self = { .job = job,
+                      .group = job->launcher->pid,
+                      .margin_ms = MIN (250, job->session_timeout_ms / 16),
+                      .kill_after_ms =
+                          MIN (job->options->kill_after_ms, job->session_timeout_ms / 5) };
+
+  *lost = FALSE;
+  self.has_terminal = isatty (STDIN_FILENO) && tcgetpgrp (STDIN_FILENO) == getpgrp ();
+  self.timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  guard_arm (job->guard, self.group,
+             boottime_us () + MAX (remaining_ms (&self) - self.margin_ms / 2, 0) * 1000);
+  const int error = launcher_go (job->launcher, job->environment, self.has_terminal);
+  if (error != 0)
+    {
+      guard_dismiss (job->guard);
+      close (self.timer_fd);
+      return report_exec_failure (job, error);
+    }
+  print_verbose (job->options, "the command runs as process %d", (int) self.group);
+  self.loop = g_main_loop_new (NULL, FALSE);
+  supervise (&self);
+  g_main_loop_unref (self.loop);
+  close (self.timer_fd);
+  if (self.has_terminal)
+    {
+      tcsetpgrp (STDIN_FILENO, getpgrp ());
+    }
+  const int code = exit_code (&self, lost);
+  guard_dismiss (job->guard);
+  waitpid (self.group, NULL, 0);
+  return code;
+}

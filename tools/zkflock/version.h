@@ -1,0 +1,7 @@
+/* -V: of this program and of what it stands on. */
+#ifndef ZKFLOCK_VERSION_H
+#define ZKFLOCK_VERSION_H
+
+void print_versions (void);
+
+#endif

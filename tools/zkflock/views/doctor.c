@@ -1,0 +1,329 @@
+/* doctor: what is wrong with the locks below a path, or will be.
+ *
+ * Most of it any client can see. The ticks and who is connected only the servers know: they are
+ * asked in four-letter words, where those are allowed.
+ */
+#include "views/views.h"
+
+#include "connect.h"
+#include "outcome.h"
+#include "output/json.h"
+#include "output/text.h"
+#include "views/servers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNTER_WARNING 0.5
+#define COUNTER_ALARM   0.9
+#define FAIR_TICKS      5 /* a session of fewer does not survive one lost beat and a busy server */
+#define MAX_NAMES       3
+#define FOUND_CODE      1
+
+typedef enum
+{
+  LEVEL_NOTE,    /* could not be checked */
+  LEVEL_WARNING, /* will go wrong */
+  LEVEL_PROBLEM  /* is wrong */
+} Level;
+
+typedef struct
+{
+  Level level;
+  const char *check;
+  char *subject;
+  char *text;
+} Finding;
+
+typedef struct
+{
+  const Options *options;
+  CuratorClient *client;
+  GPtrArray *servers;
+  GPtrArray *findings;
+} Doctor;
+
+static const char *const level_names[] = { "note", "warning", "problem" };
+
+static void
+free_finding (gpointer data)
+{
+  Finding *finding = data;
+  g_free (finding->subject);
+  g_free (finding->text);
+  g_free (finding);
+}
+
+static void report (Doctor *doctor, Level level, const char *check, const char *subject,
+                    const char *format, ...) G_GNUC_PRINTF (5, 6);
+
+static void
+report (Doctor *doctor, Level level, const char *check, const char *subject, const char *format,
+        ...)
+{
+  Finding *finding = g_new (Finding, 1);
+  va_list args;
+
+  va_start (args, format);
+  *finding = (Finding){ .level = level,
+                        .check = check,
+                        .subject = g_strdup (subject),
+                        .text = g_strdup_vprintf (format, args) };
+  va_end (args);
+  g_ptr_array_add (doctor->findings, finding);
+}
+
+static void
+check_counter (Doctor *doctor, const CuratorInspection *lock)
+{
+  const double used = curator_inspection_get_counter_used (lock);
+  const char *path = curator_inspection_get_path (lock);
+
+  if (used >= 1)
+    {
+      report (doctor, LEVEL_PROBLEM, "counter", path,
+              "the counter that numbers its nodes is at its end: nothing can be acquired until the "
+              "path is deleted and made anew");
+    }
+  else if (used >= COUNTER_WARNING)
+    {
+      report (doctor, used >= COUNTER_ALARM ? LEVEL_PROBLEM : LEVEL_WARNING, "counter", path,
+              "%d %% of the counter that numbers its nodes is used up; delete the path in a quiet "
+              "moment",
+              (int) (used * 100));
+    }
+}
+
+static void
+check_foreign (Doctor *doctor, const CuratorInspection *lock)
+{
+  const char *const *names = curator_inspection_get_foreign_children (lock);
+  const guint n = g_strv_length ((char **) names);
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  if (n == 0 || curator_inspection_get_kind (lock) == CURATOR_LOCK_KIND_NONE)
+    {
+      return;
+    }
+  for (guint i = 0; i < MIN (n, MAX_NAMES); i++)
+    {
+      g_autofree char *name = curator_escape_name (names[i], -1);
+      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", name);
+    }
+  report (doctor, LEVEL_PROBLEM, "foreign", curator_inspection_get_path (lock),
+          "%u %s no lock %s (%s%s): programs on Java may wait for such a child for ever", n,
+          n == 1 ? "child is" : "children are", n == 1 ? "node" : "nodes", list->str,
+          n > MAX_NAMES ? ", ..." : "");
+}
+
+static void
+check_owners (Doctor *doctor, const CuratorInspection *lock)
+{
+  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++)
+    {
+      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+      const gint64 session = curator_participant_get_session_id (one);
+      g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
+      g_autofree char *label = text_label (curator_participant_get_data (one));
+
+      if (!curator_participant_is_readable (one))
+        {
+          report (doctor, LEVEL_NOTE, "owner", node, "it cannot be read with these credentials");
+        }
+      else if (session == 0)
+        {
+          report (doctor, LEVEL_PROBLEM, "owner", node,
+                  "no session owns this lock node: it stays until somebody deletes it");
+        }
+      else if (servers_know_sessions (doctor->servers)
+               && !servers_have_session (doctor->servers, session))
+        {
+          report (doctor, LEVEL_WARNING, "owner", node,
+                  "its owner %s, session 0x%" G_GINT64_MODIFIER
+                  "x, is connected to no server that was asked: if it does not come back, the node "
+                  "stays for the rest of its session timeout",
+                  label, session);
+        }
+    }
+}
+
+static void
+check_granted (Doctor *doctor)
+{
+  const gint64 asked = doctor->options->session_timeout_ms;
+  const gint64 granted = curator_client_get_session_timeout (doctor->client);
+
+  if (granted != asked)
+    {
+      report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
+              "a session timeout of %d ms was asked for and %d ms granted: %s", (int) asked,
+              (int) granted,
+              granted > asked ? "the servers' least is two ticks unless configured otherwise"
+                              : "the servers' most is twenty ticks unless configured otherwise");
+    }
+}
+
+static void
+check_ticks (Doctor *doctor, const Server *server)
+{
+  const gint64 granted = curator_client_get_session_timeout (doctor->client);
+
+  if (!server->tells_conf)
+    {
+      report (doctor, LEVEL_NOTE, "ticks", server->address,
+              "the server does not answer \"conf\": add conf and cons to its "
+              "4lw.commands.whitelist");
+    }
+  else if (server->tick_ms > 0 && granted < FAIR_TICKS * server->tick_ms)
+    {
+      report (doctor, LEVEL_WARNING, "ticks", server->address,
+              "a session of %d ms is short for ticks of %d ms: a pause of little more than a tick "
+              "may end it; use at least %d ms",
+              (int) granted, (int) server->tick_ms, (int) (FAIR_TICKS * server->tick_ms));
+    }
+}
+
+static void
+check_servers (Doctor *doctor)
+{
+  gint64 tick = 0;
+
+  for (guint i = 0; i < doctor->servers->len; i++)
+    {
+      const Server *server = g_ptr_array_index (doctor->servers, i);
+      if (server->trouble != NULL)
+        {
+          report (doctor, LEVEL_PROBLEM, "server", server->address, "it does not answer: %s",
+                  server->trouble);
+          continue;
+        }
+      check_ticks (doctor, server);
+      if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
+        {
+          report (doctor, LEVEL_PROBLEM, "ticks", server->address,
+                  "its ticks are %d ms long, those of another server %d ms", (int) server->tick_ms,
+                  (int) tick);
+        }
+      tick = server->tick_ms > 0 ? server->tick_ms : tick;
+    }
+  if (!servers_know_sessions (doctor->servers))
+    {
+      report (doctor, LEVEL_NOTE, "owner", doctor->options->hosts,
+              "not every server answers \"cons\": whether owners are still connected was not "
+              "checked");
+    }
+}
+
+static gboolean
+check_locks (Doctor *doctor, GError **error)
+{
+  const char *path = doctor->options->paths[0];
+  gboolean complete = TRUE;
+  g_autoptr (GPtrArray) locks = look_below (doctor->client, path, &complete, error);
+
+  if (locks == NULL)
+    {
+      return FALSE;
+    }
+  for (guint i = 0; i < locks->len; i++)
+    {
+      const CuratorInspection *lock = g_ptr_array_index (locks, i);
+      check_counter (doctor, lock);
+      check_foreign (doctor, lock);
+      check_owners (doctor, lock);
+    }
+  if (!complete)
+    {
+      report (doctor, LEVEL_NOTE, "access", path, "not everything below could be read");
+    }
+  if (strcmp (path, "/") == 0 || locks->len > 0)
+    {
+      return TRUE;
+    }
+  /* A lock that is free has a counter all the same. */
+  g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, error);
+  if (lock != NULL)
+    {
+      check_counter (doctor, lock);
+    }
+  return lock != NULL;
+}
+
+static void
+print_findings (Doctor *doctor)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  if (doctor->options->json)
+    {
+      json_begin_array (out, NULL);
+    }
+  for (guint i = 0; i < doctor->findings->len; i++)
+    {
+      const Finding *finding = g_ptr_array_index (doctor->findings, i);
+      if (doctor->options->json)
+        {
+          json_begin_object (out, NULL);
+          json_string (out, "level", level_names[finding->level], -1);
+          json_string (out, "check", finding->check, -1);
+          json_string (out, "subject", finding->subject, -1);
+          json_string (out, "text", finding->text, -1);
+          json_end_object (out);
+        }
+      else
+        {
+          g_string_append_printf (out, "%s: %s: %s\n", level_names[finding->level],
+                                  finding->subject, finding->text);
+        }
+    }
+  if (doctor->options->json)
+    {
+      json_end_array (out);
+      g_string_append_c (out, '\n');
+    }
+  fputs (out->str, stdout);
+}
+
+static gboolean
+has_found (Doctor *doctor)
+{
+  for (guint i = 0; i < doctor->findings->len; i++)
+    {
+      if (((Finding *) g_ptr_array_index (doctor->findings, i))->level != LEVEL_NOTE)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+int
+doctor_run (const Options *options)
+{
+  int code = 0;
+  Doctor doctor = { .options = options };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
+
+  if (client == NULL)
+    {
+      return code;
+    }
+  doctor.client = client;
+  doctor.servers = servers_ask (options->hosts);
+  doctor.findings = g_ptr_array_new_with_free_func (free_finding);
+  check_granted (&doctor);
+  check_servers (&doctor);
+  if (check_locks (&doctor, &error))
+    {
+      print_findings (&doctor);
+      code = has_found (&doctor) ? FOUND_CODE : 0;
+    }
+  else
+    {
+      code = fail_with (options, error);
+    }
+  g_ptr_array_unref (doctor.servers);
+  g_ptr_array_unref (doctor.findings);
+  return code;
+}

@@ -1,0 +1,176 @@
+#include "views/servers.h"
+
+#include <curator/curator.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PORT    2181
+#define TIMEOUT_SECONDS 3
+#define MAX_ANSWER      (16 << 20)
+
+static void
+free_server (gpointer data)
+{
+  Server *server = data;
+  g_free (server->address);
+  g_free (server->trouble);
+  g_clear_pointer (&server->sessions, g_hash_table_unref);
+  g_free (server);
+}
+
+static char *
+read_all (GInputStream *input, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char buffer[8192];
+
+  while (text->len < MAX_ANSWER)
+    {
+      const gssize n = g_input_stream_read (input, buffer, sizeof buffer, NULL, error);
+      if (n < 0)
+        {
+          return NULL;
+        }
+      if (n == 0)
+        {
+          break;
+        }
+      g_string_append_len (text, buffer, n);
+    }
+  return g_strdup (text->str);
+}
+
+/* NULL with error. The server closes the connection after its answer. */
+static char *
+ask (const char *address, const char *word, GError **error)
+{
+  g_autoptr (GSocketClient) client = g_socket_client_new ();
+  g_socket_client_set_timeout (client, TIMEOUT_SECONDS);
+  g_socket_client_set_enable_proxy (client, FALSE);
+  g_autoptr (GSocketConnection) connection =
+      g_socket_client_connect_to_host (client, address, DEFAULT_PORT, NULL, error);
+
+  if (connection == NULL
+      || !g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (connection)), word,
+                                     strlen (word), NULL, NULL, error))
+    {
+      return NULL;
+    }
+  return read_all (g_io_stream_get_input_stream (G_IO_STREAM (connection)), error);
+}
+
+static gboolean
+is_forbidden (const char *answer)
+{
+  return strstr (answer, "is not executed because it is not in the whitelist") != NULL;
+}
+
+/* "name=123" at the start of a line. */
+static gint64
+value_of (const char *answer, const char *name)
+{
+  const gsize length = strlen (name);
+
+  for (const char *line = answer; line != NULL; line = strchr (line, '\n'))
+    {
+      line += *line == '\n';
+      if (strncmp (line, name, length) == 0 && line[length] == '=')
+        {
+          return g_ascii_strtoll (line + length + 1, NULL, 10);
+        }
+    }
+  return 0;
+}
+
+static void
+take_conf (Server *server, const char *answer)
+{
+  server->tells_conf = !is_forbidden (answer);
+  server->tick_ms = value_of (answer, "tickTime");
+  server->min_timeout_ms = value_of (answer, "minSessionTimeout");
+  server->max_timeout_ms = value_of (answer, "maxSessionTimeout");
+}
+
+/* Each connection has "sid=0x..." in its line. */
+static void
+take_cons (Server *server, const char *answer)
+{
+  if (is_forbidden (answer))
+    {
+      return;
+    }
+  server->sessions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  for (const char *at = answer; (at = strstr (at, "sid=0x")) != NULL; at++)
+    {
+      gint64 *id = g_new (gint64, 1);
+      *id = (gint64) g_ascii_strtoull (at + 4, NULL, 16);
+      g_hash_table_add (server->sessions, id);
+    }
+}
+
+static Server *
+ask_server (const char *address)
+{
+  Server *server = g_new0 (Server, 1);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *conf = ask (address, "conf", &error);
+
+  server->address = curator_escape_name (address, -1);
+  if (conf == NULL)
+    {
+      server->trouble = g_strdup (error->message);
+      return server;
+    }
+  take_conf (server, conf);
+  g_autofree char *cons = ask (address, "cons", NULL);
+  if (cons != NULL)
+    {
+      take_cons (server, cons);
+    }
+  return server;
+}
+
+GPtrArray *
+servers_ask (const char *hosts)
+{
+  GPtrArray *servers = g_ptr_array_new_with_free_func (free_server);
+  g_autofree char *list = g_strndup (hosts, strcspn (hosts, "/"));
+  g_auto (GStrv) addresses = g_strsplit (list, ",", -1);
+
+  for (char **address = addresses; *address != NULL; address++)
+    {
+      g_strstrip (*address);
+      if (**address != '\0')
+        {
+          g_ptr_array_add (servers, ask_server (*address));
+        }
+    }
+  return servers;
+}
+
+gboolean
+servers_know_sessions (GPtrArray *servers)
+{
+  for (guint i = 0; i < servers->len; i++)
+    {
+      if (((Server *) g_ptr_array_index (servers, i))->sessions == NULL)
+        {
+          return FALSE;
+        }
+    }
+  return servers->len > 0;
+}
+
+gboolean
+servers_have_session (GPtrArray *servers, gint64 session)
+{
+  for (guint i = 0; i < servers->len; i++)
+    {
+      const Server *server = g_ptr_array_index (servers, i);
+      if (server->sessions != NULL && g_hash_table_contains (server->sessions, &session))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}

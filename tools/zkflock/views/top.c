@@ -1,0 +1,323 @@
+/* top: the locks below some paths, live.
+ *
+ * A thread looks, so that the terminal answers at once whatever the servers do; the main thread
+ * draws, and reads keys.
+ */
+#include "views/views.h"
+
+#include "connect.h"
+#include "outcome.h"
+#include "output/json.h"
+#include "views/frame.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define ENTER_SCREEN "\x1b[?1049h\x1b[?25l"
+#define LEAVE_SCREEN "\x1b[?25h\x1b[?1049l"
+
+typedef struct
+{
+  const Options *options;
+  CuratorClient *client;
+  gboolean is_live;
+  gboolean in_colour;
+  struct termios terminal;
+  int pipe[2]; /* the looker writes a byte for each look */
+
+  GMutex mutex;
+  GCond cond;
+  GPtrArray *locks; /* guarded; the newest look */
+  char *trouble;    /* guarded */
+  GError *fatal;    /* guarded */
+  gboolean stopped; /* guarded */
+} Top;
+
+static volatile sig_atomic_t last_signal;
+
+static void
+on_signal (int signal)
+{
+  last_signal = signal;
+}
+
+/* Takes the paths' locks together; a path that is in two of them is shown once. */
+static GPtrArray *
+look_at_all (Top *top, GError **error)
+{
+  g_autoptr (GPtrArray) all =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_inspection_unref);
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (char **path = top->options->paths; *path != NULL; path++)
+    {
+      g_autoptr (GPtrArray) found = look_below (top->client, *path, NULL, error);
+      if (found == NULL)
+        {
+          return NULL;
+        }
+      for (guint i = 0; i < found->len; i++)
+        {
+          CuratorInspection *lock = g_ptr_array_index (found, i);
+          if (g_hash_table_add (seen, (gpointer) curator_inspection_get_path (lock)))
+            {
+              g_ptr_array_add (all, curator_inspection_ref (lock));
+            }
+        }
+    }
+  return g_steal_pointer (&all);
+}
+
+static void
+publish (Top *top, GPtrArray *locks, GError *error)
+{
+  g_mutex_lock (&top->mutex);
+  g_clear_pointer (&top->trouble, g_free);
+  if (locks != NULL)
+    {
+      g_clear_pointer (&top->locks, g_ptr_array_unref);
+      top->locks = locks;
+    }
+  else if (error->domain == CURATOR_ERROR && error->code == CURATOR_ERROR_CONNECTION_LOST)
+    {
+      top->trouble = g_strdup_printf ("no answer, this is old: %s", error->message);
+    }
+  else
+    {
+      g_clear_error (&top->fatal);
+      top->fatal = g_error_copy (error);
+    }
+  g_mutex_unlock (&top->mutex);
+  (void) !write (top->pipe[1], "", 1);
+}
+
+static gpointer
+look_for_ever (gpointer data)
+{
+  Top *top = data;
+
+  g_mutex_lock (&top->mutex);
+  while (!top->stopped)
+    {
+      g_autoptr (GError) error = NULL;
+      const gint64 next = g_get_monotonic_time () + top->options->interval_ms * 1000;
+      g_mutex_unlock (&top->mutex);
+      GPtrArray *locks = look_at_all (top, &error);
+      publish (top, locks, error);
+      g_mutex_lock (&top->mutex);
+      while (!top->stopped && g_get_monotonic_time () < next)
+        {
+          g_cond_wait_until (&top->cond, &top->mutex, next);
+        }
+    }
+  g_mutex_unlock (&top->mutex);
+  return NULL;
+}
+
+static void
+enter_screen (Top *top)
+{
+  struct termios raw;
+
+  if (!top->is_live)
+    {
+      return;
+    }
+  tcgetattr (STDIN_FILENO, &top->terminal);
+  raw = top->terminal;
+  raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO);
+  tcsetattr (STDIN_FILENO, TCSANOW, &raw);
+  fputs (ENTER_SCREEN, stdout);
+}
+
+static void
+leave_screen (Top *top)
+{
+  if (top->is_live)
+    {
+      fputs (LEAVE_SCREEN, stdout);
+      fflush (stdout);
+      tcsetattr (STDIN_FILENO, TCSANOW, &top->terminal);
+    }
+}
+
+static void
+draw_text (Top *top, GPtrArray *locks)
+{
+  struct winsize size = { 0 };
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autofree char *clock = g_date_time_format (now, "%H:%M:%S");
+  FrameStyle style = { .in_colour = top->in_colour,
+                       .is_live = top->is_live,
+                       .hosts = top->options->hosts,
+                       .clock = clock,
+                       .trouble = top->trouble };
+
+  if (top->is_live)
+    {
+      const gboolean known = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+      style.width = known ? MAX (size.ws_col, 40) : 80;
+      style.height = known ? MAX (size.ws_row, 5) : 24;
+    }
+  g_autofree char *frame = frame_draw (&style, locks);
+  printf (top->is_live ? "\x1b[H%s\x1b[J" : "%s\n", frame);
+}
+
+static void
+draw_json (GPtrArray *locks)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  json_begin_array (out, NULL);
+  for (guint i = 0; i < locks->len; i++)
+    {
+      who_append_json (out, g_ptr_array_index (locks, i));
+    }
+  json_end_array (out);
+  puts (out->str);
+}
+
+/* FALSE when nobody reads any more. */
+static gboolean
+draw (Top *top)
+{
+  g_mutex_lock (&top->mutex);
+  if (top->locks != NULL && top->options->json)
+    {
+      draw_json (top->locks);
+    }
+  else if (top->locks != NULL)
+    {
+      draw_text (top, top->locks);
+    }
+  g_mutex_unlock (&top->mutex);
+  return fflush (stdout) == 0;
+}
+
+/* Stops as every program does, with the terminal as it was. */
+static void
+suspend (Top *top)
+{
+  leave_screen (top);
+  signal (SIGTSTP, SIG_DFL);
+  raise (SIGTSTP);
+  signal (SIGTSTP, on_signal);
+  enter_screen (top);
+}
+
+static gboolean
+read_key (void)
+{
+  char key = 0;
+  return read (STDIN_FILENO, &key, 1) == 1 && (key == 'q' || key == 'Q');
+}
+
+/* Returns the exit code; -1: go on. */
+static int
+react (Top *top, const struct pollfd *polls, int *looks)
+{
+  const int caught = last_signal;
+  char byte;
+
+  last_signal = 0;
+  if (caught == SIGTSTP)
+    {
+      suspend (top);
+    }
+  else if (caught != 0 && caught != SIGWINCH)
+    {
+      return EXIT_CODE_SIGNAL + caught;
+    }
+  if (top->is_live && (polls[1].revents & POLLIN) != 0 && read_key ())
+    {
+      return 0;
+    }
+  if ((polls[0].revents & POLLIN) != 0 && read (top->pipe[0], &byte, 1) == 1)
+    {
+      (*looks)++;
+    }
+  else if (caught == 0 || !top->is_live)
+    {
+      return -1;
+    }
+  if (top->fatal != NULL || !draw (top))
+    {
+      return top->fatal != NULL ? exit_code_of (top->options, top->fatal) : 0;
+    }
+  return top->options->iterations > 0 && *looks >= top->options->iterations ? 0 : -1;
+}
+
+static int
+show (Top *top)
+{
+  static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP };
+  struct pollfd polls[] = { { .fd = top->pipe[0], .events = POLLIN },
+                            { .fd = top->is_live ? STDIN_FILENO : -1, .events = POLLIN } };
+  int looks = 0;
+  int code = -1;
+
+  for (gsize i = 0; top->is_live && i < G_N_ELEMENTS (handled); i++)
+    {
+      signal (handled[i], on_signal);
+    }
+  while (code < 0)
+    {
+      polls[0].revents = 0;
+      polls[1].revents = 0;
+      /* The second bounds how long a signal that came just before poll() stays unseen. */
+      poll (polls, G_N_ELEMENTS (polls), 1000);
+      code = react (top, polls, &looks);
+    }
+  return code;
+}
+
+static gboolean
+wants_colour (void)
+{
+  const char *no_colour = g_getenv ("NO_COLOR");
+  return no_colour == NULL || *no_colour == '\0';
+}
+
+int
+top_run (const Options *options)
+{
+  Top top = { .options = options };
+  const char *terminal = g_getenv ("TERM");
+  int code = 0;
+
+  top.client = connect_and_wait (options, &code);
+  if (top.client == NULL || pipe (top.pipe) != 0)
+    {
+      return code;
+    }
+  top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
+                && terminal != NULL && strcmp (terminal, "dumb") != 0;
+  top.in_colour = top.is_live && wants_colour ();
+  g_mutex_init (&top.mutex);
+  g_cond_init (&top.cond);
+  GThread *thread = g_thread_new ("look", look_for_ever, &top);
+  enter_screen (&top);
+  code = show (&top);
+  leave_screen (&top);
+  g_mutex_lock (&top.mutex);
+  top.stopped = TRUE;
+  g_cond_signal (&top.cond);
+  g_mutex_unlock (&top.mutex);
+  curator_client_close (top.client);
+  g_thread_join (thread);
+  if (top.fatal != NULL && code != 0)
+    {
+      fail_with (options, top.fatal);
+    }
+  g_clear_pointer (&top.locks, g_ptr_array_unref);
+  g_clear_error (&top.fatal);
+  g_free (top.trouble);
+  curator_client_unref (top.client);
+  return code;
+}

@@ -1,0 +1,171 @@
+/* who: one lock, everybody in it. */
+#include "views/views.h"
+
+#include "connect.h"
+#include "outcome.h"
+#include "output/json.h"
+#include "output/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL_WIDTH 28
+
+char *
+who_summary (const CuratorInspection *inspection)
+{
+  const guint held = curator_inspection_get_n_holders (inspection);
+  const guint waiting = curator_inspection_get_n_waiting (inspection);
+
+  if (curator_inspection_get_n_participants (inspection) == 0)
+    {
+      return g_strdup ("free");
+    }
+  return g_strdup_printf (
+      "%s, %u %s, %u %s", curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
+      held, held == 1 ? "holds" : "hold", waiting, waiting == 1 ? "waits" : "wait");
+}
+
+static char *
+place_of (const CuratorParticipant *one)
+{
+  return curator_participant_is_holder (one)
+             ? g_strdup ("*")
+             : g_strdup_printf ("%u", curator_participant_get_position (one));
+}
+
+static void
+append_row (GString *out, const CuratorParticipant *one, int width)
+{
+  g_autoptr (GString) row = g_string_new (NULL);
+  g_autofree char *place = place_of (one);
+  g_autofree char *age = text_age (curator_participant_get_age_ms (one));
+  g_autofree char *label = text_label (curator_participant_get_data (one));
+  g_autofree char *session =
+      g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
+  g_autofree char *node =
+      curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
+
+  text_fit (row, place, 5, TRUE);
+  g_string_append (row, "  ");
+  text_fit (row, curator_participant_kind_to_string (curator_participant_get_kind (one)), 5, FALSE);
+  g_string_append_c (row, ' ');
+  text_fit (row, age, 6, TRUE);
+  g_string_append (row, "  ");
+  text_fit (row, label, MAX (LABEL_WIDTH, width == 0 ? text_width (label) : 0), FALSE);
+  g_string_append (row, "  ");
+  text_fit (row, session, 18, FALSE);
+  g_string_append (row, "  ");
+  g_string_append (row, node);
+  if (width > 0)
+    {
+      text_fit (out, row->str, width, FALSE);
+    }
+  else
+    {
+      g_string_append (out, row->str);
+    }
+  while (out->len > 0 && out->str[out->len - 1] == ' ')
+    {
+      g_string_truncate (out, out->len - 1);
+    }
+  g_string_append_c (out, '\n');
+}
+
+void
+who_append_rows (GString *out, const CuratorInspection *inspection, int width, guint max_rows)
+{
+  const guint n = curator_inspection_get_n_participants (inspection);
+  const guint shown = n > max_rows ? MAX (max_rows, 1) - 1 : n;
+
+  for (guint i = 0; i < shown; i++)
+    {
+      append_row (out, curator_inspection_get_participant (inspection, i), width);
+    }
+  if (shown < n)
+    {
+      g_string_append_printf (out, "       and %u more\n", n - shown);
+    }
+}
+
+static void
+append_participant_json (GString *out, const CuratorParticipant *one)
+{
+  gsize length;
+  const char *label = g_bytes_get_data (curator_participant_get_data (one), &length);
+  char session[32];
+
+  g_snprintf (session, sizeof session, "0x%" G_GINT64_MODIFIER "x",
+              curator_participant_get_session_id (one));
+  json_begin_object (out, NULL);
+  json_string (out, "kind", curator_participant_kind_to_string (curator_participant_get_kind (one)),
+               -1);
+  json_bool (out, "holds", curator_participant_is_holder (one));
+  json_int (out, "position", curator_participant_get_position (one));
+  json_string (out, "label", label != NULL ? label : "", (gssize) length);
+  json_int (out, "age_ms", curator_participant_get_age_ms (one));
+  json_string (out, "session", session, -1);
+  json_string (out, "node", curator_participant_get_node_path (one), -1);
+  json_int (out, "number", curator_participant_get_number (one));
+  json_int (out, "token", (gint64) curator_participant_get_token (one));
+  json_end_object (out);
+}
+
+void
+who_append_json (GString *out, const CuratorInspection *inspection)
+{
+  json_begin_object (out, NULL);
+  json_string (out, "path", curator_inspection_get_path (inspection), -1);
+  json_string (out, "kind", curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
+               -1);
+  json_int (out, "holders", curator_inspection_get_n_holders (inspection));
+  json_int (out, "waiting", curator_inspection_get_n_waiting (inspection));
+  json_share (out, "counter_used", curator_inspection_get_counter_used (inspection));
+  json_begin_array (out, "participants");
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
+    {
+      append_participant_json (out, curator_inspection_get_participant (inspection, i));
+    }
+  json_end_array (out);
+  json_begin_array (out, "foreign");
+  for (const char *const *name = curator_inspection_get_foreign_children (inspection);
+       *name != NULL; name++)
+    {
+      json_string (out, NULL, *name, -1);
+    }
+  json_end_array (out);
+  json_end_object (out);
+}
+
+int
+who_run (const Options *options)
+{
+  int code = 0;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
+
+  if (client == NULL)
+    {
+      return code;
+    }
+  g_autoptr (CuratorInspection) inspection = curator_inspect (client, options->paths[0], &error);
+  if (inspection == NULL)
+    {
+      return fail_with (options, error);
+    }
+  if (options->json)
+    {
+      who_append_json (out, inspection);
+      g_string_append_c (out, '\n');
+    }
+  else
+    {
+      g_autofree char *summary = who_summary (inspection);
+      g_autofree char *path = curator_escape_name (options->paths[0], -1);
+      g_string_append_printf (out, "%s: %s\n", path, summary);
+      who_append_rows (out, inspection, 0, G_MAXUINT);
+    }
+  fputs (out->str, stdout);
+  return 0;
+}
