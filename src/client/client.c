@@ -132,6 +132,10 @@ free_client (CuratorClient *client)
   curator_listeners_clear (&client->listeners);
   curator_reaper_free (client->reaper);
   curator_dispatch_free (client->dispatch);
+  if (client->ops->free != NULL)
+    {
+      client->ops->free (client->ops);
+    }
   pthread_cond_destroy (&client->changed);
   pthread_mutex_destroy (&client->mutex);
   g_free (client);
@@ -420,10 +424,13 @@ static gboolean
 settle_settings (CuratorClient *client, GError **error)
 {
   g_clear_pointer (&client->servers, curator_connect_string_free);
-  client->servers = curator_connect_string_parse (client->connect_string, error);
-  if (client->servers == NULL)
+  if (!client->ops->is_shared)
     {
-      return FALSE;
+      client->servers = curator_connect_string_parse (client->connect_string, error);
+      if (client->servers == NULL)
+        {
+          return FALSE;
+        }
     }
   if (client->default_data == NULL)
     {
@@ -649,7 +656,6 @@ curator_client_close (CuratorClient *client)
       client->life = CURATOR_LIFE_STOPPED;
       client->state = CURATOR_STATE_LOST;
       curator_client_cancel_ops (client, ZCLOSING);
-      curator_reaper_close (client->reaper);
       curator_session_close_all (client);
       curator_dispatch_stop (client);
       /* What was collected is told before we wait: the waiters must not wait for the handle. */

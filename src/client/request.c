@@ -183,7 +183,7 @@ submit_now (CuratorRequest *request)
 
   g_queue_push_tail_link (&session->in_flight, &request->link);
   request->sent_us = curator_client_boottime_us (client);
-  if (session->handle != NULL)
+  if (session->handle != NULL && session->state != CURATOR_SESSION_DEAD)
     {
       curator_count (client, CURATOR_COUNTER_REQUESTS, 1);
       rc = hand_over (request);

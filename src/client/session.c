@@ -24,10 +24,8 @@
 
 #define FIRST_REOPEN_MS 100
 #define LAST_REOPEN_MS 5000
-#define DRAIN_US G_USEC_PER_SEC
 
 static void open_handle (gpointer data);
-static void close_handle (gpointer data);
 
 CuratorSession *
 curator_session_ref (CuratorSession *session)
@@ -73,13 +71,13 @@ curator_session_remove_hook (CuratorSessionHook *hook)
     }
 }
 
-static void
-cancel_loss_timer (CuratorSession *session)
+void
+curator_session_cancel_timer (CuratorSession *session, CuratorTimer **timer)
 {
-  if (session->loss_timer != NULL)
+  if (*timer != NULL)
     {
-      curator_timer_cancel (session->client, session->loss_timer);
-      session->loss_timer = NULL;
+      curator_timer_cancel (session->client, *timer);
+      *timer = NULL;
     }
 }
 
@@ -87,7 +85,7 @@ static void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 {
   CuratorClient *client = session->client;
-  cancel_loss_timer (session);
+  curator_session_cancel_timer (session, &session->loss_timer);
   session->loss_timer = curator_timer_add (
       client, curator_client_now_us (client) + after_ms * 1000, func, session);
 }
@@ -136,20 +134,11 @@ curator_session_open (CuratorClient *client)
   curator_dispatch_session_work (client, open_handle, curator_session_ref (session));
 }
 
-/* @locks client mutex required. */
-static void
-bury (CuratorSession *session)
+void
+curator_session_tell_end (CuratorSession *session)
 {
   GList *link;
 
-  session->state = CURATOR_SESSION_DEAD;
-  cancel_loss_timer (session);
-  if (session->reopen_timer != NULL)
-    {
-      curator_timer_cancel (session->client, session->reopen_timer);
-      session->reopen_timer = NULL;
-    }
-  g_cancellable_cancel (session->resolving);
   curator_lease_clock_died (session);
   while ((link = session->hooks.head) != NULL)
     {
@@ -157,6 +146,16 @@ bury (CuratorSession *session)
       curator_session_remove_hook (hook);
       hook->died (hook);
     }
+}
+
+void
+curator_session_bury (CuratorSession *session)
+{
+  session->state = CURATOR_SESSION_DEAD;
+  curator_session_cancel_timer (session, &session->loss_timer);
+  curator_session_cancel_timer (session, &session->reopen_timer);
+  g_cancellable_cancel (session->resolving);
+  curator_session_tell_end (session);
   curator_watches_died (session);
 }
 
@@ -181,75 +180,13 @@ curator_session_die (CuratorSession *session, int rc)
       curator_session_open (client);
     }
   curator_client_set_state (client, CURATOR_STATE_LOST);
-  bury (session);
+  curator_session_bury (session);
   curator_request_settle_all (session, rc);
   if (rc == ZAUTHFAILED)
     {
       curator_client_cancel_ops (client, rc);
     }
-  curator_dispatch_session_work (client, close_handle, session);
-}
-
-/* @locks client mutex required. */
-static void
-close_now (CuratorSession *session)
-{
-  if (session->drain_timer != NULL)
-    {
-      curator_timer_cancel (session->client, session->drain_timer);
-      session->drain_timer = NULL;
-    }
-  session->draining = FALSE;
-  curator_dispatch_session_work (session->client, close_handle, session);
-}
-
-/* @locks client mutex held (timer lane). */
-static void
-on_drain_timeout (gpointer data)
-{
-  CuratorSession *session = data;
-  session->drain_timer = NULL;
-  close_now (session);
-}
-
-void
-curator_session_drained (CuratorSession *session)
-{
-  close_now (session);
-}
-
-/* @locks client mutex required. A handle that is closed over requests under way forgets them, takes
- * their answers for an error and drops the connection without having closed the session; its nodes
- * would stay until it expires. So the answers are awaited, as long as one can expect them. */
-static void
-close_when_drained (CuratorSession *session, gboolean connected)
-{
-  CuratorClient *client = session->client;
-
-  if (!connected || session->in_flight.length == 0)
-    {
-      close_now (session);
-      return;
-    }
-  session->draining = TRUE;
-  session->drain_timer = curator_timer_add (
-      client, curator_client_now_us (client) + DRAIN_US, on_drain_timeout, session);
-}
-
-void
-curator_session_close_all (CuratorClient *client)
-{
-  CuratorSession *session = client->session;
-
-  if (session == NULL)
-    {
-      return;
-    }
-  const gboolean connected = session->state == CURATOR_SESSION_CONNECTED;
-  client->session = NULL;
-  bury (session);
-  curator_request_settle_all (session, ZCLOSING);
-  close_when_drained (session, connected);
+  curator_dispatch_session_work (client, curator_session_close_handle, session);
 }
 
 /* @locks client mutex required. */
@@ -273,7 +210,7 @@ on_connected (CuratorSession *session)
       session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
     }
   session->state = CURATOR_SESSION_CONNECTED;
-  cancel_loss_timer (session);
+  curator_session_cancel_timer (session, &session->loss_timer);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
                                                            : CURATOR_STATE_CONNECTED);
   client->ever_connected = TRUE;
@@ -330,7 +267,11 @@ on_event (int type, int state, const char *path, gpointer context)
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
     {
-      if (type == ZOO_SESSION_EVENT)
+      if (type == ZOO_SESSION_EVENT && session->leaving)
+        {
+          curator_session_leaving_event (session, state);
+        }
+      else if (type == ZOO_SESSION_EVENT)
         {
           on_session_event (session, state);
         }
@@ -349,6 +290,17 @@ on_reopen (gpointer data)
   CuratorSession *session = data;
   session->reopen_timer = NULL;
   curator_dispatch_session_work (session->client, open_handle, curator_session_ref (session));
+}
+
+void
+curator_session_reopen (CuratorClient *client)
+{
+  CuratorSession *session = client->session;
+  if (session->reopen_timer != NULL)
+    {
+      curator_session_cancel_timer (session, &session->reopen_timer);
+      on_reopen (session);
+    }
 }
 
 /* @locks client mutex required. */
@@ -386,7 +338,9 @@ open_handle (gpointer data)
   CuratorSession *session = data;
   CuratorClient *client = session->client;
   g_autoptr (GError) error = NULL;
-  g_autofree char *hosts = curator_resolve (client->servers, session->resolving, &error);
+  const gboolean is_shared = client->ops->is_shared;
+  g_autofree char *hosts
+      = is_shared ? NULL : curator_resolve (client->servers, session->resolving, &error);
 
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
@@ -396,7 +350,7 @@ open_handle (gpointer data)
           g_object_unref (session->resolving);
           session->resolving = g_cancellable_new ();
         }
-      if (hosts != NULL)
+      if (hosts != NULL || is_shared)
         {
           session->handle = client->ops->open (client->ops, hosts, client->session_timeout_ms,
                                                on_event, session);
@@ -411,30 +365,6 @@ open_handle (gpointer data)
           add_auths (session);
         }
     }
-  curator_client_unlock (client);
-  curator_session_unref (session);
-}
-
-/* @locality session lane. Takes the client's reference of the session. */
-static void
-close_handle (gpointer data)
-{
-  CuratorSession *session = data;
-  CuratorClient *client = session->client;
-
-  if (session->handle != NULL)
-    {
-      client->ops->close (client->ops, session->handle);
-    }
-  curator_client_lock (client);
-  session->handle = NULL;
-  curator_request_free_all (session);
-  client->sessions_open--;
-  if (!curator_client_is_running (client))
-    {
-      curator_dispatch_stop (client);
-    }
-  client->ops->wake (client->ops, &client->changed);
   curator_client_unlock (client);
   curator_session_unref (session);
 }

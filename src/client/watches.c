@@ -483,6 +483,27 @@ curator_watches_connected (CuratorSession *session)
     }
 }
 
+/* @locks client mutex required. Whoever has a watch of the entry finds it spent. */
+static void
+detach_users (Entry *entry)
+{
+  GQueue *const queues[] = { &entry->users, &entry->newcomers };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      while (queues[i]->head != NULL)
+        {
+          CuratorWatch *watch = queues[i]->head->data;
+          place (watch, NULL);
+          watch->entry = NULL;
+          if (watch->func == on_abandoned)
+            {
+              g_free (watch);
+            }
+        }
+    }
+}
+
 void
 curator_watches_died (CuratorSession *session)
 {
@@ -492,21 +513,19 @@ curator_watches_died (CuratorSession *session)
   g_hash_table_iter_init (&iter, session->watches);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
-      Entry *entry = value;
-      GQueue *const queues[] = { &entry->users, &entry->newcomers };
-      for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
-        {
-          while (queues[i]->head != NULL)
-            {
-              CuratorWatch *watch = queues[i]->head->data;
-              place (watch, NULL);
-              watch->entry = NULL;
-              if (watch->func == on_abandoned)
-                {
-                  g_free (watch);
-                }
-            }
-        }
+      detach_users (value);
     }
   g_hash_table_remove_all (session->watches);
+}
+
+void
+curator_watches_leave (CuratorSession *session)
+{
+  g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
+
+  for (GList *link = entries; link != NULL; link = link->next)
+    {
+      detach_users (link->data);
+      entry_unused (link->data);
+    }
 }

@@ -37,5 +37,7 @@ GHashTable *curator_watches_table_new (void);
 void curator_watches_event (CuratorSession *session, int type, const char *path);
 void curator_watches_connected (CuratorSession *session);
 void curator_watches_died (CuratorSession *session);
+/* The session goes on without us: every watch is taken from it, until the table is empty. */
+void curator_watches_leave (CuratorSession *session);
 
 #endif

@@ -80,8 +80,8 @@ struct _CuratorZkOps
   /* One multi of check(path, any version): a transaction that a quorum must commit. */
   int (*check) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
                 CuratorZkTicket *ticket);
-  /* type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. Removes every watch of this handle on the path,
-   * from the server too. No event is delivered. */
+  /* type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. Removes every watch of ours on the path, from the
+   * server too unless others share the handle. No event is delivered. */
   int (*remove_all_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                              ZooWatcherType type, CuratorZkTicket *ticket);
 
@@ -97,6 +97,13 @@ struct _CuratorZkOps
    * means that the client runs a thread for each lane, FALSE that the implementation steps the
    * lanes itself (curator_dispatch_step). */
   gboolean threads;
+
+  /* TRUE: open() takes a handle that the program made (hosts is NULL; errno ENOTCONN while there is
+   * none), and close() leaves it and its session alone. What is ours on the server is then deleted
+   * before the session is closed. */
+  gboolean is_shared;
+  /* Called when the client is freed; may be NULL. */
+  void (*free) (CuratorZkOps *ops);
 };
 
 /* The table with libzookeeper-mt behind it; static, never freed. */

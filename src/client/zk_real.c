@@ -6,22 +6,16 @@
  * NOTES: asynchronous calls only, because a synchronous one has no time-out. One watcher function
  * with one context serves every watch, because session events go to each distinct pair and the
  * library finds the pairs by an O(n^2) scan. Removal is zoo_aremove_all_watches, because
- * zoo_aremove_watches leaves the watch on the server.
+ * zoo_aremove_watches leaves the watch on the server; but it also takes the watches of others, so
+ * on a handle that has others the lesser evil is the one that stays.
  */
+#include "client/zk_real.h"
 #include "client/cloexec.h"
 #include "client/log.h"
-#include "client/zk_ops.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
-
-struct _CuratorZkHandle
-{
-  zhandle_t *zh;
-  CuratorZkWatcher watcher;
-  gpointer context;
-};
 
 typedef struct
 {
@@ -137,6 +131,22 @@ multi_free (gpointer data)
   g_free (multi);
 }
 
+static CuratorZkTicket *
+begin (CuratorZkHandle *handle, CuratorZkTicket *ticket)
+{
+  return handle->begin == NULL ? ticket : handle->begin (handle, ticket);
+}
+
+static int
+made (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
+{
+  if (rc != ZOK && handle->refused != NULL)
+    {
+      handle->refused (handle, ticket);
+    }
+  return rc;
+}
+
 static CuratorZkHandle *
 real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
            gpointer context)
@@ -147,6 +157,8 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
 
   handle->watcher = watcher;
   handle->context = context;
+  handle->watch = on_event;
+  handle->watch_context = handle;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
 
   g_autoptr (GArray) open_before = curator_open_fds ();
@@ -196,54 +208,69 @@ static int
 real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
              int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
 {
-  return zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket,
+               zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
 }
 
 static int
 real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
              CuratorZkTicket *ticket)
 {
-  return zoo_adelete (handle->zh, path, version, on_void, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
 }
 
 static int
 real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
           CuratorZkTicket *ticket)
 {
-  return zoo_awget (handle->zh, path, watch ? on_event : NULL, handle, on_data, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket,
+               zoo_awget (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
+                          on_data, ticket));
 }
 
 static int
 real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
              CuratorZkTicket *ticket)
 {
-  return zoo_awexists (handle->zh, path, watch ? on_event : NULL, handle, on_stat, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket,
+               zoo_awexists (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
+                             on_stat, ticket));
 }
 
 static int
 real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
                    CuratorZkTicket *ticket)
 {
-  return zoo_awget_children (handle->zh, path, watch ? on_event : NULL, handle, on_strings, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket,
+               zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
+                                   handle->watch_context, on_strings, ticket));
 }
 
 static int
 real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
           int length, int version, CuratorZkTicket *ticket)
 {
-  return zoo_aset (handle->zh, path, data, length, version, on_stat, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket, zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
 
 static int
 real_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
 {
-  return zoo_async (handle->zh, path, on_string, ticket);
+  ticket = begin (handle, ticket);
+  return made (handle, ticket, zoo_async (handle->zh, path, on_string, ticket));
 }
 
 static int
 real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
             CuratorZkTicket *ticket)
 {
+  ticket = begin (handle, ticket);
   Multi *multi = g_new0 (Multi, 1);
   multi->n = n_paths;
   multi->ops = g_new0 (zoo_op_t, n_paths);
@@ -256,15 +283,25 @@ real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths
     }
   ticket->ops_data = multi;
   ticket->ops_free = multi_free;
-  return zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket);
+  return made (handle, ticket,
+               zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
 }
 
 static int
 real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                          ZooWatcherType type, CuratorZkTicket *ticket)
 {
+  ticket = begin (handle, ticket);
   /* The header declares the completion as a pointer to the function type by mistake. */
-  return zoo_aremove_all_watches (handle->zh, path, type, 0, (void_completion_t *) on_void, ticket);
+  void_completion_t *done = (void_completion_t *) on_void;
+  if (handle->begin != NULL)
+    {
+      /* The server then keeps the watch, and sends an event that finds nobody. */
+      return made (handle, ticket,
+                   zoo_aremove_watches (handle->zh, path, type, handle->watch,
+                                        handle->watch_context, 0, done, ticket));
+    }
+  return made (handle, ticket, zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
 }
 
 static gint64

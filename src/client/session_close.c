@@ -1,0 +1,177 @@
+/* The end of a session by close(): what is awaited before its handle is closed.
+ *
+ * Mirrors CuratorZookeeperClient.close. Threads: any begins it, the session lane closes handles;
+ * everything is guarded by the client's mutex.
+ *
+ * NOTES: closing a session of our own takes its nodes and watches from the server. A session that
+ * the program shares with us goes on, so there they are deleted one by one.
+ */
+#include "client/session.h"
+
+#include "client/dispatch-private.h"
+#include "client/log.h"
+#include "client/reaper.h"
+#include "client/request.h"
+#include "client/watches.h"
+
+#define DRAIN_US G_USEC_PER_SEC
+#define LEAVE_US (5 * G_USEC_PER_SEC)
+
+/* @locality session lane. Takes the client's reference of the session. */
+void
+curator_session_close_handle (gpointer data)
+{
+  CuratorSession *session = data;
+  CuratorClient *client = session->client;
+
+  if (session->handle != NULL)
+    {
+      client->ops->close (client->ops, session->handle);
+    }
+  curator_client_lock (client);
+  session->handle = NULL;
+  curator_request_free_all (session);
+  client->sessions_open--;
+  if (!curator_client_is_running (client))
+    {
+      curator_dispatch_stop (client);
+    }
+  client->ops->wake (client->ops, &client->changed);
+  curator_client_unlock (client);
+  curator_session_unref (session);
+}
+
+/* @locks client mutex required. */
+static void
+close_now (CuratorSession *session)
+{
+  curator_session_cancel_timer (session, &session->drain_timer);
+  session->draining = FALSE;
+  curator_dispatch_session_work (session->client, curator_session_close_handle, session);
+}
+
+/* @locks client mutex required. */
+static void
+end_leaving (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+
+  session->leaving = FALSE;
+  client->session = NULL;
+  curator_reaper_close (client->reaper);
+  curator_session_bury (session);
+  curator_request_settle_all (session, ZCLOSING);
+  close_now (session);
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_drain_timeout (gpointer data)
+{
+  CuratorSession *session = data;
+  session->drain_timer = NULL;
+  if (session->leaving)
+    {
+      curator_warn ("%u nodes and %u watches of ours stay until the program's session ends",
+                    curator_reaper_pending (session->client->reaper),
+                    g_hash_table_size (session->watches));
+      end_leaving (session);
+      return;
+    }
+  close_now (session);
+}
+
+void
+curator_session_drained (CuratorSession *session)
+{
+  if (!session->leaving)
+    {
+      close_now (session);
+    }
+  else if (curator_reaper_pending (session->client->reaper) == 0
+           && g_hash_table_size (session->watches) == 0)
+    {
+      end_leaving (session);
+    }
+}
+
+/* @locks client mutex required. The session is the program's and outlives us: what is ours on the
+ * server is deleted, and the answers are awaited, also over a short disconnection. */
+static void
+leave (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  const gint64 patience_us = MIN ((gint64) client->connection_timeout_ms * 1000, LEAVE_US);
+
+  session->draining = TRUE;
+  session->leaving = TRUE;
+  curator_session_cancel_timer (session, &session->loss_timer);
+  session->drain_timer = curator_timer_add (client, curator_client_now_us (client) + patience_us,
+                                            on_drain_timeout, session);
+  curator_session_tell_end (session);
+  curator_watches_leave (session);
+  if (session->in_flight.length == 0)
+    {
+      curator_session_drained (session);
+    }
+}
+
+/* @locks client mutex required. A handle that is closed over requests under way forgets them, takes
+ * their answers for an error and drops the connection without having closed the session; its nodes
+ * would stay until it expires. So the answers are awaited, as long as one can expect them. */
+static void
+close_when_drained (CuratorSession *session, gboolean connected)
+{
+  CuratorClient *client = session->client;
+
+  if (!connected || session->in_flight.length == 0)
+    {
+      close_now (session);
+      return;
+    }
+  session->draining = TRUE;
+  session->drain_timer = curator_timer_add (client, curator_client_now_us (client) + DRAIN_US,
+                                            on_drain_timeout, session);
+}
+
+void
+curator_session_close_all (CuratorClient *client)
+{
+  CuratorSession *session = client->session;
+
+  if (session != NULL && session->handle != NULL && client->ops->is_shared)
+    {
+      leave (session);
+      return;
+    }
+  curator_reaper_close (client->reaper);
+  if (session == NULL)
+    {
+      return;
+    }
+  const gboolean connected = session->state == CURATOR_SESSION_CONNECTED;
+  client->session = NULL;
+  curator_session_bury (session);
+  curator_request_settle_all (session, ZCLOSING);
+  close_when_drained (session, connected);
+}
+
+/* Nobody but the reaper and the watches uses the session any more. */
+void
+curator_session_leaving_event (CuratorSession *session, int state)
+{
+  if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE)
+    {
+      end_leaving (session);
+    }
+  else if (state == ZOO_CONNECTED_STATE)
+    {
+      session->state = CURATOR_SESSION_CONNECTED;
+      curator_watches_connected (session);
+      curator_reaper_connected (session->client->reaper);
+    }
+  else
+    {
+      session->state = CURATOR_SESSION_DISCONNECTED;
+    }
+}

@@ -1,0 +1,348 @@
+/* A handle of the program's behind the ops table: one session for the program and us.
+ *
+ * Mirrors a ZookeeperFactory that returns what it was given. Threads: requests come from any, under
+ * the client's mutex; answers and watch events on libzookeeper's completion thread, session events
+ * on the thread that forwards them. Which handle the program has is guarded by the client's mutex,
+ * everything else by the mutex of this file; no other lock is taken under that one.
+ *
+ * NOTES: closing a handle here closes nothing, so answers and events may come long after. What the
+ * library holds is therefore never the client's: a request is a call of this file, which forgets its
+ * asker at close, and the context of a watch is a number that means nothing any more. Session events
+ * reach watches too, and are ignored there: only what is forwarded counts.
+ */
+#include "client/session.h"
+#include "client/zk_real.h"
+#include "curator/zookeeper.h"
+
+#include <errno.h>
+
+typedef struct
+{
+  CuratorZkOps ops; /* first: the client's table */
+  zhandle_t *zh;    /* the program's; NULL while there is none */
+} Adopted;
+
+typedef struct
+{
+  CuratorZkHandle base; /* first: what the session has */
+  Adopted *adopted;
+  CuratorZkTicket probe;
+  gsize id;         /* never used again */
+  GQueue calls;     /* Call */
+  guint delivering; /* close waits until it is 0 */
+  gboolean is_told; /* a CONNECTED was forwarded */
+} Handle;
+
+typedef struct
+{
+  CuratorZkTicket ticket; /* first: what the library has */
+  CuratorZkTicket *asker; /* NULL once the handle is closed */
+  Handle *handle;
+  GList link; /* in handle->calls or in orphans */
+} Call;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
+static GHashTable *handles; /* id -> Handle */
+static GQueue orphans;      /* Call whose handle is closed */
+static gsize last_id;
+
+/* @locks our mutex required. */
+static void
+begin_delivery (Handle *handle)
+{
+  handle->delivering++;
+}
+
+static void
+end_delivery (Handle *handle)
+{
+  pthread_mutex_lock (&mutex);
+  if (--handle->delivering == 0)
+    {
+      pthread_cond_broadcast (&delivered);
+    }
+  pthread_mutex_unlock (&mutex);
+}
+
+static void
+deliver_event (gsize id, int type, int state, const char *path)
+{
+  pthread_mutex_lock (&mutex);
+  Handle *handle = handles != NULL ? g_hash_table_lookup (handles, GSIZE_TO_POINTER (id)) : NULL;
+  if (handle != NULL)
+    {
+      begin_delivery (handle);
+      handle->is_told |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+    }
+  pthread_mutex_unlock (&mutex);
+  if (handle != NULL)
+    {
+      handle->base.watcher (type, state, path, handle->base.context);
+      end_delivery (handle);
+    }
+}
+
+/* @locality libzookeeper's completion thread. */
+static void
+on_watch_event (zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+  if (type != ZOO_SESSION_EVENT && type != ZOO_NOTWATCHING_EVENT)
+    {
+      deliver_event (GPOINTER_TO_SIZE (context), type, state, path);
+    }
+}
+
+static void
+call_free (Call *call)
+{
+  if (call->ticket.ops_free != NULL)
+    {
+      call->ticket.ops_free (call->ticket.ops_data);
+    }
+  g_free (call);
+}
+
+/* @locality libzookeeper's completion thread. */
+static void
+on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
+{
+  Call *call = (Call *) ticket;
+
+  pthread_mutex_lock (&mutex);
+  CuratorZkTicket *asker = call->asker;
+  Handle *handle = call->handle;
+  g_queue_unlink (asker != NULL ? &handle->calls : &orphans, &call->link);
+  if (asker != NULL)
+    {
+      begin_delivery (handle);
+    }
+  pthread_mutex_unlock (&mutex);
+  if (asker != NULL)
+    {
+      asker->completion (rc, reply, asker);
+      end_delivery (handle);
+    }
+  call_free (call);
+}
+
+/* @locks client mutex required. */
+static CuratorZkTicket *
+call_new (CuratorZkHandle *base, CuratorZkTicket *asker)
+{
+  Handle *handle = (Handle *) base;
+  Call *call = g_new0 (Call, 1);
+
+  call->ticket.completion = on_answer;
+  call->asker = asker;
+  call->handle = handle;
+  call->link.data = call;
+  pthread_mutex_lock (&mutex);
+  g_queue_push_tail_link (&handle->calls, &call->link);
+  pthread_mutex_unlock (&mutex);
+  return &call->ticket;
+}
+
+/* @locks client mutex required. */
+static void
+call_refused (CuratorZkHandle *base, CuratorZkTicket *ticket)
+{
+  Handle *handle = (Handle *) base;
+  Call *call = (Call *) ticket;
+
+  pthread_mutex_lock (&mutex);
+  g_queue_unlink (&handle->calls, &call->link);
+  pthread_mutex_unlock (&mutex);
+  call_free (call);
+}
+
+/* @locality libzookeeper's completion thread. A handle that was connected before we had it brings no
+ * event that says so; any answer of a server does, and it comes after the events before it. */
+static void
+on_probed (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
+{
+  Handle *handle = (Handle *) ((char *) ticket - G_STRUCT_OFFSET (Handle, probe));
+
+  pthread_mutex_lock (&mutex);
+  const gboolean is_told = handle->is_told;
+  pthread_mutex_unlock (&mutex);
+  if (!is_told && (rc == ZOK || rc == ZNONODE || rc == ZNOAUTH))
+    {
+      deliver_event (handle->id, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "");
+    }
+}
+
+static CuratorZkHandle *
+adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
+              CuratorZkWatcher watcher, gpointer context)
+{
+  Adopted *adopted = (Adopted *) ops;
+  Handle *handle = g_new0 (Handle, 1);
+
+  errno = ENOTCONN;
+  if (adopted->zh == NULL)
+    {
+      g_free (handle);
+      return NULL;
+    }
+  handle->base.zh = adopted->zh;
+  handle->base.watcher = watcher;
+  handle->base.context = context;
+  handle->base.watch = on_watch_event;
+  handle->base.begin = call_new;
+  handle->base.refused = call_refused;
+  handle->probe.completion = on_probed;
+  pthread_mutex_lock (&mutex);
+  handle->id = ++last_id;
+  handle->base.watch_context = GSIZE_TO_POINTER (handle->id);
+  if (handles == NULL)
+    {
+      handles = g_hash_table_new (NULL, NULL);
+    }
+  g_hash_table_insert (handles, GSIZE_TO_POINTER (handle->id), handle);
+  pthread_mutex_unlock (&mutex);
+  if (ops->exists (ops, &handle->base, "/", FALSE, &handle->probe) != ZOK)
+    {
+      ops->close (ops, &handle->base);
+      errno = ENOTCONN;
+      return NULL;
+    }
+  return &handle->base;
+}
+
+/* @locks none, not even the client's, if anything can have been delivered. */
+static void
+adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
+{
+  Handle *handle = (Handle *) base;
+  GList *link;
+
+  pthread_mutex_lock (&mutex);
+  g_hash_table_remove (handles, GSIZE_TO_POINTER (handle->id));
+  while ((link = g_queue_pop_head_link (&handle->calls)) != NULL)
+    {
+      Call *call = link->data;
+      call->asker = NULL;
+      call->handle = NULL;
+      g_queue_push_tail_link (&orphans, link);
+    }
+  while (handle->delivering > 0)
+    {
+      pthread_cond_wait (&delivered, &mutex);
+    }
+  pthread_mutex_unlock (&mutex);
+  g_free (handle);
+}
+
+/* The program adds its own. */
+static int
+adopted_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
+                  int cert_length)
+{
+  return ZOK;
+}
+
+static void
+adopted_free (CuratorZkOps *ops)
+{
+  g_free (ops);
+}
+
+CuratorClient *
+curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
+{
+  Adopted *adopted = g_new (Adopted, 1);
+
+  adopted->ops = *curator_zk_ops_real ();
+  adopted->ops.open = adopted_open;
+  adopted->ops.close = adopted_close;
+  adopted->ops.add_auth = adopted_add_auth;
+  adopted->ops.is_shared = TRUE;
+  adopted->ops.free = adopted_free;
+  adopted->zh = zh;
+  return curator_client_new_with_ops ("the program's ZooKeeper handle", retry_policy,
+                                      &adopted->ops);
+}
+
+void
+curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, int state,
+                              const char *path)
+{
+  g_return_if_fail (client != NULL && client->ops->is_shared);
+  gsize id = 0;
+
+  if (type != ZOO_SESSION_EVENT || !curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
+  curator_client_lock (client);
+  Adopted *adopted = (Adopted *) client->ops;
+  if (zh != NULL && zh == adopted->zh)
+    {
+      const gboolean is_over = state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE;
+      adopted->zh = is_over ? NULL : zh;
+      if (client->session != NULL && client->session->handle != NULL)
+        {
+          id = ((Handle *) client->session->handle)->id;
+        }
+    }
+  curator_client_unlock (client);
+  if (id != 0)
+    {
+      deliver_event (id, type, state, path);
+    }
+}
+
+/* @locks client mutex required. */
+static gboolean
+check_can_adopt (CuratorClient *client, GError **error)
+{
+  if (client->life == CURATOR_LIFE_STOPPED)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
+      return FALSE;
+    }
+  if (client->auth_failed)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                           "the server refused the authentication of the handle before");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error)
+{
+  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  Adopted *adopted = (Adopted *) client->ops;
+
+  if (!curator_client_check_forked (client, error))
+    {
+      return FALSE;
+    }
+  if (!client->ops->is_shared)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the client has a connection of its own");
+      return FALSE;
+    }
+  curator_client_lock (client);
+  const gboolean can_adopt = check_can_adopt (client, error);
+  if (can_adopt && zh != adopted->zh)
+    {
+      CuratorSession *session = client->session;
+      adopted->zh = zh;
+      if (session != NULL && session->handle != NULL)
+        {
+          curator_session_die (session, ZSESSIONEXPIRED);
+        }
+      else if (session != NULL)
+        {
+          curator_session_reopen (client);
+        }
+    }
+  curator_client_unlock (client);
+  return can_adopt;
+}

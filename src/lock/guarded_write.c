@@ -1,0 +1,37 @@
+/* The check of a hold inside the program's own transaction (CuratorOp's check, in a transaction).
+ *
+ * Mirrors CuratorMultiTransaction.check. Threads: any; the state is read under the client's mutex,
+ * the path of a lease is constant.
+ */
+#include "curator/zookeeper.h"
+
+#include "client/client-private.h"
+#include "client/path.h"
+#include "lock/lease-impl.h"
+
+gboolean
+curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
+{
+  g_return_val_if_fail (lease != NULL && op != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  const char *path = curator_lease_full_path (lease);
+  g_autofree char *shown = curator_path_escape (path);
+
+  if (!curator_client_check_forked (curator_lease_get_client (lease), error))
+    {
+      return FALSE;
+    }
+  if (!curator_lease_first (lease)->name_is_ours)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                   "that %s exists says nothing: the next holder's node has this name, too", shown);
+      return FALSE;
+    }
+  if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
+      return FALSE;
+    }
+  zoo_check_op_init (op, path, -1);
+  return TRUE;
+}
