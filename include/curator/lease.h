@@ -103,7 +103,8 @@ gboolean curator_lease_release (CuratorLease *lease, GError **error);
 CURATOR_API
 CuratorLease *curator_lease_ref (CuratorLease *lease);
 
-/** Drops a reference; the last one releases in the background what is still held. */
+/** Drops a reference; the last one releases in the background what is still held. Listeners are not
+ *  told of that. */
 CURATOR_API
 void curator_lease_unref (CuratorLease *lease);
 

@@ -195,6 +195,25 @@ curator_stake_unregister (CuratorStake *stake)
     }
 }
 
+gboolean
+curator_session_has_stake (CuratorSession *session, const char *path)
+{
+  GQueue *const queues[] = { &session->held, &session->waiting };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      for (GList *link = queues[i]->head; link != NULL; link = link->next)
+        {
+          const CuratorStake *stake = link->data;
+          if (g_str_equal (stake->path, path))
+            {
+              return TRUE;
+            }
+        }
+    }
+  return FALSE;
+}
+
 /* @locks client mutex required. A node of ours is gone although the session lives. */
 static void
 stake_gone (CuratorStake *stake)

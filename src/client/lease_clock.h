@@ -29,6 +29,9 @@ struct _CuratorStake
 void curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held);
 void curator_stake_unregister (CuratorStake *stake);
 
+/* Whether somebody here holds, or waits with, the node of that full path. */
+gboolean curator_session_has_stake (CuratorSession *session, const char *path);
+
 void curator_lease_clock_proof (CuratorSession *session, gint64 sent_us);
 /* Microseconds for which a hold of this session is provable; 0 when it is no longer. */
 gint64 curator_lease_clock_remaining_us (CuratorSession *session);

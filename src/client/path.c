@@ -221,3 +221,11 @@ curator_path_escape (const char *name)
     }
   return g_string_free (shown, FALSE);
 }
+
+gboolean
+curator_path_is_numbered (const char *name, const char *prefix)
+{
+  const gsize length = strlen (prefix);
+  return strncmp (name, prefix, length) == 0 && strlen (name) == length + 10
+         && strspn (name + length, "0123456789") == 10;
+}

@@ -28,6 +28,9 @@ char *curator_path_parent (const char *path);
 /* ZKPaths.getNodeFromPath: what follows the last slash, or all; borrowed from path. */
 const char *curator_path_leaf (const char *path);
 
+/* Whether name is prefix and a sequence number of ten digits behind it. */
+gboolean curator_path_is_numbered (const char *name, const char *prefix);
+
 /* name for a message: bytes that are not printable UTF-8, and the backslash, become \xNN. The
  * result is valid UTF-8 without a newline or an escape sequence; '%' stays, so it must never be a
  * format. "(null)" for NULL. */

@@ -1,12 +1,13 @@
 /* Guaranteed deletes and the search for nodes of unknown outcome, until a server has settled them.
  *
  * Mirrors FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by
- * the client's mutex. Items know neither the caller nor the retry policy: they are tried at once, at
- * every reconnect, and otherwise after a pause that grows to a second.
+ * the client's mutex. Items know neither the caller nor the retry policy: they are tried at once, or as
+ * soon as there is a connection, and again after pauses that grow to a second.
  */
 #include "client/reaper.h"
 
 #include "client/log.h"
+#include "client/lease_clock.h"
 #include "client/path.h"
 #include "client/stats-private.h"
 
@@ -25,6 +26,7 @@ typedef struct
   gint64 owner;            /* ephemeralOwner, 0 for a persistent node */
   gint64 czxid;            /* the node's, or 0 where only the payload is known */
   GBytes *payload;
+  char *numbered;          /* a search without a prefix: the name before the number */
   CuratorRequest *request;
   CuratorTimer *pause;
   CuratorTimer *patience;
@@ -117,6 +119,7 @@ item_end (Item *item, GError *error)
   g_free (item->path);
   g_free (item->prefix);
   g_clear_pointer (&item->payload, g_bytes_unref);
+  g_free (item->numbered);
   g_free (item);
 }
 
@@ -170,7 +173,10 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex held. The children as they are after a sync: delete what is ours. */
+static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
+                            GBytes *payload);
+
+/* @locks client mutex held. The children: delete what is ours. */
 static void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -190,10 +196,15 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   for (int i = 0; rc == ZOK && i < reply->children->count; i++)
     {
-      if (g_str_has_prefix (reply->children->data[i], item->prefix))
+      const char *name = reply->children->data[i];
+      g_autofree char *path = curator_path_join (item->path, name);
+      if (item->prefix != NULL && g_str_has_prefix (name, item->prefix))
         {
-          g_autofree char *path = curator_path_join (item->path, reply->children->data[i]);
           curator_reaper_delete (client, path, G_MAXINT64, NULL, NULL);
+        }
+      else if (item->numbered != NULL && curator_path_is_numbered (name, item->numbered))
+        {
+          delete_if_ours (client, path, item->owner, item->payload);
         }
     }
   item_end (item, NULL);
@@ -204,6 +215,7 @@ is_ours (const Item *item, const CuratorZkReply *reply)
 {
   const gint64 session_id = item->client->session->id;
   return (item->owner == 0 || item->owner == session_id)
+         && (item->czxid != 0 || !curator_session_has_stake (item->client->session, item->path))
          && reply->stat->ephemeralOwner == item->owner
          && (item->czxid != 0 ? reply->stat->czxid == item->czxid
                               : curator_reply_has_payload (reply, item->payload));
@@ -234,7 +246,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
 
 /* @locks client mutex held. */
 static void
-on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
   item->request = NULL;
@@ -244,7 +256,7 @@ on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   CuratorSession *session = item->client->session;
-  item->request = item->prefix != NULL
+  item->request = item->prefix != NULL || item->numbered != NULL
                       ? curator_request_get_children (session, item->path, FALSE, on_listed, item)
                       : curator_request_get (session, item->path, FALSE, on_owner_known, item);
 }
@@ -265,8 +277,13 @@ item_try (Item *item)
     }
   else
     {
-      /* A lagging follower may not have what the leader has ordered already. */
-      item->request = curator_request_sync (client->session, item->path, on_synced, item);
+      /* A server that lags behind, or a deposed leader, which would even answer a sync, may not have
+       * what the quorum has; what answers this has it. */
+      GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+      g_ptr_array_add (paths, item->prefix != NULL || item->numbered != NULL
+                                  ? g_strdup (item->path)
+                                  : curator_path_parent (item->path));
+      item->request = curator_request_check (client->session, paths, on_quorum_reached, item);
     }
 }
 
@@ -323,6 +340,16 @@ curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 ses
   item_start (item, patience_us, done, data);
 }
 
+static void
+delete_if_ours (CuratorClient *client, const char *path, gint64 session_id, GBytes *payload)
+{
+  Item *item = item_new (client, path, NULL);
+  item->only_ours = TRUE;
+  item->owner = session_id;
+  item->payload = g_bytes_ref (payload);
+  item_start (item, G_MAXINT64, NULL, NULL);
+}
+
 void
 curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unknown)
 {
@@ -331,12 +358,18 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unkn
       item_start (item_new (client, unknown->parent, unknown->prefix), G_MAXINT64, NULL, NULL);
       return;
     }
+  if (unknown->sequential)
+    {
+      Item *item = item_new (client, unknown->parent, NULL);
+      item->only_ours = TRUE;
+      item->numbered = g_strdup (unknown->name);
+      item->owner = unknown->session_id;
+      item->payload = g_bytes_ref (unknown->payload);
+      item_start (item, G_MAXINT64, NULL, NULL);
+      return;
+    }
   g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
-  Item *item = item_new (client, path, NULL);
-  item->only_ours = TRUE;
-  item->owner = unknown->session_id;
-  item->payload = g_bytes_ref (unknown->payload);
-  item_start (item, G_MAXINT64, NULL, NULL);
+  delete_if_ours (client, path, unknown->session_id, unknown->payload);
 }
 
 typedef struct
@@ -352,7 +385,7 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   Orphan *orphan = data;
   CuratorUnknown *unknown = &orphan->unknown;
 
-  if (rc == ZOK && unknown->prefix != NULL)
+  if (rc == ZOK && (unknown->prefix != NULL || unknown->sequential))
     {
       curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
     }
@@ -376,6 +409,7 @@ curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
   orphan->unknown = (CuratorUnknown){ .parent = g_strdup (unknown->parent),
                                       .prefix = g_strdup (unknown->prefix),
                                       .name = g_strdup (unknown->name),
+                                      .sequential = unknown->sequential,
                                       .session_id = unknown->session_id,
                                       .payload = g_bytes_ref (unknown->payload) };
   curator_request_redirect (request, on_orphan_created, orphan);
@@ -389,13 +423,9 @@ curator_reaper_connected (CuratorReaper *reaper)
     {
       Item *item = link->data;
       next = link->next;
-      if (item->request == NULL)
+      /* One whose last try failed waits out its pause: it may be what costs the connection. */
+      if (item->request == NULL && item->pause == NULL)
         {
-          if (item->pause != NULL)
-            {
-              curator_timer_cancel (reaper->client, item->pause);
-              item->pause = NULL;
-            }
           item_try (item);
         }
     }

@@ -29,11 +29,13 @@ typedef struct
   const char *parent;
   const char *prefix;   /* "_c_<uuid>-" if the name begins so, else NULL */
   const char *name;     /* what follows */
+  gboolean sequential;  /* and then a number of the server's */
   gint64 session_id;    /* 0 for a persistent node */
   GBytes *payload;
 } CuratorUnknown;
 
-/* Its outcome is unknown: every child with the prefix is deleted, or the one node, if it is ours. */
+/* Its outcome is unknown: every child with the prefix is deleted. Without one, the node of the name,
+ * or every numbered one, if it is that session's, has that payload and is used by nobody here. */
 void curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unknown);
 /* It is under way and its asker left: its node, if any, is deleted. */
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,

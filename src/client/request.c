@@ -23,7 +23,6 @@ typedef enum
   REQUEST_EXISTS,
   REQUEST_GET_CHILDREN,
   REQUEST_SET,
-  REQUEST_SYNC,
   REQUEST_CHECK,
   REQUEST_REMOVE_WATCHES
 } RequestKind;
@@ -160,8 +159,6 @@ hand_over (CuratorRequest *request)
     case REQUEST_SET:
       return ops->set (ops, handle, request->path, data != NULL ? data : "", (int) length,
                        request->number, ticket);
-    case REQUEST_SYNC:
-      return ops->sync (ops, handle, request->path, ticket);
     case REQUEST_CHECK:
       return ops->check (ops, handle, (const char *const *) request->paths->pdata,
                          (int) request->paths->len, ticket);
@@ -290,16 +287,6 @@ curator_request_set (CuratorSession *session, const char *path, GBytes *data, in
                                             .path = g_strdup (path),
                                             .bytes = g_bytes_ref (data),
                                             .number = version,
-                                            .done = done,
-                                            .user_data = user_data });
-}
-
-CuratorRequest *
-curator_request_sync (CuratorSession *session, const char *path, CuratorRequestDone done,
-                      gpointer user_data)
-{
-  return submit (session, (CuratorRequest){ .kind = REQUEST_SYNC,
-                                            .path = g_strdup (path),
                                             .done = done,
                                             .user_data = user_data });
 }

@@ -29,8 +29,6 @@ CuratorRequest *curator_request_get_children (CuratorSession *session, const cha
                                               gpointer user_data);
 CuratorRequest *curator_request_set (CuratorSession *session, const char *path, GBytes *data,
                                      int version, CuratorRequestDone done, gpointer user_data);
-CuratorRequest *curator_request_sync (CuratorSession *session, const char *path,
-                                      CuratorRequestDone done, gpointer user_data);
 /* paths: array of full paths, transfer full. */
 CuratorRequest *curator_request_check (CuratorSession *session, GPtrArray *paths,
                                        CuratorRequestDone done, gpointer user_data);

@@ -55,6 +55,7 @@ typedef struct
   gboolean unknown; /* a create of this session may have succeeded unseen */
   char *node;       /* full path of our node */
   char *candidate;  /* full path of a node that may be ours */
+  GPtrArray *candidates; /* full paths of further ones */
   gint64 czxid;
   CuratorRequest *create;
   CuratorRequest *read; /* list, sync, get or check under way */

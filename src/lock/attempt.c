@@ -8,7 +8,7 @@
  * an uncontended grant costs one round trip. An attempt belongs to one session at a time; when that
  * dies the node is given to the reaper and the attempt starts anew at the tail of the queue, because
  * a node of a dead session may be listed for a while and must not be mistaken for ours. A create of
- * unknown outcome is looked for by its GUID, after a sync, before another is made.
+ * unknown outcome is looked for by its GUID, after a transaction, before another is made.
  */
 #include "lock/attempt-private.h"
 

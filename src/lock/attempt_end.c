@@ -51,6 +51,7 @@ leave_node (Attempt *attempt)
   const CuratorUnknown unknown = { .parent = internals->base,
                                    .prefix = attempt->prefix,
                                    .name = attempt->wanted->name,
+                                   .sequential = curator_attempt_is_sequential (attempt),
                                    .session_id = attempt->session != NULL
                                                          && curator_attempt_is_ephemeral (attempt)
                                                      ? attempt->session->id
@@ -76,6 +77,7 @@ leave_node (Attempt *attempt)
   attempt->unknown = FALSE;
   g_clear_pointer (&attempt->node, g_free);
   g_clear_pointer (&attempt->candidate, g_free);
+  g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
   g_clear_pointer (&attempt->prefix, g_free);
 }
 

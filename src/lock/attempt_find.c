@@ -1,14 +1,28 @@
 /* Is that node ours? After a create of unknown outcome, and when a name is taken.
  *
  * Mirrors ProtectedMode and CreateBuilderImpl.findProtectedNodeInForeground. Threads: any; guarded by
- * the client's mutex. A sync goes before every look: the server that we are connected to now may not
- * have yet what the one before has carried out.
+ * the client's mutex. A transaction goes before every look: the server that we are connected to now
+ * may not have yet what the one before has carried out, and a leader that was deposed without knowing
+ * it answers a sync but commits nothing.
  */
 #include "lock/attempt-private.h"
 
 #include "client/path.h"
 
-/* @locks client mutex held. Whose is the node with the name that we wanted, or found by GUID? */
+#include <string.h>
+
+static void look_at_next (Attempt *attempt);
+
+/* Without a GUID another of this session's attempts may have made the same; what somebody here uses
+ * already is not the one that we miss. */
+static gboolean
+is_the_unknown_one (Attempt *attempt, const char *path, const CuratorZkReply *reply)
+{
+  return attempt->unknown && curator_reply_has_payload (reply, attempt->payload)
+         && !curator_session_has_stake (attempt->session, path);
+}
+
+/* @locks client mutex held. Whose is the node with the name that we wanted, or found? */
 static void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -16,80 +30,114 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   g_autofree char *path = g_steal_pointer (&attempt->candidate);
 
   attempt->read = NULL;
-  if (rc == ZNONODE)
-    {
-      attempt->unknown = attempt->unknown && attempt->prefix != NULL;
-      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
-    }
-  else if (rc != ZOK)
+  if (rc != ZOK && rc != ZNONODE)
     {
       curator_attempt_step_failed (attempt, rc, "looking at the node in");
     }
-  else if ((attempt->prefix != NULL
-            || (attempt->unknown && curator_reply_has_payload (reply, attempt->payload)))
+  else if (rc == ZOK && (attempt->prefix != NULL || is_the_unknown_one (attempt, path, reply))
            && reply->stat->ephemeralOwner
                   == (curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0))
     {
       curator_attempt_own_node (attempt, path, reply->stat->czxid);
     }
-  else
+  else if (rc == ZOK && !curator_attempt_is_sequential (attempt))
     {
       curator_attempt_wait_for (attempt, curator_path_leaf (path));
     }
+  else
+    {
+      look_at_next (attempt);
+    }
 }
 
-/* @locks client mutex required. */
+/* @locks client mutex required. Takes path. */
 static void
-look_at (Attempt *attempt, const char *leaf)
+look_at (Attempt *attempt, char *path)
 {
   g_free (attempt->candidate);
-  attempt->candidate = curator_path_join (attempt->internals->base, leaf);
-  attempt->read =
-      curator_request_get (attempt->session, attempt->candidate, FALSE, on_owner_known, attempt);
+  attempt->candidate = path;
+  attempt->read
+      = curator_request_get (attempt->session, path, FALSE, on_owner_known, attempt);
 }
 
-/* @locks client mutex held (retry loop). */
-void
-curator_attempt_look_whose (gpointer data)
-{
-  Attempt *attempt = data;
-  g_autofree char *leaf =
-      g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", attempt->wanted->name, NULL);
-  look_at (attempt, leaf);
-}
-
-/* @locks client mutex held. The children after a sync: is one of them ours? */
+/* @locks client mutex required. None of those left is ours: make a node, again. */
 static void
-on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+look_at_next (Attempt *attempt)
 {
-  Attempt *attempt = data;
-  const char *found = NULL;
-
-  attempt->read = NULL;
-  if (rc != ZOK && rc != ZNONODE)
+  if (attempt->candidates != NULL && attempt->candidates->len > 0)
     {
-      curator_attempt_step_failed (attempt, rc, "looking for our node in");
-      return;
-    }
-  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
-    {
-      if (g_str_has_prefix (reply->children->data[i], attempt->prefix))
-        {
-          found = reply->children->data[i];
-        }
-    }
-  if (found != NULL)
-    {
-      look_at (attempt, found);
+      look_at (attempt, g_ptr_array_steal_index (attempt->candidates, 0));
       return;
     }
   attempt->unknown = FALSE;
   curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
 }
 
+/* @locks client mutex held (retry loop). The name is taken. */
+void
+curator_attempt_look_whose (gpointer data)
+{
+  Attempt *attempt = data;
+  g_autofree char *leaf
+      = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", attempt->wanted->name, NULL);
+  g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
+  look_at (attempt, curator_path_join (attempt->internals->base, leaf));
+}
+
+static gboolean
+may_be_ours (const Attempt *attempt, const char *name)
+{
+  return attempt->prefix != NULL ? g_str_has_prefix (name, attempt->prefix)
+                                 : curator_path_is_numbered (name, attempt->wanted->name);
+}
+
+static int
+compare_numbers (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  CuratorLockInternals *internals = user_data;
+  return strcmp (curator_lock_internals_key (*(const char *const *) a, internals),
+                 curator_lock_internals_key (*(const char *const *) b, internals));
+}
+
+/* @locks client mutex held. Which of the children may be ours? The first in the queue is; with a
+ * GUID the others are too many creates of ours, and go. */
+static void
+on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Attempt *attempt = data;
+
+  attempt->read = NULL;
+  if (rc != ZOK && rc != ZNONODE)
+    {
+      curator_attempt_step_failed (attempt, rc, "looking for our node in");
+      return;
+    }
+  g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
+  attempt->candidates = g_ptr_array_new_with_free_func (g_free);
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
+    {
+      if (may_be_ours (attempt, reply->children->data[i]))
+        {
+          g_ptr_array_add (
+              attempt->candidates,
+              curator_path_join (attempt->internals->base, reply->children->data[i]));
+        }
+    }
+  g_ptr_array_sort_with_data (attempt->candidates, compare_numbers, attempt->internals);
+  while (attempt->prefix != NULL && attempt->candidates->len > 1)
+    {
+      const guint last = attempt->candidates->len - 1;
+      curator_reaper_delete (attempt->op.client,
+                             g_ptr_array_index (attempt->candidates, last), G_MAXINT64, NULL,
+                             NULL);
+      g_ptr_array_remove_index (attempt->candidates, last);
+    }
+  look_at_next (attempt);
+}
+
 /* @locks client mutex held. */
 static void
-on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
   attempt->read = NULL;
@@ -98,7 +146,7 @@ on_synced (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       curator_attempt_step_failed (attempt, rc, "looking for our node in");
       return;
     }
-  if (attempt->prefix == NULL)
+  if (!curator_attempt_is_sequential (attempt) && attempt->prefix == NULL)
     {
       curator_attempt_look_whose (attempt);
       return;
@@ -112,6 +160,7 @@ void
 curator_attempt_find (gpointer data)
 {
   Attempt *attempt = data;
-  attempt->read =
-      curator_request_sync (attempt->session, attempt->internals->base, on_synced, attempt);
+  GPtrArray *parent = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (parent, g_strdup (attempt->internals->base));
+  attempt->read = curator_request_check (attempt->session, parent, on_quorum_reached, attempt);
 }

@@ -16,13 +16,6 @@ curator_lease_new_composite (GPtrArray *members)
   lease->members = members;
   lease->fd = -1;
   lease->client = curator_client_ref (curator_lease_first (lease)->client);
-  for (guint i = 0; i < members->len; i++)
-    {
-      CuratorLease *member = g_ptr_array_index (members, i);
-      curator_client_lock (member->client);
-      member->whole = lease;
-      curator_client_unlock (member->client);
-    }
   return lease;
 }
 
@@ -72,6 +65,20 @@ update (gpointer data)
   curator_lease_set_state (lease, state);
   curator_client_unlock (lease->client);
   curator_lease_unref (lease);
+}
+
+void
+curator_composite_follow_members (CuratorLease *lease)
+{
+  for (guint i = 0; i < lease->members->len; i++)
+    {
+      CuratorLease *member = g_ptr_array_index (lease->members, i);
+      curator_client_lock (member->client);
+      member->whole = lease;
+      curator_client_unlock (member->client);
+    }
+  /* Some may have changed before they were followed. */
+  update (curator_lease_ref (lease));
 }
 
 void

@@ -26,6 +26,8 @@ void curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own);
 
 /* A lease over several (a multi-lock's); takes the array of CuratorLease, which is not empty. */
 CuratorLease *curator_lease_new_composite (GPtrArray *members);
+/* @locks none. From now on its listeners and its descriptor hear of what becomes of the members. */
+void curator_composite_follow_members (CuratorLease *lease);
 
 /* @locks client mutex required. Ends the hold here and now; the server hears of it, and done, which
  * may be NULL, is told within patience_us. FALSE if it was over already: done is not called. */

@@ -187,17 +187,22 @@ chain_next (Chain *chain)
 
   if (chain->n_held == chain->multi->members->len)
     {
+      g_autoptr (CuratorLease) whole = NULL;
       curator_client_lock (client);
       const gboolean failed = chain->failure != NULL;
+      if (!failed && chain->owner == 0)
+        {
+          whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
+        }
       if (!failed)
         {
-          curator_op_finish (&chain->op,
-                             chain->owner == 0
-                                 ? curator_lease_new_composite (g_steal_pointer (&chain->leases))
-                                 : NULL,
-                             NULL);
+          curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
         }
       curator_client_unlock (client);
+      if (whole != NULL)
+        {
+          curator_composite_follow_members (whole);
+        }
       if (failed)
         {
           chain_fail (chain);

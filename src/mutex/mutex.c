@@ -100,8 +100,9 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
   curator_client_unlock (lock->client);
   if (lost)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                           "the hold of this thread is lost: release it first");
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                   "%s: the hold of this thread is lost: release it first",
+                   curator_client_user_path (lock->client, mutex->internals->base));
     }
   return hold != NULL;
 }
@@ -157,7 +158,8 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointe
   if (hold == NULL)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-                   "this thread does not hold the %s", mutex->kind->name);
+                   "%s: release: this thread does not hold the %s",
+                   curator_client_user_path (client, mutex->internals->base), mutex->kind->name);
       return FALSE;
     }
   g_clear_pointer (&last, free_lock_data);

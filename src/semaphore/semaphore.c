@@ -411,6 +411,12 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
+const char *
+curator_semaphore_get_path (CuratorSemaphore *semaphore)
+{
+  return curator_client_user_path (semaphore->client, semaphore->leases->base);
+}
+
 CuratorClient *
 curator_semaphore_get_client (CuratorSemaphore *semaphore)
 {

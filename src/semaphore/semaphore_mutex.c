@@ -103,8 +103,9 @@ sm_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer d
   curator_client_unlock (lock->client);
   if (lease == NULL)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-                           "the semaphore mutex is not acquired");
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+                   "%s: release: the semaphore mutex is not acquired",
+                   curator_semaphore_get_path (mutex->semaphore));
       return FALSE;
     }
   curator_lease_release_start (lease, done, data);
