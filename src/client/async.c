@@ -55,12 +55,18 @@ async_free (gpointer data)
 static void
 settle_part (CuratorAsync *async)
 {
-  if (g_atomic_int_dec_and_test (&async->pending))
+  CuratorClient *client = async->client;
+
+  if (!g_atomic_int_dec_and_test (&async->pending))
     {
-      curator_client_lock (async->client);
-      curator_dispatch_callback (async->client, deliver, async, async_free);
-      curator_client_unlock (async->client);
+      return;
     }
+  /* The callback may have run, and freed both, before the mutex is given back. */
+  curator_client_memory_ref (client);
+  curator_client_lock (client);
+  curator_dispatch_callback (client, deliver, async, async_free);
+  curator_client_unlock (client);
+  curator_client_memory_unref (client);
 }
 
 void
