@@ -322,20 +322,25 @@ is_latent (CuratorClient *client)
   return latent;
 }
 
+/* The setters cannot refuse a value: what start is to refuse is kept as 0. */
+static int
+storable_ms (gint64 timeout_ms)
+{
+  return timeout_ms > 0 && timeout_ms <= G_MAXINT32 ? (int) timeout_ms : 0;
+}
+
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (client != NULL && is_latent (client));
-  g_return_if_fail (timeout_ms > 0 && timeout_ms <= G_MAXINT32);
-  client->session_timeout_ms = (int) timeout_ms;
+  client->session_timeout_ms = storable_ms (timeout_ms);
 }
 
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (client != NULL && is_latent (client));
-  g_return_if_fail (timeout_ms > 0 && timeout_ms <= G_MAXINT32);
-  client->connection_timeout_ms = (int) timeout_ms;
+  client->connection_timeout_ms = storable_ms (timeout_ms);
 }
 
 gboolean
@@ -423,6 +428,13 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
 static gboolean
 settle_settings (CuratorClient *client, GError **error)
 {
+  if (client->session_timeout_ms == 0 || client->connection_timeout_ms == 0)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "the %s time-out is not between 1 and %d ms",
+                   client->session_timeout_ms == 0 ? "session" : "connection", G_MAXINT32);
+      return FALSE;
+    }
   g_clear_pointer (&client->servers, curator_connect_string_free);
   if (!client->ops->is_shared)
     {
@@ -582,8 +594,8 @@ curator_client_get_session_timeout (CuratorClient *client)
       return 0;
     }
   curator_client_lock (client);
-  const gint64 timeout
-      = client->session != NULL ? client->session->timeout_ms : client->session_timeout_ms;
+  const gboolean known = client->session != NULL && client->session->ever_connected;
+  const gint64 timeout = known ? client->session->timeout_ms : 0;
   curator_client_unlock (client);
   return timeout;
 }
