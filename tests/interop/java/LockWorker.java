@@ -24,7 +24,8 @@ import org.apache.zookeeper.data.Stat;
 final class LockWorker
 {
     private static final String USAGE =
-        "connect-string path threads acquisitions(0: until stdin closes) hold-ms mutex|read|write|semaphore:N|semmutex [think-ms]";
+        "connect-string path threads acquisitions(0: until stdin closes) hold-ms RECIPE [think-ms]; RECIPE: "
+            + "mutex|semmutex|semaphore:N|counted:SHARED-COUNT-PATH|read|write|rw(odd threads read, even ones write)";
 
     private final CuratorFramework client;
     private final Recipe.Factory recipes;
@@ -35,7 +36,7 @@ final class LockWorker
     private final CountDownLatch stop = new CountDownLatch(1);
     private volatile boolean failed;
 
-    private LockWorker(CuratorFramework client, String[] args)
+    private LockWorker(CuratorFramework client, String[] args) throws Exception
     {
         this.client = client;
         threads = Integer.parseInt(args[2]);
@@ -67,7 +68,7 @@ final class LockWorker
     {
         try
         {
-            Recipe recipe = recipes.forThread();
+            Recipe recipe = recipes.forThread(thread);
             for (int done = 0; goesOn(done); done++)
             {
                 takeTurn(recipe, thread);

@@ -7,6 +7,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.utils.ZKPaths;
 
 /** One of Curator's lock recipes, as one thread uses it. */
@@ -19,34 +20,42 @@ interface Recipe
 
     void release() throws Exception;
 
-    /** Makes the recipe for each new thread. What threads of a process can share, they do share. */
+    /** Makes the recipe for each new thread, numbered from 1. What threads of a process can share, they do share. */
     interface Factory
     {
-        Recipe forThread();
+        Recipe forThread(int thread);
     }
 
-    static Factory named(String name, CuratorFramework client, String path)
+    static Factory named(String name, CuratorFramework client, String path) throws Exception
     {
         if (name.equals("mutex"))
         {
             Mutex shared = new Mutex(client, path);
-            return () -> shared;
+            return thread -> shared;
         }
-        if (name.equals("read") || name.equals("write"))
+        if (name.equals("read") || name.equals("write") || name.equals("rw"))
         {
             WriteLock write = new WriteLock(client, path);
             ReadLock read = new ReadLock(client, path, write);
-            return () -> name.equals("read") ? read : write;
+            boolean mixed = name.equals("rw");
+            return thread -> name.equals("read") || (mixed && thread % 2 == 1) ? read : write;
         }
         if (name.equals("semmutex"))
         {
-            return () -> new SemaphoreMutex(client, path);
+            return thread -> new SemaphoreMutex(client, path);
         }
         if (name.startsWith("semaphore:"))
         {
             int leases = Integer.parseInt(name.substring("semaphore:".length()));
             InterProcessSemaphoreV2 shared = new InterProcessSemaphoreV2(client, path, leases);
-            return () -> new Semaphore(shared, path);
+            return thread -> new Semaphore(shared, path);
+        }
+        if (name.startsWith("counted:"))
+        {
+            SharedCount count = new SharedCount(client, name.substring("counted:".length()), 1);
+            count.start();
+            InterProcessSemaphoreV2 shared = new InterProcessSemaphoreV2(client, path, count);
+            return thread -> new Semaphore(shared, path);
         }
         throw new IllegalArgumentException("no such recipe: " + name);
     }
