@@ -40,8 +40,8 @@ lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (funcs, plan, note_destroyed);
-  CuratorLock *lock
-      = curator_mutex_new_with_driver (client, path, "lock-", max_leases, driver, &error);
+  CuratorLock *lock =
+      curator_mutex_new_with_driver (client, path, "lock-", max_leases, driver, &error);
   assert_ok (lock != NULL, &error);
   return lock;
 }
@@ -148,8 +148,8 @@ test_order_of_ones_own (void **state)
 {
   Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
-  const CuratorLockDriverFuncs funcs
-      = { .creates_the_lock = create_as_planned, .gets_the_lock = latest_first };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
+                                         .gets_the_lock = latest_first };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/latest", &funcs, &plan, 7);
   /* Each one is the latest when it comes: all are granted, as this order wants it. */
@@ -167,9 +167,8 @@ only_two (CuratorLockDriver *driver, const char *const *children, gsize n_childr
           const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
           gpointer user_data)
 {
-  results->gets_the_lock
-      = n_children <= 2 || strcmp (children[0], sequence_node_name) == 0
-        || strcmp (children[1], sequence_node_name) == 0;
+  results->gets_the_lock = n_children <= 2 || strcmp (children[0], sequence_node_name) == 0
+                           || strcmp (children[1], sequence_node_name) == 0;
 }
 
 static void
@@ -177,8 +176,8 @@ test_without_a_node_to_watch (void **state)
 {
   Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
-  const CuratorLockDriverFuncs funcs
-      = { .creates_the_lock = create_as_planned, .gets_the_lock = only_two };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
+                                         .gets_the_lock = only_two };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/two", &funcs, &plan, 2);
   g_autoptr (Taking) first = taking_of_lock (lock);
@@ -200,8 +199,8 @@ test_several_leases (void **state)
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock
-      = curator_mutex_new_with_driver (client, "/driver/n", "lock-", 2, NULL, &error);
+  g_autoptr (CuratorLock) lock =
+      curator_mutex_new_with_driver (client, "/driver/n", "lock-", 2, NULL, &error);
   assert_ok (lock != NULL, &error);
   g_autoptr (Taking) first = taking_of_lock (lock);
   g_autoptr (Taking) second = taking_of_lock (lock);

@@ -1,7 +1,7 @@
 /* The lock that is one node: recognised after a lost answer, never taken from another. */
 #include "taking.h"
 
-#define PATH "/fixed/node"
+#define PATH      "/fixed/node"
 #define SETTLE_MS 3000
 
 static CuratorLock *
@@ -183,8 +183,7 @@ test_given_up_with_unknown_outcome (void **state)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   wait_ms (300);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
-  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (theirs)),
-                    CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (theirs)), CURATOR_LEASE_HELD);
   assert_ok (curator_lock_release (theirs, &error), &error);
   assert_gone (fixture);
 }

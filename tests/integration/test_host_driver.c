@@ -22,8 +22,8 @@ static Run *
 run_start (Fixture *fixture, const char *host, const char *what)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
-      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  g_autoptr (GSubprocessLauncher) launcher =
+      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE);
   g_subprocess_launcher_set_child_setup (launcher, die_with_the_test, NULL, NULL);
   Run *run = g_new0 (Run, 1);
   run->process = g_subprocess_launcher_spawn (launcher, &error, HOST_DRIVER,
@@ -45,8 +45,8 @@ run_node (Run *run)
 static gboolean
 run_has_spoken (Run *run)
 {
-  GPollableInputStream *pipe
-      = G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (run->process));
+  GPollableInputStream *pipe =
+      G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (run->process));
   return g_pollable_input_stream_is_readable (pipe);
 }
 

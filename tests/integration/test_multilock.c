@@ -25,8 +25,8 @@ typedef struct
   CuratorLock *whole;
 } Mixture;
 
-static const char *const queues[]
-    = { BASE "/mutex", BASE "/rw", BASE "/sem/leases", BASE "/inner", BASE "/deep-a", BASE "/deep-b" };
+static const char *const queues[] = { BASE "/mutex", BASE "/rw",     BASE "/sem/leases",
+                                      BASE "/inner", BASE "/deep-a", BASE "/deep-b" };
 
 static void
 mixture_init (Mixture *mixture, CuratorClient *client, CuratorClient *other)
@@ -41,9 +41,8 @@ mixture_init (Mixture *mixture, CuratorClient *client, CuratorClient *other)
   mixture->innermost = curator_multi_lock_new_for_paths (client, deep, &error);
   assert_ok (mixture->innermost != NULL, &error);
   mixture->inner = multi_of_two (mixture->inner_mutex, mixture->innermost);
-  CuratorLock *const locks[]
-      = { mixture->mutex, curator_rw_lock_write_lock (mixture->rw_lock), mixture->semaphore_mutex,
-          mixture->inner };
+  CuratorLock *const locks[] = { mixture->mutex, curator_rw_lock_write_lock (mixture->rw_lock),
+                                 mixture->semaphore_mutex, mixture->inner };
   mixture->whole = curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
 }
 
@@ -121,12 +120,16 @@ test_blocked_at_every_member (void **state)
   g_auto (Mixture) blockers = { 0 };
   mixture_init (&mixture, client, other);
   mixture_init (&blockers, theirs, theirs);
-  CuratorLock *const members[]
-      = { blockers.mutex, curator_rw_lock_read_lock (blockers.rw_lock), blockers.semaphore_mutex,
-          blockers.inner_mutex, blockers.innermost };
-  CuratorLock *const mine[]
-      = { mixture.mutex, curator_rw_lock_write_lock (mixture.rw_lock), mixture.semaphore_mutex,
-          mixture.inner_mutex, mixture.innermost, mixture.inner, mixture.whole };
+  CuratorLock *const members[] = { blockers.mutex, curator_rw_lock_read_lock (blockers.rw_lock),
+                                   blockers.semaphore_mutex, blockers.inner_mutex,
+                                   blockers.innermost };
+  CuratorLock *const mine[] = { mixture.mutex,
+                                curator_rw_lock_write_lock (mixture.rw_lock),
+                                mixture.semaphore_mutex,
+                                mixture.inner_mutex,
+                                mixture.innermost,
+                                mixture.inner,
+                                mixture.whole };
   for (gsize i = 0; i < G_N_ELEMENTS (members); i++)
     {
       g_autoptr (Taking) blocker = taking_of_lock (members[i]);
@@ -190,8 +193,7 @@ test_cancel_and_close (void **state)
   mixture_init (&mixture, client, other);
   g_autoptr (CuratorLock) last = mutex_new (theirs, BASE "/deep-b");
   g_autoptr (Taking) blocker = taking_of_lock (last);
-  g_autoptr (Contender) thread
-      = contender_start (mixture.whole, CURATOR_WAIT_FOREVER, cancellable);
+  g_autoptr (Contender) thread = contender_start (mixture.whole, CURATOR_WAIT_FOREVER, cancellable);
   assert_children (fixture, BASE "/deep-b", 2, LONG_MS);
   g_cancellable_cancel (cancellable);
   assert_true (contender_wait (thread, 2000));
@@ -331,12 +333,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_three_levels),
-    heal_and_test (test_blocked_at_every_member),
-    heal_and_test (test_one_time_out_for_all),
-    heal_and_test (test_cancel_and_close),
-    heal_and_test (test_lease_of_a_mixture),
-    heal_and_test (test_expiry_of_some_members),
+    heal_and_test (test_three_levels),         heal_and_test (test_blocked_at_every_member),
+    heal_and_test (test_one_time_out_for_all), heal_and_test (test_cancel_and_close),
+    heal_and_test (test_lease_of_a_mixture),   heal_and_test (test_expiry_of_some_members),
     heal_and_test (test_of_paths_and_of_none),
   };
   return cmocka_run_group_tests_name ("multi-lock", tests, fixture_start, fixture_stop);

@@ -192,8 +192,10 @@ test_readers_overlap_and_writers_never (void **state)
   pthread_t threads[N];
   for (int i = 0; i < N; i++)
     {
-      visitors[i] = (Visitor){ .rw_lock = i % 2 == 0 ? first : second, .seed = i + 1,
-                               .readers = &readers,   .writers = &writers,
+      visitors[i] = (Visitor){ .rw_lock = i % 2 == 0 ? first : second,
+                               .seed = i + 1,
+                               .readers = &readers,
+                               .writers = &writers,
                                .most_readers = &most_readers };
       pthread_create (&threads[i], NULL, come_and_go, &visitors[i]);
     }
@@ -257,8 +259,8 @@ test_downgrade_keeps_writers_out (void **state)
   g_autoptr (Worker) worker = worker_new (rw_lock);
   worker_do (worker, STEP_WRITE);
   g_autofree char *write_node = g_strdup (worker->node);
-  g_autoptr (Taking) writer
-      = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  g_autoptr (Taking) writer =
+      taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
   worker_do (worker, STEP_READ);
   assert_string_equal (strstr (worker->node, "__READ__") + 8, strstr (write_node, "__WRIT__") + 8);
@@ -329,14 +331,13 @@ test_leases (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, "payload", 7, &error);
   assert_ok (rw_lock != NULL, &error);
-  CuratorLock *sides[]
-      = { curator_rw_lock_write_lock (rw_lock), curator_rw_lock_read_lock (rw_lock) };
+  CuratorLock *sides[] = { curator_rw_lock_write_lock (rw_lock),
+                           curator_rw_lock_read_lock (rw_lock) };
   guint64 token = 0;
   for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
     {
       int told = 0;
-      g_autoptr (CuratorLease) lease
-          = curator_lock_acquire_lease (sides[i], LONG_MS, NULL, &error);
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (sides[i], LONG_MS, NULL, &error);
       assert_ok (lease != NULL, &error);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);

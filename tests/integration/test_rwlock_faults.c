@@ -25,8 +25,8 @@ test_time_out_and_cancel_leave_nothing (void **state)
       assert_true (taking_wait (try, 2000));
       assert_curator_error (&try->error, CURATOR_ERROR_TIMED_OUT);
       assert_children (fixture, path, 1, SETTLE_MS);
-      g_autoptr (Taking) cancelled
-          = taking_start_lock (sides[i](rw_lock), CURATOR_WAIT_FOREVER, cancellable);
+      g_autoptr (Taking) cancelled =
+          taking_start_lock (sides[i](rw_lock), CURATOR_WAIT_FOREVER, cancellable);
       assert_children (fixture, path, 2, LONG_MS);
       g_cancellable_cancel (cancellable);
       assert_true (taking_wait (cancelled, 2000));
@@ -46,11 +46,10 @@ test_readers_pass_when_the_writer_leaves (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   g_autoptr (Taking) reader = taking_of_lock (curator_rw_lock_read_lock (rw_lock));
-  g_autoptr (Taking) writer
-      = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 400, NULL);
+  g_autoptr (Taking) writer = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 400, NULL);
   assert_children (fixture, path, 2, LONG_MS);
-  g_autoptr (Taking) behind
-      = taking_start_lock (curator_rw_lock_read_lock (rw_lock), LONG_MS, NULL);
+  g_autoptr (Taking) behind =
+      taking_start_lock (curator_rw_lock_read_lock (rw_lock), LONG_MS, NULL);
   taking_assert_waits (behind);
   assert_true (taking_wait (writer, 2000));
   assert_curator_error (&writer->error, CURATOR_ERROR_TIMED_OUT);
@@ -69,11 +68,11 @@ test_close_wakes_and_frees (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   g_autoptr (Taking) held = taking_of_lock (curator_rw_lock_read_lock (rw_lock));
-  g_autoptr (Contender) writer
-      = contender_start (curator_rw_lock_write_lock (rw_lock), CURATOR_WAIT_FOREVER, NULL);
+  g_autoptr (Contender) writer =
+      contender_start (curator_rw_lock_write_lock (rw_lock), CURATOR_WAIT_FOREVER, NULL);
   assert_children (fixture, path, 2, LONG_MS);
-  g_autoptr (Contender) reader
-      = contender_start (curator_rw_lock_read_lock (rw_lock), CURATOR_WAIT_FOREVER, NULL);
+  g_autoptr (Contender) reader =
+      contender_start (curator_rw_lock_read_lock (rw_lock), CURATOR_WAIT_FOREVER, NULL);
   assert_children (fixture, path, 3, LONG_MS);
   curator_client_close (client);
   assert_true (contender_wait (writer, 2000));
@@ -95,11 +94,9 @@ test_waiters_in_a_session_that_ends (void **state)
   g_autoptr (CuratorRwLock) theirs = rw_lock_new (direct, path);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   g_autoptr (Taking) holder = taking_of_lock (curator_rw_lock_write_lock (theirs));
-  g_autoptr (Taking) reader
-      = taking_start_lock (curator_rw_lock_read_lock (rw_lock), 60000, NULL);
+  g_autoptr (Taking) reader = taking_start_lock (curator_rw_lock_read_lock (rw_lock), 60000, NULL);
   assert_children (fixture, path, 2, LONG_MS);
-  g_autoptr (Taking) writer
-      = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 60000, NULL);
+  g_autoptr (Taking) writer = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 60000, NULL);
   assert_children (fixture, path, 3, LONG_MS);
   gint64 dead = fixture_expire (fixture);
   taking_give_back (holder);
@@ -144,8 +141,7 @@ test_stale_writer_cannot_read (void **state)
   CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
   assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
-  g_autoptr (Taking) next
-      = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   fixture_expire (fixture);
   taking_assert_granted (next);
@@ -177,8 +173,7 @@ test_session_ends_before_the_downgrade (void **state)
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
   assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
-  g_autoptr (Taking) next
-      = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   /* Nothing tells this client that its session has ended, until its own clock does. */
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -207,8 +202,8 @@ cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAc
   CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
   raw_zk_make_path (fixture->raw, path);
-  g_autoptr (Contender) holder
-      = contender_start (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  g_autoptr (Contender) holder =
+      contender_start (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_true (contender_wait (holder, LONG_MS));
   contender_tell_release (holder);
   proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, 1, action);
@@ -284,8 +279,7 @@ test_foreign_children (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
     {
       g_autoptr (Taking) taking = taking_of_lock (sides[i](rw_lock));
-      g_auto (GStrv) nodes
-          = curator_lock_get_participant_nodes (sides[i](rw_lock), &error);
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (sides[i](rw_lock), &error);
       assert_ok (nodes != NULL, &error);
       assert_int_equal (g_strv_length (nodes), 1);
       taking_give_back (taking);
@@ -307,6 +301,5 @@ main (void)
     heal_and_test (test_sweep_cut_before_reply),
     heal_and_test (test_foreign_children),
   };
-  return cmocka_run_group_tests_name ("read-write lock faults", tests, fixture_start,
-                                      fixture_stop);
+  return cmocka_run_group_tests_name ("read-write lock faults", tests, fixture_start, fixture_stop);
 }

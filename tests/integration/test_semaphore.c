@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define LEASES "/leases"
-#define LOCKS "/locks"
+#define LOCKS  "/locks"
 
 static char *
 below (const char *path, const char *child)
@@ -47,8 +47,8 @@ come_and_go (void *data)
     {
       g_autoptr (GError) error = NULL;
       const int n = 1 + (crowd->max > 1 ? i % 2 : 0);
-      g_autoptr (GPtrArray) leases
-          = curator_semaphore_acquire_n (visitor->semaphore, n, 60000, NULL, &error);
+      g_autoptr (GPtrArray) leases =
+          curator_semaphore_acquire_n (visitor->semaphore, n, 60000, NULL, &error);
       if (leases == NULL || leases->len != (guint) n)
         {
           g_atomic_int_inc (&crowd->failures);
@@ -318,12 +318,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_never_more_than_its_size),
-    heal_and_test (test_layout),
-    heal_and_test (test_order_of_arrival),
-    heal_and_test (test_two_of_two_never_deadlock),
-    heal_and_test (test_all_or_nothing),
-    heal_and_test (test_refused_arguments),
+    heal_and_test (test_never_more_than_its_size), heal_and_test (test_layout),
+    heal_and_test (test_order_of_arrival),         heal_and_test (test_two_of_two_never_deadlock),
+    heal_and_test (test_all_or_nothing),           heal_and_test (test_refused_arguments),
     heal_and_test (test_leases_belong_to_nobody),
   };
   return cmocka_run_group_tests_name ("semaphore", tests, fixture_start, fixture_stop);

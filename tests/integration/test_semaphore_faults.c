@@ -196,8 +196,8 @@ give_up_at_create (Fixture *fixture, int k, gboolean cancel)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 2);
   make_both (fixture, path);
   proxy_arm (fixture->proxy, PROXY_CREATE2, k, 1, PROXY_HOLE_BEFORE_REPLY);
-  g_autoptr (Taking) taking
-      = taking_start (semaphore, 2, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
+  g_autoptr (Taking) taking =
+      taking_start (semaphore, 2, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   if (cancel)
     {
@@ -276,9 +276,8 @@ test_lease_deleted_by_another (void **state)
   g_autoptr (Taking) held = taking_of (semaphore, 1);
   g_autoptr (Taking) waiter = taking_start (semaphore, 1, LONG_MS, NULL);
   assert_children (fixture, "/sem/deleted/leases", 2, LONG_MS);
-  assert_int_equal (raw_zk_delete (fixture->raw,
-                                   curator_lease_get_node_path (taking_lease (held, 0))),
-                    ZOK);
+  assert_int_equal (
+      raw_zk_delete (fixture->raw, curator_lease_get_node_path (taking_lease (held, 0))), ZOK);
   taking_assert_granted (waiter);
   assert_lease_state (taking_lease (held, 0), CURATOR_LEASE_LOST, 2000);
   taking_give_back (waiter);

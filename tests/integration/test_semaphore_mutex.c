@@ -4,9 +4,9 @@
 #include <poll.h>
 #include <string.h>
 
-#define PATH "/semmutex/lock"
+#define PATH   "/semmutex/lock"
 #define LEASES PATH "/leases"
-#define LOCKS PATH "/locks"
+#define LOCKS  PATH "/locks"
 
 static CuratorLock *
 semaphore_mutex_new (CuratorClient *client)
@@ -38,8 +38,8 @@ come_and_go (void *data)
   Visitor *visitor = data;
   for (int i = 0; i < 25; i++)
     {
-      g_autoptr (CuratorLease) lease
-          = curator_lock_acquire_lease (visitor->lock, 60000, NULL, NULL);
+      g_autoptr (CuratorLease) lease =
+          curator_lock_acquire_lease (visitor->lock, 60000, NULL, NULL);
       if (lease == NULL)
         {
           visitor->failures++;

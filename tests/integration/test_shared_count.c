@@ -267,8 +267,8 @@ static CuratorSemaphore *
 semaphore_of (CuratorClient *client, const char *path, CuratorSharedCount *count)
 {
   g_autoptr (GError) error = NULL;
-  CuratorSemaphore *semaphore
-      = curator_semaphore_new_with_shared_count (client, path, count, &error);
+  CuratorSemaphore *semaphore =
+      curator_semaphore_new_with_shared_count (client, path, count, &error);
   assert_ok (semaphore != NULL, &error);
   return semaphore;
 }
@@ -302,8 +302,7 @@ test_resize_while_running (void **state)
   assert_int_equal (curator_semaphore_get_max_leases (semaphore), 1);
   for (int i = 0; i < 3; i++)
     {
-      assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)),
-                        CURATOR_LEASE_HELD);
+      assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
     }
   for (int i = 0; i < 3; i++)
     {
