@@ -101,7 +101,8 @@ main (int argc, char **argv)
   Host host = { .writes = strcmp (argv[4], "write") == 0 };
   host.name = g_strconcat (argv[3], host.writes ? "-W-" : "-R-", NULL);
 
-  const gboolean good = curator_client_start (client, &error) && run (client, argv[2], &host, &error);
+  const gboolean good =
+      curator_client_start (client, &error) && run (client, argv[2], &host, &error);
   if (!good)
     {
       g_printerr ("%s: %s\n", argv[0], error->message);

@@ -17,7 +17,7 @@
 typedef struct
 {
   CuratorLock lock;
-  GPtrArray *members;  /* CuratorLock */
+  GPtrArray *members; /* CuratorLock */
 } MultiLock;
 
 typedef struct
@@ -27,10 +27,10 @@ typedef struct
   guint64 owner;
   gboolean once;
   guint n_held;
-  GPtrArray *leases;   /* of the members held, when they belong to no thread */
-  guint n_done;        /* operations of members that have ended */
-  CuratorOp *current;  /* the one under way, if n_done has not moved on since it was started */
-  GError *failure;     /* what the whole ends with, as soon as all has been rolled back */
+  GPtrArray *leases;  /* of the members held, when they belong to no thread */
+  guint n_done;       /* operations of members that have ended */
+  CuratorOp *current; /* the one under way, if n_done has not moved on since it was started */
+  GError *failure;    /* what the whole ends with, as soon as all has been rolled back */
 } Chain;
 
 static void chain_next (Chain *chain);
@@ -235,8 +235,9 @@ static CuratorOp *
 multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                CuratorOpDone done, gpointer data)
 {
-  static const CuratorOpClass klass
-      = { .cancel = chain_cancel, .finalize = chain_finalize, .free_result = unref_lease };
+  static const CuratorOpClass klass = { .cancel = chain_cancel,
+                                        .finalize = chain_finalize,
+                                        .free_result = unref_lease };
   CuratorClient *client = lock->client;
   Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, deadline_us, done, data);
 
@@ -331,8 +332,8 @@ curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
                                           .finalize = multi_finalize };
 
   g_return_val_if_fail (locks != NULL || n_locks == 0, NULL);
-  MultiLock *multi
-      = curator_lock_alloc (sizeof *multi, &klass, n_locks > 0 ? locks[0]->client : NULL);
+  MultiLock *multi =
+      curator_lock_alloc (sizeof *multi, &klass, n_locks > 0 ? locks[0]->client : NULL);
   multi->members = g_ptr_array_new_with_free_func (unref_lock);
   for (gsize i = 0; i < n_locks; i++)
     {
