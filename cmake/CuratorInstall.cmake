@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runtime and Development are separate components, so that packages split along them.
+# Runtime, Development and Tools are separate components, so that packages split along them.
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/curator")
 
@@ -8,6 +8,9 @@ install(
   EXPORT curatorTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Runtime NAMELINK_COMPONENT Development
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Development)
+if(TARGET zkflock)
+  install(TARGETS zkflock RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT Tools)
+endif()
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/curator"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
@@ -16,6 +19,18 @@ install(
   PATTERN "*.h"
   PATTERN "*.hpp")
 
+# Like the CMake package, the one for pkg-config finds its place by itself, so that the tree can be moved and staged.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(CURATOR_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+  set(CURATOR_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+  set(CURATOR_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
+else()
+  file(RELATIVE_PATH _up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" _up "${_up}")
+  set(CURATOR_PC_PREFIX "\${pcfiledir}/${_up}")
+  set(CURATOR_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+  set(CURATOR_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator.pc.in" "${PROJECT_BINARY_DIR}/curator.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/curator.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Debian packages by cpack: the library, what is needed to build with it, and the command-line tool if it was built. They are
+# laid out by scripts/package, which configures with CURATOR_PACKAGES; a plain install is not affected.
+option(CURATOR_PACKAGES "Add to the install what Debian packages must hold" OFF)
+set(CURATOR_PACKAGE_CONTACT "nobody in particular <packages@localhost>" CACHE STRING "Who makes the packages: name <address>")
+
+set(runtime_package "libcurator${PROJECT_VERSION_MAJOR}")
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME curator-c)
+set(CPACK_PACKAGE_VENDOR "curator for C")
+set(CPACK_PACKAGE_CONTACT "${CURATOR_PACKAGE_CONTACT}")
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL Runtime Development)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/src")
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "${runtime_package}")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
+    "Apache Curator's lock recipes for C - shared library
+ Mutexes, semaphores and read-write locks for processes on many machines, kept
+ in ZooKeeper and shared with Java programs that use Apache Curator.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcurator-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.72), libzookeeper-mt-dev (>= 3.5)")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+    "Apache Curator's lock recipes for C - development files
+ Headers for C and C++, the static library, and the files by which CMake and
+ pkg-config find them.")
+
+# Its install rules name the component Tools.
+if(TARGET zkflock)
+  list(APPEND CPACK_COMPONENTS_ALL Tools)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME zkflock)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON) # knows every library but our own, which is in no package yet
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (>= ${PROJECT_VERSION})")
+  set(CPACK_COMPONENT_TOOLS_DESCRIPTION
+      "run a command while holding a lock in ZooKeeper
+ Like flock(1), but among all machines that use the same ZooKeeper ensemble.")
+endif()
+
+# What dpkg wants to know of a shared library: who depends on which function, and that the linker's cache is out of date. The
+# empty scripts keep cpack from writing some that call ldconfig beside the trigger.
+set(control "${PROJECT_BINARY_DIR}/packaging")
+configure_file("${PROJECT_SOURCE_DIR}/packaging/${runtime_package}.symbols" "${control}/symbols" COPYONLY)
+file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @PROJECT_VERSION_MAJOR@ @runtime_package@ (>= @PROJECT_VERSION@)\n"
+     @ONLY)
+file(CONFIGURE OUTPUT "${control}/triggers" CONTENT "activate-noawait ldconfig\n" @ONLY)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/symbols" "${control}/shlibs" "${control}/triggers")
+foreach(script IN ITEMS postinst postrm)
+  file(CONFIGURE OUTPUT "${control}/${script}" CONTENT "#!/bin/sh\n# A trigger does the work.\nset -e\n" @ONLY)
+  file(CHMOD "${control}/${script}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+                                                WORLD_EXECUTE)
+  list(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/${script}")
+endforeach()
+
+if(CURATOR_PACKAGES)
+  find_program(GZIP_PROGRAM gzip REQUIRED)
+  configure_file("${PROJECT_SOURCE_DIR}/packaging/changelog.in" "${control}/changelog" @ONLY)
+  foreach(file IN ITEMS "${PROJECT_SOURCE_DIR}/CHANGELOG.md:changelog.gz" "${control}/changelog:changelog.Debian.gz")
+    string(REPLACE ":" ";" file "${file}")
+    list(GET file 0 from)
+    list(GET file 1 to)
+    execute_process(COMMAND "${GZIP_PROGRAM}" -9nc "${from}" OUTPUT_FILE "${control}/${to}" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  set(packages Runtime:${runtime_package} Development:libcurator-dev)
+  if(TARGET zkflock)
+    list(APPEND packages Tools:zkflock)
+  endif()
+  foreach(entry IN LISTS packages)
+    string(REPLACE ":" ";" entry "${entry}")
+    list(GET entry 0 component)
+    list(GET entry 1 package)
+    set(directory "${CMAKE_INSTALL_DATADIR}/doc/${package}")
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/copyright" "${control}/changelog.gz" "${control}/changelog.Debian.gz"
+            DESTINATION "${directory}" COMPONENT ${component})
+  endforeach()
+endif()
+
+include(CPack)
