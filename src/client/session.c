@@ -311,7 +311,10 @@ open_failed (CuratorSession *session, const char *why)
   const gint64 pause_ms = MIN (FIRST_REOPEN_MS << MIN (client->open_failures, 10), LAST_REOPEN_MS);
 
   client->open_failures++;
-  curator_warn ("no connection to %s can be made: %s", client->connect_string, why);
+  if (!client->ops->is_shared)
+    {
+      curator_warn ("no connection to %s can be made: %s", client->connect_string, why);
+    }
   session->reopen_timer = curator_timer_add (
       client, curator_client_now_us (client) + pause_ms * 1000, on_reopen, session);
 }

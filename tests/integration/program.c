@@ -1,0 +1,156 @@
+#include "program.h"
+
+static void
+ignore_log (const char *message)
+{
+}
+
+void
+program_watcher (zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+  Program *program = context;
+  const gboolean is_session = type == ZOO_SESSION_EVENT;
+
+  pthread_mutex_lock (&program->mutex);
+  CuratorClient *client = program->client;
+  for (int i = 0; client != NULL && i < program->n_forwards; i++)
+    {
+      curator_client_forward_event (client, zh, type, state, path);
+    }
+  program->expired |= is_session && state == ZOO_EXPIRED_SESSION_STATE;
+  if (!is_session)
+    {
+      g_ptr_array_add (program->fired, g_strdup (path));
+    }
+  pthread_mutex_unlock (&program->mutex);
+}
+
+static zhandle_t *
+open_handle (Program *program, const char *address)
+{
+  zhandle_t *zh = zookeeper_init2 (address, program_watcher, SESSION_MS, NULL, program,
+                                   ZOO_NO_LOG_CLIENTENV, ignore_log);
+  assert_non_null (zh);
+  return zh;
+}
+
+Program *
+program_open (const char *address)
+{
+  Program *program = g_new0 (Program, 1);
+  program->n_forwards = 1;
+  program->fired = g_ptr_array_new_with_free_func (g_free);
+  pthread_mutex_init (&program->mutex, NULL);
+  program->zh = open_handle (program, address);
+  return program;
+}
+
+void
+program_open_again (Program *program, const char *address)
+{
+  zookeeper_close (program->zh);
+  program->expired = FALSE;
+  program->zh = open_handle (program, address);
+}
+
+/* The client that was told before is closed. */
+static void
+set_client (Program *program, CuratorClient *client)
+{
+  pthread_mutex_lock (&program->mutex);
+  CuratorClient *before = program->client;
+  program->client = client;
+  pthread_mutex_unlock (&program->mutex);
+  if (before != NULL)
+    {
+      curator_client_close (before);
+      curator_client_unref (before);
+    }
+}
+
+void
+program_close (Program *program)
+{
+  if (program == NULL)
+    {
+      return;
+    }
+  set_client (program, NULL);
+  zookeeper_close (program->zh);
+  g_ptr_array_unref (program->fired);
+  pthread_mutex_destroy (&program->mutex);
+  g_free (program);
+}
+
+CuratorClient *
+program_client (Program *program)
+{
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
+  CuratorClient *client = curator_client_new_for_zhandle (program->zh, policy);
+  curator_client_set_connection_timeout (client, SESSION_MS);
+  set_client (program, curator_client_ref (client));
+  return client;
+}
+
+static gboolean
+is_connected (gpointer data)
+{
+  Program *program = data;
+  return zoo_state (program->zh) == ZOO_CONNECTED_STATE;
+}
+
+gboolean
+program_wait_connected (Program *program, int timeout_ms)
+{
+  return wait_until (is_connected, program, timeout_ms);
+}
+
+static gboolean
+is_expired (gpointer data)
+{
+  Program *program = data;
+  pthread_mutex_lock (&program->mutex);
+  const gboolean expired = program->expired;
+  pthread_mutex_unlock (&program->mutex);
+  return expired;
+}
+
+gboolean
+program_wait_expired (Program *program, int timeout_ms)
+{
+  return wait_until (is_expired, program, timeout_ms);
+}
+
+typedef struct
+{
+  Program *program;
+  const char *path;
+} Firing;
+
+static gboolean
+has_fired (gpointer data)
+{
+  Firing *firing = data;
+  gboolean found = FALSE;
+
+  pthread_mutex_lock (&firing->program->mutex);
+  for (guint i = 0; i < firing->program->fired->len; i++)
+    {
+      found |= g_str_equal (g_ptr_array_index (firing->program->fired, i), firing->path);
+    }
+  pthread_mutex_unlock (&firing->program->mutex);
+  return found;
+}
+
+gboolean
+program_wait_fired (Program *program, const char *path, int timeout_ms)
+{
+  Firing firing = { program, path };
+  return wait_until (has_fired, &firing, timeout_ms);
+}
+
+gint64
+program_session (Program *program)
+{
+  return zoo_client_id (program->zh)->client_id;
+}

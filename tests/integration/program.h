@@ -1,0 +1,37 @@
+/* A program that uses ZooKeeper itself: one handle of its own, and its watcher. */
+#ifndef CURATOR_TEST_PROGRAM_H
+#define CURATOR_TEST_PROGRAM_H
+
+#include "fixture.h"
+
+#include <curator/zookeeper.h>
+
+typedef struct
+{
+  zhandle_t *zh;
+  int n_forwards; /* how often it forwards each event; 1 unless set */
+  pthread_mutex_t mutex;
+  CuratorClient *client; /* whom it forwards to; guards itself and what follows: mutex */
+  gboolean expired;
+  GPtrArray *fired; /* paths of watches */
+} Program;
+
+/* Does not wait for the connection. address may end with a chroot. */
+Program *program_open (const char *address);
+void program_close (Program *program); /* its handle too; NULL is fine */
+/* A client over the program's handle, which from now on forwards; connection time-out SESSION_MS.
+ * Closed with the program, at the latest. */
+CuratorClient *program_client (Program *program);
+/* Another handle in place of the present one, which is closed. The client is not told. */
+void program_open_again (Program *program, const char *address);
+
+/* The watcher to give to zoo_w… calls, with the program as context. */
+void program_watcher (zhandle_t *zh, int type, int state, const char *path, void *program);
+gboolean program_wait_connected (Program *program, int timeout_ms);
+gboolean program_wait_expired (Program *program, int timeout_ms);
+gboolean program_wait_fired (Program *program, const char *path, int timeout_ms);
+gint64 program_session (Program *program);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Program, program_close)
+
+#endif
