@@ -172,7 +172,7 @@ test_multi_client_different_seed (void **state)
   assert_int_equal (curator_shared_count_get (second), 10);
 }
 
-/* testDisconnectEventOnWatcherDoesNotRetry, ...DoesNotFireEventToListeners: an outage is no change,
+/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: an outage is no change,
  * and what changed meanwhile is told once afterwards. */
 static void
 test_disconnect (void **state)
