@@ -20,56 +20,68 @@ typedef struct
 {
   CuratorRwLock *rw_lock;
   pthread_t thread;
-  GAsyncQueue *orders;
-  GAsyncQueue *answers; /* GError, or the worker itself for success */
-  guint64 token;
-  char *node;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  int order; /* 1 + the step, 0 when there is nothing to do; guards the next two */
+  GError *error;
+  char *node; /* name of the node taken last */
 } Worker;
 
-static gboolean
+static void
 take (Worker *worker, CuratorLock *lock, GError **error)
 {
-  if (!curator_lock_acquire (lock, LONG_MS, NULL, error))
+  if (curator_lock_acquire (lock, LONG_MS, NULL, error))
     {
-      return FALSE;
+      g_free (worker->node);
+      worker->node = g_strdup (curator_lease_get_node_name (curator_lock_get_lease (lock)));
     }
-  CuratorLease *lease = curator_lock_get_lease (lock);
-  worker->token = curator_lease_get_fencing_token (lease);
-  g_free (worker->node);
-  worker->node = g_strdup (curator_lease_get_node_name (lease));
-  return TRUE;
+}
+
+static void
+do_step (Worker *worker, Step step, GError **error)
+{
+  CuratorLock *read = curator_rw_lock_read_lock (worker->rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (worker->rw_lock);
+  switch (step)
+    {
+    case STEP_WRITE:
+      take (worker, write, error);
+      break;
+    case STEP_READ:
+      take (worker, read, error);
+      break;
+    case STEP_RELEASE_WRITE:
+      curator_lock_release (write, error);
+      break;
+    case STEP_RELEASE_READ:
+      curator_lock_release (read, error);
+      break;
+    case STEP_END:
+    default:
+      break;
+    }
 }
 
 static void *
 work (void *data)
 {
   Worker *worker = data;
-  CuratorLock *read = curator_rw_lock_read_lock (worker->rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (worker->rw_lock);
-  for (;;)
+  gboolean over = FALSE;
+  pthread_mutex_lock (&worker->mutex);
+  while (!over)
     {
-      GError *error = NULL;
-      const Step step = (Step) (GPOINTER_TO_INT (g_async_queue_pop (worker->orders)) - 1);
-      switch (step)
+      while (worker->order == 0)
         {
-        case STEP_WRITE:
-          take (worker, write, &error);
-          break;
-        case STEP_READ:
-          take (worker, read, &error);
-          break;
-        case STEP_RELEASE_WRITE:
-          curator_lock_release (write, &error);
-          break;
-        case STEP_RELEASE_READ:
-          curator_lock_release (read, &error);
-          break;
-        case STEP_END:
-        default:
-          return NULL;
+          pthread_cond_wait (&worker->changed, &worker->mutex);
         }
-      g_async_queue_push (worker->answers, error != NULL ? (gpointer) error : worker);
+      const Step step = (Step) (worker->order - 1);
+      do_step (worker, step, &worker->error);
+      over = step == STEP_END;
+      worker->order = 0;
+      pthread_cond_broadcast (&worker->changed);
     }
+  pthread_mutex_unlock (&worker->mutex);
+  return NULL;
 }
 
 static Worker *
@@ -77,48 +89,38 @@ worker_new (CuratorRwLock *rw_lock)
 {
   Worker *worker = g_new0 (Worker, 1);
   worker->rw_lock = curator_rw_lock_ref (rw_lock);
-  worker->orders = g_async_queue_new ();
-  worker->answers = g_async_queue_new ();
+  pthread_mutex_init (&worker->mutex, NULL);
+  pthread_cond_init (&worker->changed, NULL);
   pthread_create (&worker->thread, NULL, work, worker);
   return worker;
 }
 
-static void
-worker_order (Worker *worker, Step step)
-{
-  g_async_queue_push (worker->orders, GINT_TO_POINTER ((int) step + 1));
-}
-
-static gboolean
-worker_answered (Worker *worker, int timeout_ms)
-{
-  gpointer answer = g_async_queue_timeout_pop (worker->answers, (guint64) timeout_ms * 1000);
-  if (answer == NULL)
-    {
-      return FALSE;
-    }
-  if (answer != worker)
-    {
-      GError *error = answer;
-      fail_msg ("%s", error->message);
-    }
-  return TRUE;
-}
-
+/* Has the step done, within the time-outs of its calls. */
 static void
 worker_do (Worker *worker, Step step)
 {
-  worker_order (worker, step);
-  assert_true (worker_answered (worker, LONG_MS));
+  pthread_mutex_lock (&worker->mutex);
+  worker->order = (int) step + 1;
+  pthread_cond_broadcast (&worker->changed);
+  while (worker->order != 0)
+    {
+      pthread_cond_wait (&worker->changed, &worker->mutex);
+    }
+  g_autoptr (GError) error = g_steal_pointer (&worker->error);
+  pthread_mutex_unlock (&worker->mutex);
+  if (error != NULL)
+    {
+      fail_msg ("%s", error->message);
+    }
 }
 
 static void
 worker_free (Worker *worker)
 {
-  worker_order (worker, STEP_END);
+  worker_do (worker, STEP_END);
   pthread_join (worker->thread, NULL);
-  g_async_queue_unref (worker->orders);
-  g_async_queue_unref (worker->answers);
+  pthread_cond_destroy (&worker->changed);
+  pthread_mutex_destroy (&worker->mutex);
   curator_rw_lock_unref (worker->rw_lock);
   g_free (worker->node);
   g_free (worker);
