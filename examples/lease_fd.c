@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A hold in somebody else's event loop: a descriptor becomes readable when the hold is over. Here
+ * the loop is poll(); epoll, libuv or libevent take it as well.
+ *
+ * usage: lease_fd CONNECT-STRING
+ */
+#include <curator/curator.h>
+#include <poll.h>
+
+static int
+fail (const GError *error)
+{
+  g_printerr ("lease_fd: %s\n", error->message);
+  return 1;
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (CuratorClient) client =
+      curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
+  g_autoptr (GError) error = NULL;
+  if (!curator_client_start (client, &error))
+    {
+      return fail (error);
+    }
+
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/fd", &error);
+  g_autoptr (CuratorLease) lease =
+      lock != NULL ? curator_lock_acquire_lease (lock, 10000, NULL, &error) : NULL;
+  if (lease == NULL)
+    {
+      return fail (error);
+    }
+  struct pollfd events[] = { { curator_lease_get_fd (lease), POLLIN, 0 } /* and your own */ };
+  for (int turns = 0; poll (events, G_N_ELEMENTS (events), 200) == 0; turns++)
+    {
+      g_print ("turn %d, the lease is %s\n", turns,
+               curator_lease_state_to_string (curator_lease_get_state (lease)));
+      if (turns == 2)
+        {
+          curator_lease_release (lease, NULL); /* the end of any kind wakes the loop */
+        }
+    }
+  CuratorLeaseState end = curator_lease_get_state (lease);
+  g_print ("over: %s\n", curator_lease_state_to_string (end));
+  return end == CURATOR_LEASE_RELEASED ? 0 : 1;
+}
