@@ -103,6 +103,13 @@ report_unreachable (Run *run)
   return EXIT_CODE_UNREACHABLE;
 }
 
+static gboolean
+is_silence (const GError *error)
+{
+  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
+}
+
 /* Returns 0 with the lease in run, or the exit code. */
 static int
 wait_for_lock (Run *run)
@@ -140,10 +147,8 @@ wait_for_lock (Run *run)
       return 0;
     }
   g_cancellable_cancel (run->cancellable);
-  /* A time-out without a connection says nothing about other holders. */
-  if (run->unreachable
-      || (g_error_matches (run->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-          && !has_connected (run->client)))
+  /* Without a connection a time-out says nothing about other holders. */
+  if (run->unreachable || (!has_connected (run->client) && is_silence (run->error)))
     {
       return report_unreachable (run);
     }

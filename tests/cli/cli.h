@@ -1,0 +1,57 @@
+/* Running zkflock as its users do: a process with arguments, output and an exit code.
+ *
+ * Everything runs without a shell. Commands that zkflock shall run are modes of one small program
+ * (cli_command.c), which logs what it does with times of CLOCK_MONOTONIC.
+ */
+#ifndef CURATOR_TEST_CLI_H
+#define CURATOR_TEST_CLI_H
+
+#include "integration/fixture.h"
+
+#include <sys/types.h>
+
+#define ZKFLOCK     CURATOR_BINARY_DIR "/tools/zkflock/zkflock"
+#define CLI_COMMAND CURATOR_BINARY_DIR "/tests/bin/cli_command"
+
+typedef struct
+{
+  pid_t pid;
+  int stdin_fd; /* to close */
+  char *out;    /* files */
+  char *err;
+} Cli;
+
+/* Starts argv[0] with the arguments that follow, up to NULL. It dies with the test. stdin is a pipe
+ * that stays open until cli_close_stdin() or cli_free(). */
+Cli *cli_start (const char *program, ...) G_GNUC_NULL_TERMINATED;
+Cli *cli_start_strv (char *const *argv);
+void cli_close_stdin (Cli *cli);
+/* The exit code, 1000 + n if it died of signal n, -1 if it still runs. */
+int cli_wait (Cli *cli, int timeout_ms);
+/* What it has written so far. */
+char *cli_stdout (Cli *cli);
+char *cli_stderr (Cli *cli);
+/* Kills it if it still runs. */
+void cli_free (Cli *cli);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Cli, cli_free)
+
+/* Runs zkflock on that server to its end, which must be that exit code; the result (for
+ * g_free()) is what it wrote to stdout. */
+char *cli_run (Fixture *fixture, int exit_code, ...) G_GNUC_NULL_TERMINATED;
+/* zkflock -Z server ... */
+Cli *cli_zkflock (const char *address, ...) G_GNUC_NULL_TERMINATED;
+
+/* A path that does not exist yet, for a log. */
+char *cli_new_file (void);
+/* Lines of a log, in order; empty if it is not there. */
+char **cli_lines (const char *file);
+/* Waits until the log has that many lines that begin with prefix. */
+gboolean cli_wait_lines (const char *file, const char *prefix, int n, int timeout_ms);
+/* Of lines "IN t" and "OUT t": the most that were in at one time; *turns: how many came in. */
+int cli_overlap (const char *file, int *turns);
+/* The largest time in lines "BEAT pid t", 0 if there is none. */
+gint64 cli_last_beat (const char *file);
+/* The number behind the first prefix. */
+gint64 cli_number (const char *file, const char *prefix);
+
+#endif

@@ -1,0 +1,190 @@
+/* What zkflock runs in the tests: one program, many modes, no shell.
+ *
+ *   exit N              ends with N
+ *   signal N            dies of signal N
+ *   turn LOG MS         logs IN and OUT around a sleep of MS
+ *   beat LOG            logs BEAT every few milliseconds, for a minute at most
+ *   stubborn LOG        beats, ignores TERM, and so does a child of it
+ *   leave LOG           leaves a child behind that beats, and ends
+ *   polite LOG N        beats; on TERM logs GOT and ends with N
+ *   show LOG            logs environment, descriptors and process group
+ */
+#define LINE_MAX_LENGTH 4096
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BEAT_MS  5
+#define MAX_BEAT (60 * 1000 / BEAT_MS)
+
+static int log_fd = -1;
+static volatile sig_atomic_t terminated;
+
+static long long
+now_ns (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (long long) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void
+sleep_ms (int ms)
+{
+  const struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long) (ms % 1000) * 1000000 };
+  nanosleep (&time, NULL);
+}
+
+static void say (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+
+/* One write a line, so that lines of several processes never mix. */
+static void
+say (const char *format, ...)
+{
+  char line[LINE_MAX_LENGTH];
+  va_list args;
+  va_start (args, format);
+  const int length = vsnprintf (line, sizeof line, format, args);
+  va_end (args);
+  if (write (log_fd, line, (size_t) length) != length)
+    {
+      _exit (99);
+    }
+}
+
+static void
+open_log (const char *file)
+{
+  log_fd = open (file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log_fd < 0)
+    {
+      _exit (98);
+    }
+}
+
+static void
+beat (void)
+{
+  for (int i = 0; i < MAX_BEAT && !terminated; i++)
+    {
+      say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
+      sleep_ms (BEAT_MS);
+    }
+}
+
+static void
+on_term (int number)
+{
+  terminated = 1;
+}
+
+static int
+be_stubborn (void)
+{
+  signal (SIGTERM, SIG_IGN);
+  fork ();
+  beat ();
+  return 0;
+}
+
+static int
+leave_child (void)
+{
+  if (fork () == 0)
+    {
+      beat ();
+      _exit (0);
+    }
+  sleep_ms (100);
+  return 4;
+}
+
+static int
+be_polite (int code)
+{
+  signal (SIGTERM, on_term);
+  beat ();
+  say ("GOT %lld\n", now_ns ());
+  return code;
+}
+
+static int
+show (void)
+{
+  DIR *folder = opendir ("/proc/self/fd");
+
+  for (char **entry = environ; *entry != NULL; entry++)
+    {
+      if (strncmp (*entry, "CURATOR_LOCK_", 13) == 0 || strncmp (*entry, "NOTIFY_", 7) == 0)
+        {
+          say ("ENV %s\n", *entry);
+        }
+    }
+  for (struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
+    {
+      const int fd = atoi (entry->d_name);
+      if (*entry->d_name != '.' && fd != log_fd && fd != dirfd (folder))
+        {
+          say ("FD %d\n", fd);
+        }
+    }
+  say ("GROUP %d\n", getpgrp () == getpid ());
+  return 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *mode = argc > 1 ? argv[1] : "";
+
+  if (argc < 3)
+    {
+      return 97;
+    }
+  if (strcmp (mode, "exit") == 0)
+    {
+      return atoi (argv[2]);
+    }
+  if (strcmp (mode, "signal") == 0)
+    {
+      raise (atoi (argv[2]));
+      return 96;
+    }
+  open_log (argv[2]);
+  if (strcmp (mode, "turn") == 0 && argc > 3)
+    {
+      say ("IN %lld\n", now_ns ());
+      sleep_ms (atoi (argv[3]));
+      say ("OUT %lld\n", now_ns ());
+      return 0;
+    }
+  if (strcmp (mode, "beat") == 0)
+    {
+      beat ();
+      return 0;
+    }
+  if (strcmp (mode, "stubborn") == 0)
+    {
+      return be_stubborn ();
+    }
+  if (strcmp (mode, "leave") == 0)
+    {
+      return leave_child ();
+    }
+  if (strcmp (mode, "polite") == 0 && argc > 3)
+    {
+      return be_polite (atoi (argv[3]));
+    }
+  if (strcmp (mode, "show") == 0)
+    {
+      return show ();
+    }
+  return 97;
+}

@@ -1,0 +1,196 @@
+/* zkflock's exit codes, one test each, and the one line that goes with an error. */
+#define THREADED /* for zoo_set_acl() */
+
+#include "cli.h"
+
+#include "support/net.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Runs to that code; stderr must be empty, or one line that begins with "zkflock: " and has text. */
+#define assert_run(code, text, ...)                                                                \
+  do                                                                                               \
+    {                                                                                              \
+      g_autoptr (Cli) run_cli = cli_zkflock (__VA_ARGS__, NULL);                                   \
+      assert_int_equal (cli_wait (run_cli, LONG_MS), (code));                                      \
+      check_stderr (run_cli, (text));                                                              \
+    }                                                                                              \
+  while (0)
+
+static void
+check_stderr (Cli *cli, const char *text)
+{
+  g_autofree char *err = cli_stderr (cli);
+
+  if (text == NULL)
+    {
+      assert_string_equal (err, "");
+      return;
+    }
+  assert_true (g_str_has_prefix (err, "zkflock: "));
+  assert_non_null (strstr (err, text));
+  assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
+}
+
+static void
+commands_own_code (void **state)
+{
+  assert_run (0, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "0");
+  assert_run (7, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "7");
+  assert_run (255, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "255");
+}
+
+static void
+shell_runs_a_string (void **state)
+{
+  assert_run (3, NULL, fixture_server (*state), "/shell", "-c", "exit 3");
+}
+
+static void
+command_died_of_a_signal (void **state)
+{
+  assert_run (128 + SIGUSR1, NULL, fixture_server (*state), "/died", CLI_COMMAND, "signal", "10");
+}
+
+/* Without a shell, PATH ends the options: what follows is the command's. */
+static void
+options_stop_at_path (void **state)
+{
+  assert_run (127, "/stop: cannot run -n", fixture_server (*state), "/stop", "-n", "true");
+}
+
+static void
+conflict_and_time_out (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autofree char *log = cli_new_file ();
+  g_autoptr (Cli) holder = cli_zkflock (server, "/busy", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  assert_run (1, NULL, server, "-n", "/busy", CLI_COMMAND, "exit", "0");
+  assert_run (1, NULL, server, "-w", "0", "/busy", CLI_COMMAND, "exit", "0");
+  assert_run (9, NULL, server, "-n", "-E", "9", "/busy", CLI_COMMAND, "exit", "0");
+  const gint64 before = wait_now_ms ();
+  assert_run (1, NULL, server, "-w", "0.4", "/busy", CLI_COMMAND, "exit", "0");
+  assert_in_range (wait_now_ms () - before, 390, 3000);
+  g_unlink (log);
+}
+
+static void
+usage_errors (void **state)
+{
+  const char *server = fixture_server (*state);
+
+  assert_run (64, "which PATH", server);
+  assert_run (64, "slash", server, "relative", "true");
+  assert_run (64, "Unknown option", server, "--frobnicate", "/p", "true");
+  assert_run (64, "-F cannot exist here", server, "-F", "/p", "true");
+  assert_run (64, "exclude each other", server, "-s", "-x", "/p", "true");
+  assert_run (64, "number of seconds", server, "-w", "soon", "/p", "true");
+  assert_run (64, "from 1 to", server, "-N", "0", "/p", "true");
+  assert_run (64, "exactly one STRING", server, "/p", "-c", "a", "b");
+  assert_run (64, "twice", server, "--multi", "/p", "/p", "true");
+  assert_run (64, "--on-suspend is one of", server, "--on-suspend=shrug", "/p", "true");
+}
+
+static void
+unreachable (void **state)
+{
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+
+  assert_run (69, "no server of", address, "--session-timeout", "1", "/p", CLI_COMMAND, "exit",
+              "0");
+  assert_run (69, "no server of", address, "-n", "--session-timeout", "1", "/p", "true");
+  assert_run (69, "no server of", address, "who", "--session-timeout", "1", "/p");
+}
+
+/* The node is deleted under the command by a third party: that hold is nobody's business any more. */
+static void
+lock_lost (void **state)
+{
+  Fixture *fixture = *state;
+  g_autofree char *log = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "/lost", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  wait_ms (500);
+  g_auto (GStrv) children = raw_zk_children (fixture->raw, "/lost");
+  g_autofree char *node = g_strdup_printf ("/lost/%s", children[0]);
+  assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+  assert_int_equal (cli_wait (holder, LONG_MS), 75);
+  check_stderr (holder, "/lost: lock lost");
+  g_unlink (log);
+}
+
+static void
+refused_by_acl (void **state)
+{
+  Fixture *fixture = *state;
+  struct ACL entry = { .perms = 0x1f, .id = { .scheme = (char *) "digest", .id = (char *) "a:b" } };
+  struct ACL_vector acl = { .count = 1, .data = &entry };
+  zhandle_t *handle = NULL;
+
+  /* Whoever wants to use this path has to be somebody that nobody is. */
+  assert_int_equal (raw_zk_create (fixture->raw, "/walled", NULL, ZOO_PERSISTENT, NULL), ZOK);
+  zoo_set_debug_level (ZOO_LOG_LEVEL_ERROR);
+  handle = zookeeper_init (fixture_server (fixture), NULL, 4000, NULL, NULL, 0);
+  assert_non_null (handle);
+  int rc = ZCONNECTIONLOSS;
+  for (int i = 0; i < 50 && rc != ZOK; i++)
+    {
+      rc = zoo_set_acl (handle, "/walled", -1, &acl);
+    }
+  zookeeper_close (handle);
+  assert_int_equal (rc, ZOK);
+  assert_run (77, "/walled", fixture_server (fixture), "/walled", CLI_COMMAND, "exit", "0");
+}
+
+static void
+not_executable_and_not_found (void **state)
+{
+  const char *server = fixture_server (*state);
+
+  assert_run (126, "/x: cannot run /etc/passwd", server, "/x", "/etc/passwd");
+  assert_run (127, "/x: cannot run /no/such/program", server, "/x", "/no/such/program");
+  assert_run (127, "/x: cannot run no-such-program", server, "/x", "no-such-program");
+}
+
+static void
+told_to_stop (void **state)
+{
+  static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+  const char *server = fixture_server (*state);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
+    {
+      g_autoptr (Cli) holder = cli_zkflock (server, "/told", NULL);
+      assert_true (cli_wait_lines (holder->out, "", 1, LONG_MS));
+      kill (holder->pid, signals[i]);
+      assert_int_equal (cli_wait (holder, LONG_MS), 128 + signals[i]);
+      check_stderr (holder, NULL);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (commands_own_code),
+    cmocka_unit_test (shell_runs_a_string),
+    cmocka_unit_test (command_died_of_a_signal),
+    cmocka_unit_test (options_stop_at_path),
+    cmocka_unit_test (conflict_and_time_out),
+    cmocka_unit_test (usage_errors),
+    cmocka_unit_test (unreachable),
+    cmocka_unit_test (lock_lost),
+    cmocka_unit_test (refused_by_acl),
+    cmocka_unit_test (not_executable_and_not_found),
+    cmocka_unit_test (told_to_stop),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,241 @@
+/* Who runs when: zkflock against zkflock, and against Java Curator. */
+#include "cli.h"
+
+#include "support/four_letter.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+
+#define MANY 200
+
+static void
+unlink_and_free (char **file)
+{
+  if (*file != NULL)
+    {
+      g_unlink (*file);
+      g_free (*file);
+    }
+}
+#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
+
+/* n zkflocks with these options take a turn of hold_ms each; returns how many were in at once. */
+static int
+contest (Fixture *fixture, int n, const char *option, const char *value, const char *path,
+         const char *hold_ms)
+{
+  LOG log = cli_new_file ();
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify) cli_free);
+  int turns;
+
+  for (int i = 0; i < n; i++)
+    {
+      g_ptr_array_add (all, value != NULL
+                                ? cli_zkflock (fixture_server (fixture), option, value, path,
+                                               CLI_COMMAND, "turn", log, hold_ms, NULL)
+                                : cli_zkflock (fixture_server (fixture), option, path, CLI_COMMAND,
+                                               "turn", log, hold_ms, NULL));
+    }
+  for (int i = 0; i < n; i++)
+    {
+      assert_int_equal (cli_wait (g_ptr_array_index (all, (guint) i), 8 * LONG_MS), 0);
+    }
+  const int most = cli_overlap (log, &turns);
+  assert_int_equal (turns, n);
+  return most;
+}
+
+static void
+mutexes_serialise (void **state)
+{
+  assert_int_equal (contest (*state, 2, "--verbose", NULL, "/two", "300"), 1);
+  assert_int_equal (contest (*state, 4, "-x", NULL, "/writers", "100"), 1);
+}
+
+static void
+readers_overlap (void **state)
+{
+  assert_int_equal (contest (*state, 3, "-s", NULL, "/readers", "1500"), 3);
+}
+
+static void
+three_at_a_time (void **state)
+{
+  assert_int_equal (contest (*state, 9, "-N", "3", "/three", "700"), 3);
+}
+
+static void
+readers_and_writer_exclude_each_other (void **state)
+{
+  const char *server = fixture_server (*state);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) reader = cli_zkflock (server, "-s", "/rw", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  g_free (cli_run (*state, 1, "-n", "-x", "/rw", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (*state, 0, "-n", "-s", "/rw", CLI_COMMAND, "exit", "0", NULL));
+}
+
+static void
+several_paths_are_one_lock (void **state)
+{
+  const char *server = fixture_server (*state);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = cli_zkflock (server, "--multi", "/m/a", "--multi", "/m/c", "/m/b",
+                                        CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  g_free (cli_run (*state, 1, "-n", "/m/a", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (*state, 1, "-n", "/m/b", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (*state, 1, "-n", "/m/c", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (*state, 1, "-n", "--multi", "/m/a", "/m/d", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (*state, 0, "-n", "/m/d", CLI_COMMAND, "exit", "0", NULL));
+}
+
+/* The session of each is as long as the server grants, so that none expires on a busy machine. */
+static void
+two_hundred_run_once_each (void **state)
+{
+  assert_int_equal (contest (*state, MANY, "--session-timeout", "10", "/crowd", "0"), 1);
+}
+
+static void
+gives_up_the_place_at_once (void **state)
+{
+  Fixture *fixture = *state;
+  const char *server = fixture_server (fixture);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = cli_zkflock (server, "/queue", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  g_autoptr (Cli) waiter = cli_zkflock (server, "/queue", CLI_COMMAND, "exit", "0", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/queue", 2, LONG_MS));
+  kill (waiter->pid, SIGTERM);
+  assert_int_equal (cli_wait (waiter, 1000), 128 + SIGTERM);
+  assert_true (raw_zk_wait_children (fixture->raw, "/queue", 1, 100));
+  assert_int_equal (cli_wait (holder, 0), -1);
+}
+
+static void
+hold_mode_prints_the_token_and_ends_with_stdin (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/hold", NULL);
+  struct Stat stat;
+
+  assert_true (cli_wait_lines (holder->out, "", 1, LONG_MS));
+  g_auto (GStrv) children = raw_zk_children (fixture->raw, "/hold");
+  g_autofree char *node = g_strdup_printf ("/hold/%s", children[0]);
+  assert_int_equal (raw_zk_get (fixture->raw, node, NULL, &stat), ZOK);
+  g_autofree char *out = cli_stdout (holder);
+  g_autofree char *expected = g_strdup_printf ("%" G_GINT64_FORMAT "\n", (gint64) stat.czxid);
+  assert_string_equal (out, expected);
+  g_free (cli_run (*state, 1, "-n", "/hold", CLI_COMMAND, "exit", "0", NULL));
+  cli_close_stdin (holder);
+  assert_int_equal (cli_wait (holder, LONG_MS), 0);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/hold"), 0);
+}
+
+static void
+environment_and_descriptors (void **state)
+{
+  LOG log = cli_new_file ();
+  g_free (cli_run (*state, 0, "-s", "/env", CLI_COMMAND, "show", log, NULL));
+
+  g_auto (GStrv) lines = cli_lines (log);
+  g_autofree char *text = g_strjoinv ("\n", lines);
+  assert_non_null (strstr (text, "ENV CURATOR_LOCK_PATH=/env\n"));
+  assert_non_null (strstr (text, "ENV CURATOR_LOCK_NODE=/env/_c_"));
+  assert_non_null (strstr (text, "ENV CURATOR_LOCK_MODE=read\n"));
+  assert_non_null (strstr (text, "ENV CURATOR_LOCK_SESSION=0x"));
+  assert_true (cli_number (log, "ENV CURATOR_LOCK_TOKEN=") > 0);
+  assert_non_null (strstr (text, "GROUP 1"));
+  int n_descriptors = 0;
+  for (char **line = lines; *line != NULL; line++)
+    {
+      if (g_str_has_prefix (*line, "FD "))
+        {
+          assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
+          n_descriptors++;
+        }
+    }
+  assert_int_equal (n_descriptors, 3);
+}
+
+static void
+tokens_rise (void **state)
+{
+  LOG first = cli_new_file ();
+  LOG second = cli_new_file ();
+
+  g_free (cli_run (*state, 0, "/token", CLI_COMMAND, "show", first, NULL));
+  g_free (cli_run (*state, 0, "/token", CLI_COMMAND, "show", second, NULL));
+  assert_true (cli_number (second, "ENV CURATOR_LOCK_TOKEN=")
+               > cli_number (first, "ENV CURATOR_LOCK_TOKEN="));
+}
+
+#ifdef CLI_JAVA
+static Cli *
+java_worker (Fixture *fixture, const char *path, const char *acquisitions, const char *hold_ms)
+{
+  return cli_start (CLI_JAVA, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", CLI_CLASSPATH,
+                    "LockWorker", fixture_server (fixture), path, "1", acquisitions, hold_ms,
+                    "mutex", NULL);
+}
+
+static void
+java_blocks_zkflock (void **state)
+{
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) java = java_worker (*state, "/java", "1", "3000");
+
+  assert_true (cli_wait_lines (java->out, "GRANTED", 1, 2 * LONG_MS));
+  g_free (cli_run (*state, 1, "-n", "/java", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (*state, 0, "/java", CLI_COMMAND, "turn", log, "0", NULL));
+  assert_int_equal (cli_wait (java, LONG_MS), 0);
+  const gint64 released = cli_number (java->out, "RELEASED 1 ");
+  assert_true (released > 0);
+  assert_true (cli_number (log, "IN ") >= released);
+}
+
+static void
+zkflock_blocks_java (void **state)
+{
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (*state), "/javb", CLI_COMMAND, "turn", log, "4000", NULL);
+
+  assert_true (cli_wait_lines (log, "IN", 1, LONG_MS));
+  g_autoptr (Cli) java = java_worker (*state, "/javb", "1", "0");
+  assert_true (cli_wait_lines (java->out, "QUEUED", 1, LONG_MS));
+  assert_int_equal (cli_wait (holder, LONG_MS), 0);
+  assert_int_equal (cli_wait (java, LONG_MS), 0);
+  const gint64 granted = cli_number (java->out, "GRANTED 1 ");
+  assert_true (granted > 0);
+  assert_true (granted >= cli_number (log, "OUT "));
+  assert_true (cli_number (java->out, "QUEUED 1 ") < cli_number (log, "OUT "));
+}
+#endif
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (mutexes_serialise),
+    cmocka_unit_test (readers_overlap),
+    cmocka_unit_test (three_at_a_time),
+    cmocka_unit_test (readers_and_writer_exclude_each_other),
+    cmocka_unit_test (several_paths_are_one_lock),
+    cmocka_unit_test (gives_up_the_place_at_once),
+    cmocka_unit_test (hold_mode_prints_the_token_and_ends_with_stdin),
+    cmocka_unit_test (environment_and_descriptors),
+    cmocka_unit_test (tokens_rise),
+#ifdef CLI_JAVA
+    cmocka_unit_test (java_blocks_zkflock),
+    cmocka_unit_test (zkflock_blocks_java),
+#endif
+    cmocka_unit_test (two_hundred_run_once_each),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,269 @@
+/* The command never outlives the lock: frozen servers, a stopped or killed zkflock, signals. */
+#include "cli.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+
+#define SESSION_TEXT "4"
+
+static void
+unlink_and_free (char **file)
+{
+  g_unlink (*file);
+  g_free (*file);
+}
+#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
+
+/* Waits until nothing has beaten for a while, and says when the last beat was. */
+static gint64
+end_of_beats (const char *log)
+{
+  gint64 last = cli_last_beat (log);
+  for (int i = 0; i < LONG_MS / 100; i++)
+    {
+      wait_ms (100);
+      const gint64 now = cli_last_beat (log);
+      if (now == last)
+        {
+          return last;
+        }
+      last = now;
+    }
+  fail_msg ("the command still runs");
+  return 0;
+}
+
+/* Servers frozen under a command whose grandchild ignores TERM. Another contender waits; when it
+ * comes in, the last beat of the whole group must be over. */
+static void
+dead_before_the_next_one_holds (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = cli_new_file ();
+  LOG turns = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "--session-timeout", SESSION_TEXT, "--kill-after",
+                   "0.3", "/frozen", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 4, LONG_MS));
+  g_autoptr (Cli) next = cli_zkflock (fixture_server (fixture), "--session-timeout", "10",
+                                      "/frozen", CLI_COMMAND, "turn", turns, "0", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/frozen", 2, LONG_MS));
+  zk_server_freeze (fixture->server);
+  const int code = cli_wait (holder, LONG_MS);
+  zk_server_thaw (fixture->server);
+  assert_int_equal (code, 75);
+  g_autofree char *err = cli_stderr (holder);
+  assert_true (g_str_has_prefix (err, "zkflock: /frozen: lock lost: the command was dead "));
+  assert_non_null (strstr (err, " ms before anybody else could have it\n"));
+  assert_int_equal (cli_wait (next, 2 * LONG_MS), 0);
+  assert_true (end_of_beats (beats) < cli_number (turns, "IN "));
+}
+
+/* The same without a thaw: what the server would do with its clock running is measured by a hole in
+ * the network, which lets the server expire the session at its time. */
+static void
+dead_before_the_session_ends (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = cli_new_file ();
+  LOG turns = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_proxy (fixture), "--session-timeout", SESSION_TEXT, "--kill-after",
+                   "0.3", "/hole", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 4, LONG_MS));
+  g_autoptr (Cli) next =
+      cli_zkflock (fixture_server (fixture), "/hole", CLI_COMMAND, "turn", turns, "0", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/hole", 2, LONG_MS));
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_int_equal (cli_wait (next, 2 * LONG_MS), 0);
+  assert_int_equal (cli_wait (holder, LONG_MS), 75);
+  assert_true (end_of_beats (beats) < cli_number (turns, "IN "));
+}
+
+/* A server that comes back in time cancels everything. */
+static void
+a_short_outage_is_survived (void **state)
+{
+  Fixture *fixture = *state;
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = cli_zkflock (fixture_proxy (fixture), "--session-timeout", SESSION_TEXT,
+                                        "/short", CLI_COMMAND, "turn", log, "5000", NULL);
+
+  assert_true (cli_wait_lines (log, "IN", 1, LONG_MS));
+  wait_ms (500);
+  proxy_cut (fixture->proxy);
+  assert_int_equal (cli_wait (holder, LONG_MS), 0);
+}
+
+static void
+stopped_for_twice_the_timeout (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = cli_new_file ();
+  LOG turns = cli_new_file ();
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--session-timeout", SESSION_TEXT,
+                                        "/stopped", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 4, LONG_MS));
+  g_autoptr (Cli) next =
+      cli_zkflock (fixture_server (fixture), "/stopped", CLI_COMMAND, "turn", turns, "0", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/stopped", 2, LONG_MS));
+  kill (holder->pid, SIGSTOP);
+  wait_ms (2 * SESSION_MS);
+  const gint64 continued = wait_now_ns ();
+  kill (holder->pid, SIGCONT);
+  assert_int_equal (cli_wait (holder, LONG_MS), 75);
+  assert_int_equal (cli_wait (next, LONG_MS), 0);
+  /* Not even while we were stopped did anything run beside the next one. */
+  const gint64 last = end_of_beats (beats);
+  assert_true (last < cli_number (turns, "IN "));
+  assert_true (last < continued);
+}
+
+static void
+killed_with_all_its_children (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "/killed", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 4, LONG_MS));
+  const gint64 before = wait_now_ns ();
+  kill (holder->pid, SIGKILL);
+  assert_int_equal (cli_wait (holder, LONG_MS), 1000 + SIGKILL);
+  assert_true (end_of_beats (beats) - before < 500 * G_GINT64_CONSTANT (1000000));
+}
+
+/* What a command leaves in its group would go on without the lock. */
+static void
+leftovers_end_with_the_command (void **state)
+{
+  LOG beats = cli_new_file ();
+  g_free (cli_run (*state, 4, "/leave", CLI_COMMAND, "leave", beats, NULL));
+
+  const gint64 last = cli_last_beat (beats);
+  wait_ms (300);
+  assert_true (last > 0);
+  assert_int_equal (cli_last_beat (beats), last);
+}
+
+static void
+signals_go_to_the_command (void **state)
+{
+  Fixture *fixture = *state;
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) polite =
+      cli_zkflock (fixture_server (fixture), "/polite", CLI_COMMAND, "polite", log, "5", NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  kill (polite->pid, SIGTERM);
+  assert_int_equal (cli_wait (polite, LONG_MS), 5);
+  assert_true (cli_wait_lines (log, "GOT", 1, 0));
+
+  LOG beats = cli_new_file ();
+  g_autoptr (Cli) plain =
+      cli_zkflock (fixture_server (fixture), "/polite", CLI_COMMAND, "beat", beats, NULL);
+  assert_true (cli_wait_lines (beats, "BEAT", 1, LONG_MS));
+  kill (plain->pid, SIGUSR1);
+  assert_int_equal (cli_wait (plain, LONG_MS), 128 + SIGUSR1);
+}
+
+static void
+second_term_kills (void **state)
+{
+  LOG beats = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (*state), "/second", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 4, LONG_MS));
+  kill (holder->pid, SIGTERM);
+  wait_ms (300);
+  assert_int_equal (cli_wait (holder, 0), -1);
+  kill (holder->pid, SIGTERM);
+  assert_int_equal (cli_wait (holder, LONG_MS), 128 + SIGKILL);
+  end_of_beats (beats);
+}
+
+/* Between the cut and the proof that the hold lives on the group does not beat. */
+static void
+pauses_while_in_doubt (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10", "--on-suspend=pause",
+                   "/pause", CLI_COMMAND, "beat", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 1, LONG_MS));
+  wait_ms (500);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  wait_ms (800);
+  const gint64 paused = cli_last_beat (beats);
+  wait_ms (500);
+  assert_int_equal (cli_last_beat (beats), paused);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (cli_wait_lines (beats, "BEAT", 1, 0));
+  gint64 later = paused;
+  for (int i = 0; i < LONG_MS / 50 && later == paused; i++)
+    {
+      wait_ms (50);
+      later = cli_last_beat (beats);
+    }
+  assert_true (later > paused);
+  assert_int_equal (cli_wait (holder, 0), -1);
+}
+
+static void
+ends_while_in_doubt (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10", "--on-suspend=kill",
+                   "--kill-after", "0.2", "/doubt", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 1, LONG_MS));
+  wait_ms (500);
+  const gint64 before = wait_now_ms ();
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_int_equal (cli_wait (holder, LONG_MS), 75);
+  assert_true (wait_now_ms () - before < 4000);
+}
+
+static void
+lets_go_when_asked (void **state)
+{
+  Fixture *fixture = *state;
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--revocable", "/asked",
+                                        CLI_COMMAND, "polite", log, "6", NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
+  wait_ms (500);
+  g_free (cli_run (fixture, 0, "revoke", "/asked", NULL));
+  assert_int_equal (cli_wait (holder, LONG_MS), 6);
+  g_free (cli_run (fixture, 1, "revoke", "/asked", NULL));
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (dead_before_the_next_one_holds),
+    heal_and_test (dead_before_the_session_ends),
+    heal_and_test (a_short_outage_is_survived),
+    heal_and_test (stopped_for_twice_the_timeout),
+    heal_and_test (killed_with_all_its_children),
+    heal_and_test (leftovers_end_with_the_command),
+    heal_and_test (signals_go_to_the_command),
+    heal_and_test (second_term_kills),
+    heal_and_test (pauses_while_in_doubt),
+    heal_and_test (ends_while_in_doubt),
+    heal_and_test (lets_go_when_asked),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,130 @@
+/* Credentials come from a file that nobody else can read, and show up nowhere. */
+#include "cli.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SECRET "opensesame"
+
+static char *
+auth_file (const char *text, int mode)
+{
+  char *file = cli_new_file ();
+  assert_true (g_file_set_contents (file, text, -1, NULL));
+  assert_int_equal (g_chmod (file, mode), 0);
+  return file;
+}
+
+static void
+refused (Fixture *fixture, const char *file, const char *why)
+{
+  g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "--auth-file", file, "/guarded",
+                                     CLI_COMMAND, "exit", "0", NULL);
+
+  assert_int_equal (cli_wait (cli, LONG_MS), 77);
+  g_autofree char *err = cli_stderr (cli);
+  assert_true (g_str_has_prefix (err, "zkflock: /guarded: auth file "));
+  assert_non_null (strstr (err, why));
+  assert_null (strstr (err, SECRET));
+}
+
+static void
+open_files_are_refused (void **state)
+{
+  static const int modes[] = { 0644, 0640, 0602, 0610 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_autofree char *file = auth_file ("digest:me:" SECRET "\n", modes[i]);
+      refused (*state, file, "others have access");
+      g_unlink (file);
+    }
+  refused (*state, "/no/such/file", "No such file");
+  refused (*state, "/tmp", "not a regular file");
+}
+
+static void
+files_without_credentials_are_refused (void **state)
+{
+  static const char *const texts[] = { "", "# nothing\n", SECRET "\n", ":" SECRET "\n",
+                                       "digest:\n" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autofree char *file = auth_file (texts[i], 0600);
+      refused (*state, file, "lines of scheme:credentials");
+      g_unlink (file);
+    }
+}
+
+/* What the kernel shows of a process to everybody. */
+static void
+assert_not_shown (pid_t pid)
+{
+  g_autofree char *file = g_strdup_printf ("/proc/%d/cmdline", (int) pid);
+  g_autofree char *text = NULL;
+  gsize length = 0;
+
+  assert_true (g_file_get_contents (file, &text, &length, NULL));
+  assert_null (memmem (text, length, SECRET, strlen (SECRET)));
+}
+
+static void
+creator_owns_what_is_made (void **state)
+{
+  Fixture *fixture = *state;
+  g_autofree char *file = auth_file ("# who we are\n\ndigest:me:" SECRET "\r\n", 0600);
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--verbose", "--auth-file", file,
+                                        "--acl=creator", "/mine/deep", NULL);
+  struct ACL_vector acl = { 0 };
+
+  assert_true (cli_wait_lines (holder->out, "", 1, LONG_MS));
+  assert_not_shown (holder->pid);
+  /* The observer is somebody else: it can tell that the parents exist, and no more. */
+  assert_true (raw_zk_exists (fixture->raw, "/mine/deep"));
+  assert_int_equal (raw_zk_get (fixture->raw, "/mine", NULL, NULL), ZNOAUTH);
+  assert_int_equal (raw_zk_get (fixture->raw, "/mine/deep", NULL, NULL), ZNOAUTH);
+  g_free (cli_run (fixture, 77, "-n", "/mine/deep", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 77, "who", "/mine/deep", NULL));
+  g_autofree char *who = cli_run (fixture, 0, "who", "--auth-file", file, "/mine/deep", NULL);
+  assert_non_null (strstr (who, "1 holds"));
+  cli_close_stdin (holder);
+  assert_int_equal (cli_wait (holder, LONG_MS), 0);
+  g_autofree char *err = cli_stderr (holder);
+  assert_non_null (strstr (err, "granted"));
+  assert_null (strstr (err, SECRET));
+  deallocate_ACL_vector (&acl);
+  g_unlink (file);
+}
+
+/* GLib's debug output is the noisiest there is. */
+static void
+debug_logs_do_not_tell (void **state)
+{
+  g_autofree char *file = auth_file ("digest:me:" SECRET "\n", 0600);
+
+  g_setenv ("G_MESSAGES_DEBUG", "all", TRUE);
+  g_autoptr (Cli) cli = cli_zkflock (fixture_server (*state), "--verbose", "--auth-file", file,
+                                     "--acl=creator", "/noisy", CLI_COMMAND, "exit", "0", NULL);
+  const int code = cli_wait (cli, LONG_MS);
+  g_unsetenv ("G_MESSAGES_DEBUG");
+  g_unlink (file);
+  assert_int_equal (code, 0);
+  g_autofree char *err = cli_stderr (cli);
+  g_autofree char *out = cli_stdout (cli);
+  assert_null (strstr (err, SECRET));
+  assert_null (strstr (out, SECRET));
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (open_files_are_refused),
+    cmocka_unit_test (files_without_credentials_are_refused),
+    cmocka_unit_test (creator_owns_what_is_made),
+    cmocka_unit_test (debug_logs_do_not_tell),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,275 @@
+/* who, tree, top and doctor, on queues and troubles that the tests plant. */
+#include "cli.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+static void
+unlink_and_free (char **file)
+{
+  g_unlink (*file);
+  g_free (*file);
+}
+#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
+
+#define EVIL "b\xc3\xb6se\x1b[31m\n\"quoted\""
+
+/* The value at a path of keys in JSON text, as Python prints it: an independent parser. */
+static char *
+parse_json (const char *json, const char *expression)
+{
+  LOG file = cli_new_file ();
+  g_autofree char *program = g_find_program_in_path ("python3");
+  g_autofree char *script =
+      g_strdup_printf ("import json; d = json.load (open ('%s')); print (%s)", file, expression);
+
+  assert_non_null (program);
+  assert_true (g_file_set_contents (file, json, -1, NULL));
+  g_autoptr (Cli) python = cli_start (program, "-c", script, NULL);
+  const int code = cli_wait (python, LONG_MS);
+  if (code != 0)
+    {
+      g_autofree char *err = cli_stderr (python);
+      print_error ("%s\n%s\n", json, err);
+    }
+  assert_int_equal (code, 0);
+  char *out = cli_stdout (python);
+  g_strchomp (out);
+  return out;
+}
+
+static void
+assert_json (const char *json, const char *expression, const char *expected)
+{
+  g_autofree char *value = parse_json (json, expression);
+  assert_string_equal (value, expected);
+}
+
+typedef struct
+{
+  Cli *holder;
+  Cli *waiter;
+} Queue;
+
+static Queue
+queue_on (Fixture *fixture, const char *path)
+{
+  Queue queue;
+  queue.holder = cli_zkflock (fixture_server (fixture), "--label", "first@host", path, NULL);
+  assert_true (cli_wait_lines (queue.holder->out, "", 1, LONG_MS));
+  queue.waiter = cli_zkflock (fixture_server (fixture), "--label", EVIL, path, NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, path, 2, LONG_MS));
+  return queue;
+}
+
+static void
+queue_free (Queue *queue)
+{
+  cli_free (queue->waiter);
+  cli_free (queue->holder);
+}
+
+static void
+who_tells_the_queue (void **state)
+{
+  Fixture *fixture = *state;
+  Queue queue = queue_on (fixture, "/who");
+  g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/who", NULL);
+  g_autofree char *text = cli_run (fixture, 0, "who", "/who", NULL);
+
+  assert_json (json, "d['kind'], d['holders'], d['waiting']", "mutex 1 1");
+  assert_json (json, "[(p['holds'], p['position'], p['kind']) for p in d['participants']]",
+               "[(True, 0, 'mutex'), (False, 1, 'mutex')]");
+  assert_json (json, "d['participants'][0]['label']", "first@host");
+  assert_json (json, "d['participants'][1]['label'] == 'b\\u00f6se\\x1b[31m\\n\"quoted\"'", "True");
+  assert_json (json, "0 <= d['participants'][0]['age_ms'] < 60000", "True");
+  g_autofree char *token = cli_stdout (queue.holder);
+  g_strchomp (token);
+  assert_json (json, "d['participants'][0]['token']", token);
+  /* For people: nothing that a terminal obeys. */
+  assert_null (strchr (text, '\x1b'));
+  assert_non_null (strstr (text, "b\xc3\xb6se\\x1b[31m\\x0a\"quoted\""));
+  queue_free (&queue);
+}
+
+static void
+who_of_semaphore_and_read_write_lock (void **state)
+{
+  Fixture *fixture = *state;
+  const char *server = fixture_server (fixture);
+  g_autoptr (Cli) one = cli_zkflock (server, "-N", "2", "/sem", NULL);
+  assert_true (cli_wait_lines (one->out, "", 1, LONG_MS));
+  g_autoptr (Cli) two = cli_zkflock (server, "-N", "2", "/sem", NULL);
+  assert_true (cli_wait_lines (two->out, "", 1, LONG_MS));
+  g_autoptr (Cli) three = cli_zkflock (server, "-N", "2", "/sem", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/sem/leases", 3, LONG_MS));
+  g_autofree char *sem = cli_run (fixture, 0, "who", "--json", "/sem", NULL);
+  assert_json (sem, "d['kind'], d['holders'], d['waiting']", "semaphore 2 1");
+
+  g_autoptr (Cli) reader = cli_zkflock (server, "-s", "/rw", NULL);
+  assert_true (cli_wait_lines (reader->out, "", 1, LONG_MS));
+  g_autoptr (Cli) writer = cli_zkflock (server, "-x", "/rw", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/rw", 2, LONG_MS));
+  g_autoptr (Cli) late = cli_zkflock (server, "-s", "/rw", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/rw", 3, LONG_MS));
+  g_autofree char *rw = cli_run (fixture, 0, "who", "--json", "/rw", NULL);
+  assert_json (rw, "[(p['holds'], p['kind']) for p in d['participants']]",
+               "[(True, 'read'), (False, 'write'), (False, 'read')]");
+}
+
+static void
+tree_and_top_find_all (void **state)
+{
+  Fixture *fixture = *state;
+  Queue queue = queue_on (fixture, "/wood/deep/lock");
+  g_autoptr (Cli) lease = cli_zkflock (fixture_server (fixture), "-N", "1", "/wood/sem", NULL);
+  assert_true (cli_wait_lines (lease->out, "", 1, LONG_MS));
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/wood", NULL);
+  g_autofree char *text = cli_run (fixture, 0, "tree", "/wood", NULL);
+  g_autofree char *top =
+      cli_run (fixture, 0, "top", "--iterations", "2", "--interval", "0.2", "/wood", NULL);
+  g_autofree char *root = cli_run (fixture, 0, "tree", "--json", NULL);
+
+  assert_json (tree, "[(l['path'], l['kind'], l['waiting']) for l in d]",
+               "[('/wood/deep/lock', 'mutex', 1), ('/wood/sem', 'semaphore', 0)]");
+  assert_json (root, "'/wood/sem' in [l['path'] for l in d]", "True");
+  assert_non_null (strstr (text, "first@host"));
+  assert_null (strchr (top, '\x1b'));
+  assert_non_null (strstr (top, "/wood/deep/lock"));
+  assert_non_null (strstr (top, "2 locks, 2 held, 1 waiting"));
+  queue_free (&queue);
+}
+
+static void
+nobody_and_nothing (void **state)
+{
+  g_autofree char *who = cli_run (*state, 0, "who", "/nobody", NULL);
+  g_autofree char *tree = cli_run (*state, 0, "tree", "/nobody", NULL);
+  g_autofree char *json = cli_run (*state, 0, "who", "--json", "/nobody", NULL);
+
+  assert_string_equal (who, "/nobody: free\n");
+  assert_string_equal (tree, "");
+  assert_json (json, "d['participants']", "[]");
+}
+
+static char *
+doctor_says (Fixture *fixture, int code, const char *path, const char *session_timeout)
+{
+  return cli_run (fixture, code, "doctor", "--json", "--session-timeout", session_timeout, path,
+                  NULL);
+}
+
+static void
+doctor_is_content (void **state)
+{
+  Queue queue = queue_on (*state, "/sound");
+  g_autofree char *json = doctor_says (*state, 0, "/sound", "10");
+
+  assert_json (json, "d", "[]");
+  queue_free (&queue);
+}
+
+static void
+doctor_finds_a_foreign_child (void **state)
+{
+  Fixture *fixture = *state;
+  Queue queue = queue_on (fixture, "/foreign");
+
+  raw_zk_create (fixture->raw, "/foreign/junk", NULL, ZOO_PERSISTENT, NULL);
+  g_autofree char *json = doctor_says (fixture, 1, "/foreign", "10");
+  assert_json (json, "[(f['check'], f['level'], 'junk' in f['text']) for f in d]",
+               "[('foreign', 'problem', True)]");
+  queue_free (&queue);
+}
+
+static void
+doctor_finds_a_node_without_owner (void **state)
+{
+  Fixture *fixture = *state;
+
+  raw_zk_make_path (fixture->raw, "/ownerless");
+  raw_zk_create (fixture->raw, "/ownerless/_c_00000000-0000-4000-8000-000000000000-lock-", NULL,
+                 ZOO_PERSISTENT_SEQUENTIAL, NULL);
+  g_autofree char *json = doctor_says (fixture, 1, "/ownerless", "10");
+  assert_json (json, "[(f['check'], f['level'], 'no session owns' in f['text']) for f in d]",
+               "[('owner', 'problem', True)]");
+}
+
+/* Its owner is cut off, but its session has not ended yet. */
+static void
+doctor_finds_an_absent_owner (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10", "/absent", NULL);
+
+  assert_true (cli_wait_lines (holder->out, "", 1, LONG_MS));
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  g_autofree char *json = doctor_says (fixture, 1, "/absent", "10");
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_json (json, "[(f['check'], 'connected to no server' in f['text']) for f in d]",
+               "[('owner', True)]");
+}
+
+/* The server's ticks are 500 ms long. */
+static void
+doctor_finds_a_timeout_too_short (void **state)
+{
+  g_autofree char *brief = doctor_says (*state, 1, "/timeout", "1.2");
+  assert_json (brief, "[(f['check'], 'short for ticks of 500 ms' in f['text']) for f in d]",
+               "[('ticks', True)]");
+
+  g_autofree char *clamped = doctor_says (*state, 1, "/timeout", "0.3");
+  assert_json (clamped, "[f['check'] for f in d]", "['timeout', 'ticks']");
+}
+
+#ifdef CLI_JAVA
+/* Nobody creates two thousand million nodes: the counter is planted in the server's own files while
+ * it is down. Last, as it restarts the server. */
+static void
+doctor_finds_a_counter_near_its_end (void **state)
+{
+  Fixture *fixture = *state;
+  g_autofree char *data = g_build_filename (zk_server_data_dir (fixture->server), "data", NULL);
+
+  raw_zk_make_path (fixture->raw, "/worn");
+  raw_zk_make_path (fixture->raw, "/ended");
+  zk_server_kill (fixture->server);
+  g_autoptr (Cli) worn = cli_start (CLI_JAVA, "-cp", CLI_CLASSPATH, "PlantCounter", data, "/worn",
+                                    "2000000000", "/ended", "2147483600", NULL);
+  assert_int_equal (cli_wait (worn, LONG_MS), 0);
+  assert_true (zk_server_relaunch (fixture->server));
+  assert_true (zk_server_wait_serving (fixture->server, 2 * LONG_MS));
+
+  g_autofree char *json = doctor_says (fixture, 1, "/worn", "10");
+  assert_json (json, "[(f['check'], f['level'], '93 %' in f['text']) for f in d]",
+               "[('counter', 'problem', True)]");
+  g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/worn", NULL);
+  assert_json (who, "round (d['counter_used'], 3)", "0.931");
+  g_autofree char *ended = doctor_says (fixture, 1, "/ended", "10");
+  assert_json (ended, "[(f['check'], 'at its end' in f['text']) for f in d]",
+               "[('counter', True)]");
+  g_free (cli_run (fixture, 0, "-n", "/worn", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 69, "-n", "/ended", CLI_COMMAND, "exit", "0", NULL));
+}
+#endif
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (who_tells_the_queue),
+    heal_and_test (who_of_semaphore_and_read_write_lock),
+    heal_and_test (tree_and_top_find_all),
+    heal_and_test (nobody_and_nothing),
+    heal_and_test (doctor_is_content),
+    heal_and_test (doctor_finds_a_foreign_child),
+    heal_and_test (doctor_finds_a_node_without_owner),
+    heal_and_test (doctor_finds_an_absent_owner),
+    heal_and_test (doctor_finds_a_timeout_too_short),
+#ifdef CLI_JAVA
+    heal_and_test (doctor_finds_a_counter_near_its_end),
+#endif
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}
