@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 GArray *
 curator_open_fds (void)
@@ -45,6 +44,16 @@ is_candidate (int fd)
   return flags >= 0 && (flags & O_NONBLOCK) != 0 && fd_flags >= 0 && (fd_flags & FD_CLOEXEC) == 0;
 }
 
+/* By its name in /proc: a look at the descriptor itself would be a race with its owner to tools that
+ * watch descriptors. */
+static gboolean
+is_pipe (int fd)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/self/fd/%d", fd);
+  g_autofree char *target = g_file_read_link (path, NULL);
+  return target != NULL && g_str_has_prefix (target, "pipe:");
+}
+
 static gboolean
 contains (const GArray *fds, int fd)
 {
@@ -66,9 +75,7 @@ curator_cloexec_new_pipes (GArray *before)
   for (guint i = 0; i < now->len; i++)
     {
       const int fd = g_array_index (now, int, i);
-      struct stat stat;
-      if (!contains (before, fd) && is_candidate (fd) && fstat (fd, &stat) == 0
-          && S_ISFIFO (stat.st_mode))
+      if (!contains (before, fd) && is_candidate (fd) && is_pipe (fd))
         {
           fcntl (fd, F_SETFD, FD_CLOEXEC);
         }
