@@ -20,19 +20,19 @@
 struct _CuratorSharedCount
 {
   CuratorRefs refs;
-  CuratorClient *client;  /* a reference */
-  char *path;             /* full */
+  CuratorClient *client; /* a reference */
+  char *path;            /* full */
   gint32 seed;
 
   /* Guarded by the client's mutex. */
   gboolean started;
-  gboolean known;         /* the node was read */
+  gboolean known; /* the node was read */
   gint32 value;
   gint32 version;
-  gint64 mzxid;           /* of the value: an older read must not overwrite a newer one */
+  gint64 mzxid; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch;
   CuratorSessionHook session_hook;
-  GQueue hooks;           /* CuratorCountHook */
+  GQueue hooks; /* CuratorCountHook */
   CuratorListeners listeners;
 };
 
@@ -78,15 +78,8 @@ unref_count (gpointer count)
 
 /* @locks client mutex required. */
 static void
-take (CuratorSharedCount *count, const char *data, gsize length, gint32 version, gint64 mzxid)
+take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 {
-  gint32 value;
-
-  if (!decode (data, length, &value))
-    {
-      curator_warn ("%s holds no shared count: its payload is too short", count->path);
-      return;
-    }
   if (count->known && mzxid < count->mzxid)
     {
       return;
@@ -115,11 +108,18 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
           gpointer data)
 {
   CuratorSharedCount *count = data;
+  gint32 value;
 
   if (news == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
     {
-      take (count, reply->data, (gsize) MAX (reply->data_length, 0), reply->stat->version,
-            reply->stat->mzxid);
+      if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
+        {
+          take (count, value, reply->stat->version, reply->stat->mzxid);
+        }
+      else
+        {
+          curator_warn ("%s holds no shared count: its payload is too short", count->path);
+        }
     }
   else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
     {
@@ -132,8 +132,8 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
 static void
 on_session_died (CuratorSessionHook *hook)
 {
-  CuratorSharedCount *count
-      = (CuratorSharedCount *) ((char *) hook - G_STRUCT_OFFSET (CuratorSharedCount, session_hook));
+  CuratorSharedCount *count =
+      (CuratorSharedCount *) ((char *) hook - G_STRUCT_OFFSET (CuratorSharedCount, session_hook));
   g_clear_pointer (&count->watch, curator_watch_release);
   follow (count);
 }
@@ -192,8 +192,7 @@ void
 curator_shared_count_unref (CuratorSharedCount *count)
 {
   g_return_if_fail (count != NULL);
-  if (!curator_client_check_forked (count->client, NULL)
-      || !curator_refs_dec (&count->refs))
+  if (!curator_client_check_forked (count->client, NULL) || !curator_refs_dec (&count->refs))
     {
       return;
     }
@@ -208,8 +207,8 @@ curator_shared_count_unref (CuratorSharedCount *count)
 static gboolean
 read_now (CuratorSharedCount *count, GError **error)
 {
-  g_autoptr (CuratorCallResult) result
-      = curator_call (count->client, CURATOR_CALL_GET, count->path, NULL, 0, NULL, error);
+  g_autoptr (CuratorCallResult) result =
+      curator_call (count->client, CURATOR_CALL_GET, count->path, NULL, 0, NULL, error);
   if (result == NULL)
     {
       return FALSE;
@@ -224,7 +223,7 @@ read_now (CuratorSharedCount *count, GError **error)
       return FALSE;
     }
   curator_client_lock (count->client);
-  take (count, data, length, result->version, result->mzxid);
+  take (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -236,8 +235,8 @@ curator_shared_count_start (CuratorSharedCount *count, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_autoptr (GError) local = NULL;
   g_autoptr (GBytes) seed = encode (count->seed);
-  g_autoptr (CuratorCallResult) made
-      = curator_call (count->client, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
+  g_autoptr (CuratorCallResult) made =
+      curator_call (count->client, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
 
   if (made == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
     {
@@ -285,12 +284,10 @@ curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gi
 
 /* @locks none. What was written is the value now, without waiting for the watch. */
 static void
-take_written (CuratorSharedCount *count, GBytes *bytes, const CuratorCallResult *result)
+take_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
 {
-  gsize length;
-  const char *data = g_bytes_get_data (bytes, &length);
   curator_client_lock (count->client);
-  take (count, data, length, result->version, result->mzxid);
+  take (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
 }
 
@@ -300,13 +297,13 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **erro
   g_return_val_if_fail (count != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_autoptr (GBytes) bytes = encode (value);
-  g_autoptr (CuratorCallResult) result
-      = curator_call (count->client, CURATOR_CALL_SET, count->path, bytes, -1, NULL, error);
+  g_autoptr (CuratorCallResult) result =
+      curator_call (count->client, CURATOR_CALL_SET, count->path, bytes, -1, NULL, error);
   if (result == NULL)
     {
       return FALSE;
     }
-  take_written (count, bytes, result);
+  take_written (count, value, result);
   return TRUE;
 }
 
@@ -319,8 +316,8 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
   g_autoptr (GError) local = NULL;
   g_autoptr (GBytes) bytes = encode (value);
   gboolean repeated = FALSE;
-  g_autoptr (CuratorCallResult) result = curator_call (
-      count->client, CURATOR_CALL_SET, count->path, bytes, version, &repeated, &local);
+  g_autoptr (CuratorCallResult) result = curator_call (count->client, CURATOR_CALL_SET, count->path,
+                                                       bytes, version, &repeated, &local);
 
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZBADVERSION))
     {
@@ -329,7 +326,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
     }
   if (result != NULL)
     {
-      take_written (count, bytes, result);
+      take_written (count, value, result);
     }
   else if (!read_now (count, error))
     {
@@ -342,8 +339,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
   if (set != NULL)
     {
       *set = result != NULL
-             || (repeated && now_value == value
-                 && (guint32) now_version == (guint32) version + 1);
+             || (repeated && now_value == value && (guint32) now_version == (guint32) version + 1);
     }
   return TRUE;
 }
@@ -354,8 +350,8 @@ curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCount
 {
   g_return_val_if_fail (count != NULL && listener != NULL, 0);
   curator_client_lock (count->client);
-  const guint id
-      = curator_listeners_add (&count->listeners, G_CALLBACK (listener), user_data, destroy);
+  const guint id =
+      curator_listeners_add (&count->listeners, G_CALLBACK (listener), user_data, destroy);
   curator_client_unlock (count->client);
   return id;
 }
