@@ -1,95 +1,99 @@
 /* The example with a layout of its own: processes of several hosts, reading and writing. */
 #include "taking.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PATH "/hosts"
 
+/* It ends with its standard input, so it cannot outlive this test. */
 typedef struct
 {
-  GSubprocess *process;
-  GDataInputStream *out;
+  pid_t pid;
+  int in;
+  int out;
 } Run;
 
-static void
-die_with_the_test (gpointer user_data)
-{
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-}
-
-static Run *
+static Run
 run_start (Fixture *fixture, const char *host, const char *what)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GSubprocessLauncher) launcher =
-      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE);
-  g_subprocess_launcher_set_child_setup (launcher, die_with_the_test, NULL, NULL);
-  Run *run = g_new0 (Run, 1);
-  run->process = g_subprocess_launcher_spawn (launcher, &error, HOST_DRIVER,
-                                              fixture_server (fixture), PATH, host, what, NULL);
-  assert_ok (run->process != NULL, &error);
-  run->out = g_data_input_stream_new (g_subprocess_get_stdout_pipe (run->process));
+  char *const argv[] = { (char *) HOST_DRIVER, (char *) fixture_server (fixture),
+                         (char *) PATH,        (char *) host,
+                         (char *) what,        NULL };
+  int in[2];
+  int out[2];
+  Run run = { 0 };
+  posix_spawn_file_actions_t actions;
+  assert_int_equal (pipe2 (in, O_CLOEXEC), 0);
+  assert_int_equal (pipe2 (out, O_CLOEXEC), 0);
+  posix_spawn_file_actions_init (&actions);
+  posix_spawn_file_actions_adddup2 (&actions, in[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2 (&actions, out[1], STDOUT_FILENO);
+  assert_int_equal (posix_spawn (&run.pid, HOST_DRIVER, &actions, NULL, argv, environ), 0);
+  posix_spawn_file_actions_destroy (&actions);
+  close (in[0]);
+  close (out[1]);
+  run.in = in[1];
+  run.out = out[0];
   return run;
 }
 
-/* The name of the node, once it holds. */
-static char *
-run_node (Run *run)
+static gboolean
+run_has_spoken (const Run *run, int timeout_ms)
 {
-  char *line = g_data_input_stream_read_line (run->out, NULL, NULL, NULL);
-  assert_non_null (line);
-  return line;
+  struct pollfd pfd = { .fd = run->out, .events = POLLIN };
+  return poll (&pfd, 1, timeout_ms) == 1;
 }
 
-static gboolean
-run_has_spoken (Run *run)
+/* The name of the node, once it holds. It comes as one line in one write. */
+static char *
+run_node (const Run *run)
 {
-  GPollableInputStream *pipe =
-      G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (run->process));
-  return g_pollable_input_stream_is_readable (pipe);
+  char line[128] = { 0 };
+  assert_true (run_has_spoken (run, LONG_MS));
+  assert_true (read (run->out, line, sizeof line - 1) > 0);
+  return g_strchomp (g_strdup (line));
 }
 
 static void
-run_end (Run *run)
+run_end (const Run *run)
 {
-  g_autoptr (GError) error = NULL;
-  g_output_stream_close (g_subprocess_get_stdin_pipe (run->process), NULL, NULL);
-  assert_ok (g_subprocess_wait_check (run->process, NULL, &error), &error);
-  g_object_unref (run->out);
-  g_object_unref (run->process);
-  g_free (run);
+  int status = 0;
+  close (run->in);
+  assert_int_equal (waitpid (run->pid, &status, 0), run->pid);
+  assert_int_equal (status, 0);
+  close (run->out);
 }
 
 static void
 test_hosts_read_and_write (void **state)
 {
   Fixture *fixture = *state;
-  Run *ant = run_start (fixture, "ant", "read");
-  g_autofree char *ant_node = run_node (ant);
-  Run *bee = run_start (fixture, "bee", "read");
-  g_autofree char *bee_node = run_node (bee);
+  Run ant = run_start (fixture, "ant", "read");
+  g_autofree char *ant_node = run_node (&ant);
+  Run bee = run_start (fixture, "bee", "read");
+  g_autofree char *bee_node = run_node (&bee);
   assert_string_equal (ant_node, "ant-R-0000000000");
   assert_string_equal (bee_node, "bee-R-0000000001");
-  Run *cow = run_start (fixture, "cow", "write");
+  Run cow = run_start (fixture, "cow", "write");
   assert_children (fixture, PATH, 3, LONG_MS);
-  Run *dog = run_start (fixture, "dog", "read");
+  Run dog = run_start (fixture, "dog", "read");
   assert_children (fixture, PATH, 4, LONG_MS);
-  wait_ms (100);
-  assert_false (run_has_spoken (cow));
-  assert_false (run_has_spoken (dog));
-  run_end (bee);
-  wait_ms (100);
-  assert_false (run_has_spoken (cow));
-  run_end (ant);
-  g_autofree char *cow_node = run_node (cow);
+  assert_false (run_has_spoken (&cow, 100));
+  assert_false (run_has_spoken (&dog, 0));
+  run_end (&bee);
+  assert_false (run_has_spoken (&cow, 100));
+  run_end (&ant);
+  g_autofree char *cow_node = run_node (&cow);
   assert_string_equal (cow_node, "cow-W-0000000002");
-  wait_ms (100);
-  assert_false (run_has_spoken (dog));
-  run_end (cow);
-  g_autofree char *dog_node = run_node (dog);
+  assert_false (run_has_spoken (&dog, 100));
+  run_end (&cow);
+  g_autofree char *dog_node = run_node (&dog);
   assert_string_equal (dog_node, "dog-R-0000000003");
-  run_end (dog);
+  run_end (&dog);
   assert_no_residue (fixture, PATH, 3000);
 }
 
@@ -105,10 +109,10 @@ test_strangers_are_ignored (void **state)
       g_autofree char *child = g_strconcat (PATH "/", names[i], NULL);
       assert_int_equal (raw_zk_create (fixture->raw, child, NULL, ZOO_PERSISTENT, NULL), ZOK);
     }
-  Run *ant = run_start (fixture, "ant", "write");
-  g_autofree char *node = run_node (ant);
+  Run ant = run_start (fixture, "ant", "write");
+  g_autofree char *node = run_node (&ant);
   assert_true (g_str_has_prefix (node, "ant-W-"));
-  run_end (ant);
+  run_end (&ant);
   assert_children (fixture, PATH, G_N_ELEMENTS (names), 3000);
 }
 
