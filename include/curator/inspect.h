@@ -169,7 +169,7 @@ CURATOR_API
 GBytes *curator_participant_get_data (const CuratorParticipant *participant);
 
 /** Bytes from a server, for people: whatever is not printable UTF-8, and the backslash, becomes
- *  \xNN, so that the result has no newline and no escape sequence.
+ *  \\xNN, so that the result has no newline and no escape sequence.
  *  @param bytes   may be NULL if @p length is 0
  *  @param length  -1 for a NUL-terminated string
  *  @return a new string */
