@@ -64,6 +64,7 @@ typedef struct
   gboolean eager;         /* servers end sessions at the first moment at which they may */
   double p_connect_fails; /* per attempt */
   double p_open_fails;
+  gboolean private_nodes; /* nobody may delete an ephemeral node of another session */
 
   gint64 time_limit_us; /* of virtual time; a world that is older hangs */
   guint64 step_limit;
@@ -195,6 +196,12 @@ char **sim_world_children (SimWorld *world, const char *path);
 gint64 sim_world_owner (SimWorld *world, const char *path);
 /* The next sequence number under this node. */
 void sim_world_set_counter (SimWorld *world, const char *path, gint32 next);
+/* Sets the data of a node, if it exists, to a number as a shared count has it. */
+void sim_world_set_number (SimWorld *world, const char *path, gint32 number);
+/* All the numbers that the node was ever set to, by version. */
+GArray *sim_world_numbers (SimWorld *world, const char *path);
+/* The path of an ephemeral node, NULL if there is none. */
+const char *sim_world_find_ephemeral (SimWorld *world);
 /* Everything but exists is refused at and below this path; NULL for nowhere. */
 void sim_world_set_noauth (SimWorld *world, const char *path);
 

@@ -1,12 +1,15 @@
 /* Who believes to hold a lock, and may they all be right? See sim_check.h. */
 #include "sim_check.h"
 
+#include <string.h>
+
 typedef struct
 {
   guint id;
   SimProcess *process;
   char *who;
   gpointer lease;
+  SimHoldKind kind;
   gint64 since;
   guint n_kills;
   gboolean in_vain; /* over before it began */
@@ -18,7 +21,9 @@ struct _SimCheck
   char *name;
   SimStillHeld still_held;
   GPtrArray *beliefs;
-  guint64 token;
+  guint64 alone_token; /* the highest of those that held alone */
+  guint64 read_token;  /* the highest of ordinary readers */
+  GHashTable *permit_tokens;
   guint n_grants;
 };
 
@@ -40,12 +45,14 @@ sim_check_new (SimWorld *world, const char *name, SimStillHeld still_held)
   check->name = g_strdup (name);
   check->still_held = still_held;
   check->beliefs = g_ptr_array_new_with_free_func (belief_free);
+  check->permit_tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   return check;
 }
 
 void
 sim_check_free (SimCheck *check)
 {
+  g_hash_table_unref (check->permit_tokens);
   g_ptr_array_unref (check->beliefs);
   g_free (check->name);
   g_free (check);
@@ -59,48 +66,115 @@ is_believed (SimCheck *check, SimBelief *belief)
          && check->still_held (belief->lease);
 }
 
-guint
-sim_check_granted (SimCheck *check, SimProcess *process, const char *who, gpointer lease,
-                   guint64 token)
+static gboolean
+may_meet (const SimGrant *grant, const SimBelief *other)
 {
-  SimBelief *belief;
-  gboolean holds;
-
-  sim_trace (check->world, "%s: GRANTED to %s, token %" G_GINT64_MODIFIER "x", check->name, who,
-             token);
-  holds = !sim_process_is_dead (process) && !sim_process_is_deceived (process)
-          && check->still_held (lease);
-  if (!holds)
+  switch (grant->kind)
     {
-      sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
-                 who);
+    case SIM_HOLD_READ:
+      return other->kind == SIM_HOLD_READ || other->kind == SIM_HOLD_DOWNGRADE;
+    case SIM_HOLD_DOWNGRADE:
+      return other->kind != SIM_HOLD_ALONE || strcmp (grant->who, other->who) == 0;
+    case SIM_HOLD_PERMIT:
+      return other->kind == SIM_HOLD_PERMIT;
+    case SIM_HOLD_ALONE:
+      break;
     }
-  for (guint i = 0; holds && i < check->beliefs->len; i++)
+  return FALSE;
+}
+
+static void
+judge_company (SimCheck *check, const SimGrant *grant)
+{
+  guint n_permits = 1;
+
+  for (guint i = 0; i < check->beliefs->len; i++)
     {
       SimBelief *other = check->beliefs->pdata[i];
 
-      if (is_believed (check, other))
+      if (!is_believed (check, other))
+        {
+          continue;
+        }
+      n_permits += other->kind == SIM_HOLD_PERMIT ? 1 : 0;
+      if (!may_meet (grant, other))
         {
           sim_world_fail (check->world,
                           "%s: %s was granted while %s believes to hold (for %.3f ms)", check->name,
-                          who, other->who,
+                          grant->who, other->who,
                           (double) (sim_world_now_us (check->world) - other->since) / 1000.0);
         }
     }
-  if (holds && token <= check->token)
+  if (grant->kind == SIM_HOLD_PERMIT && n_permits > grant->limit)
+    {
+      sim_world_fail (check->world, "%s: %s was granted permit %u of %u", check->name, grant->who,
+                      n_permits, grant->limit);
+    }
+}
+
+/* A downgraded reader's node may be younger than that of a writer who waits behind it. */
+static void
+judge_token (SimCheck *check, const SimGrant *grant)
+{
+  guint64 above = check->alone_token;
+
+  if (grant->kind == SIM_HOLD_PERMIT)
+    {
+      if (!g_hash_table_add (check->permit_tokens, g_memdup2 (&grant->token, sizeof (guint64))))
+        {
+          sim_world_fail (check->world, "%s: token %" G_GINT64_MODIFIER "x of %s was used before",
+                          check->name, grant->token, grant->who);
+        }
+      return;
+    }
+  if (grant->kind == SIM_HOLD_ALONE)
+    {
+      above = MAX (above, check->read_token);
+      check->alone_token = MAX (check->alone_token, grant->token);
+    }
+  else if (grant->kind == SIM_HOLD_READ)
+    {
+      check->read_token = MAX (check->read_token, grant->token);
+    }
+  if (grant->token <= above)
     {
       sim_world_fail (check->world,
                       "%s: token %" G_GINT64_MODIFIER "x of %s is not above %" G_GINT64_MODIFIER
                       "x",
-                      check->name, token, who, check->token);
+                      check->name, grant->token, grant->who, above);
     }
-  check->token = holds ? token : check->token;
-  belief = g_new0 (SimBelief, 1);
+}
+
+guint
+sim_check_granted (SimCheck *check, const SimGrant *grant)
+{
+  static const char *const kinds[] = { "", " to read", " to read on", " one" };
+  SimBelief *belief = g_new0 (SimBelief, 1);
+  gboolean holds;
+
+  sim_trace (check->world, "%s: GRANTED%s to %s, token %" G_GINT64_MODIFIER "x", check->name,
+             kinds[grant->kind], grant->who, grant->token);
+  holds = !sim_process_is_dead (grant->process) && !sim_process_is_deceived (grant->process)
+          && check->still_held (grant->lease);
+  if (holds)
+    {
+      judge_company (check, grant);
+      if (grant->token != 0)
+        {
+          judge_token (check, grant);
+        }
+    }
+  else
+    {
+      sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
+                 grant->who);
+    }
   belief->id = ++check->n_grants;
-  belief->process = process;
-  belief->who = g_strdup (who);
-  belief->lease = lease;
-  belief->n_kills = sim_process_n_kills (process);
+  belief->process = grant->process;
+  belief->who = g_strdup (grant->who);
+  belief->lease = grant->lease;
+  belief->kind = grant->kind;
+  belief->n_kills = sim_process_n_kills (grant->process);
   belief->in_vain = !holds;
   belief->since = sim_world_now_us (check->world);
   g_ptr_array_add (check->beliefs, belief);

@@ -4,15 +4,15 @@
  */
 #include "sim_contender.h"
 
-static guint
-random_below (SimContender *contender, guint n)
+guint
+sim_contender_below (SimContender *contender, guint n)
 {
   return (guint) g_rand_int_range (sim_world_rand (contender->member->contest->world), 0,
                                    (gint32) n);
 }
 
-static SimWorld *
-world_of (SimContender *contender)
+SimWorld *
+sim_contender_world (SimContender *contender)
 {
   return contender->member->contest->world;
 }
@@ -47,9 +47,11 @@ outcome_of (const GError *error)
 }
 
 static gboolean
-may_happen (SimContender *contender, SimOutcome outcome)
+may_happen (SimContender *contender, SimOutcome outcome, const GError *error)
 {
   SimMember *member = contender->member;
+  gboolean may_be_lost = contender->may_be_lost
+                         || (member->contest->recipe->shared_hold && !member->contest->rules.calm);
 
   switch (outcome)
     {
@@ -64,7 +66,8 @@ may_happen (SimContender *contender, SimOutcome outcome)
     case SIM_OUTCOME_CONNECTION:
       return !member->contest->rules.calm;
     case SIM_OUTCOME_OTHER:
-      return member->contest->rules.any_error;
+      return member->contest->rules.any_error
+             || (may_be_lost && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST));
     case SIM_OUTCOME_LOST_HOLD:
     case SIM_N_OUTCOMES:
       break;
@@ -75,7 +78,7 @@ may_happen (SimContender *contender, SimOutcome outcome)
 static void
 judge_time (SimContender *contender, SimOutcome outcome)
 {
-  gint64 took = sim_world_now_us (world_of (contender)) - contender->called_at;
+  gint64 took = sim_world_now_us (sim_contender_world (contender)) - contender->called_at;
   gint64 allowed = contender->timeout_ms * 1000;
 
   if (contender->timeout_ms < 0
@@ -85,32 +88,32 @@ judge_time (SimContender *contender, SimOutcome outcome)
     }
   if (outcome == SIM_OUTCOME_TIMED_OUT && took < allowed)
     {
-      sim_world_fail (world_of (contender), "%s: timed out after %.3f of %.3f ms", contender->name,
+      sim_world_fail (sim_contender_world (contender), "%s: timed out after %.3f of %.3f ms", contender->name,
                       (double) took / 1000.0, (double) allowed / 1000.0);
     }
   /* Trying once takes as long as the server takes. */
   if (contender->timeout_ms > 0 && took > allowed + 100 * 1000)
     {
-      sim_world_fail (world_of (contender), "%s: returned after %.3f of %.3f ms", contender->name,
+      sim_world_fail (sim_contender_world (contender), "%s: returned after %.3f of %.3f ms", contender->name,
                       (double) took / 1000.0, (double) allowed / 1000.0);
     }
 }
 
-static void
-judge (SimContender *contender, const GError *error)
+void
+sim_contender_judge (SimContender *contender, const GError *error)
 {
   SimOutcome outcome = outcome_of (error);
 
-  sim_trace (world_of (contender), "%s: acquire says %s", contender->name,
+  sim_trace (sim_contender_world (contender), "%s: acquire says %s", contender->name,
              error == NULL ? "yes" : error->message);
   if (sim_process_is_dead (contender->member->process))
     {
       return;
     }
   contender->member->contest->outcomes[outcome]++;
-  if (!may_happen (contender, outcome))
+  if (!may_happen (contender, outcome, error))
     {
-      sim_world_fail (world_of (contender), "%s: unexpected outcome of acquire: %s, %d, %s",
+      sim_world_fail (sim_contender_world (contender), "%s: unexpected outcome of acquire: %s, %d, %s",
                       contender->name, g_quark_to_string (error->domain), error->code,
                       error->message);
     }
@@ -122,14 +125,14 @@ judge (SimContender *contender, const GError *error)
 static gint64
 some_timeout_ms (SimContender *contender)
 {
-  switch (random_below (contender, 6))
+  switch (sim_contender_below (contender, 6))
     {
     case 0:
       return 0;
     case 1:
-      return 1 + random_below (contender, 50);
+      return 1 + sim_contender_below (contender, 50);
     case 2:
-      return 500 + random_below (contender, 10000);
+      return 500 + sim_contender_below (contender, 10000);
     default:
       return CURATOR_WAIT_FOREVER;
     }
@@ -147,22 +150,22 @@ cancel (gpointer data)
   Cancel *what = data;
   SimContender *contender = what->contender;
 
-  sim_sleep_us (world_of (contender),
-                (gint64) random_below (contender, 4) * random_below (contender, 50000));
-  sim_trace (world_of (contender), "%s: cancel", contender->name);
+  sim_sleep_us (sim_contender_world (contender),
+                (gint64) sim_contender_below (contender, 4) * sim_contender_below (contender, 50000));
+  sim_trace (sim_contender_world (contender), "%s: cancel", contender->name);
   g_cancellable_cancel (what->cancellable);
   g_object_unref (what->cancellable);
   g_free (what);
 }
 
-static void
-begin_call (SimContender *contender)
+void
+sim_contender_begin_call (SimContender *contender)
 {
   contender->timeout_ms = some_timeout_ms (contender);
-  contender->called_at = sim_world_now_us (world_of (contender));
+  contender->called_at = sim_world_now_us (sim_contender_world (contender));
   contender->n_pauses = sim_process_n_pauses (contender->member->process);
   g_clear_object (&contender->cancellable);
-  if (random_below (contender, 8) == 0)
+  if (sim_contender_below (contender, 8) == 0)
     {
       g_autofree char *name = g_strconcat (contender->name, "/cancel", NULL);
       Cancel *what = g_new (Cancel, 1);
@@ -170,62 +173,90 @@ begin_call (SimContender *contender)
       contender->cancellable = g_cancellable_new ();
       what->contender = contender;
       what->cancellable = g_object_ref (contender->cancellable);
-      sim_actor_new (world_of (contender), contender->member->process, name, cancel, what);
+      sim_actor_new (sim_contender_world (contender), contender->member->process, name, cancel, what);
     }
-  sim_trace (world_of (contender), "%s: acquire, %d ms", contender->name,
+  sim_trace (sim_contender_world (contender), "%s: acquire, %d ms", contender->name,
              (int) contender->timeout_ms);
 }
 
-static void
-hold (SimContender *contender, CuratorLease *lease)
+void
+sim_contender_hold (SimContender *contender, CuratorLease *lease)
 {
-  gint64 us = random_below (contender, 20000);
+  gint64 us = sim_contender_below (contender, 20000);
 
-  if (random_below (contender, 12) == 0)
+  if (sim_contender_below (contender, 12) == 0)
     {
-      us += (gint64) random_below (contender, 1500)
+      us += (gint64) sim_contender_below (contender, 1500)
             * contender->member->contest->rules.session_timeout_ms;
     }
   if (contender->member->contest->rules.long_holds)
     {
-      us = (gint64) random_below (contender, 3000)
+      us = (gint64) sim_contender_below (contender, 3000)
            * contender->member->contest->rules.session_timeout_ms;
     }
-  if (random_below (contender, 3) != 0)
+  if (sim_contender_below (contender, 3) != 0)
     {
-      sim_sleep_us (world_of (contender), us);
+      sim_sleep_us (sim_contender_world (contender), us);
     }
-  if (curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
+  if (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
     {
       contender->member->contest->outcomes[SIM_OUTCOME_LOST_HOLD]++;
       if (contender->member->contest->rules.calm)
         {
-          sim_world_fail (world_of (contender), "%s: lost for no reason", contender->name);
+          sim_world_fail (sim_contender_world (contender), "%s: lost for no reason", contender->name);
         }
     }
 }
 
-static guint
+guint
+sim_contender_believe (SimContender *contender, int check, CuratorLease *lease, SimHoldKind kind,
+                       guint64 token, guint limit)
+{
+  const SimGrant grant = { .process = contender->member->process,
+                           .who = contender->name,
+                           .lease = lease,
+                           .kind = kind,
+                           .token = token,
+                           .limit = limit };
+
+  return sim_check_granted (contender->member->contest->checks[check], &grant);
+}
+
+static void
 believe (SimContender *contender, CuratorLease *lease)
 {
-  return sim_check_granted (contender->member->contest->check, contender->member->process,
-                            contender->name, lease, curator_lease_get_fencing_token (lease));
+  const SimRecipe *recipe = contender->member->contest->recipe;
+
+  if (recipe->believe != NULL)
+    {
+      recipe->believe (contender, lease);
+      return;
+    }
+  contender->beliefs[0] = sim_contender_believe (contender, 0, lease, SIM_HOLD_ALONE,
+                                                 curator_lease_get_fencing_token (lease), 0);
 }
 
-static void
-stop_believing (SimContender *contender, guint belief)
+void
+sim_contender_stop_believing (SimContender *contender)
 {
-  sim_check_released (contender->member->contest->check, belief);
+  for (int i = 0; i < SIM_MAX_CHECKS; i++)
+    {
+      if (contender->beliefs[i] != 0)
+        {
+          sim_check_released (contender->member->contest->checks[i], contender->beliefs[i]);
+          contender->beliefs[i] = 0;
+        }
+    }
 }
 
-static void
-judge_release (SimContender *contender, gboolean done, const GError *error)
+void
+sim_contender_judge_release (SimContender *contender, gboolean done, const GError *error)
 {
-  sim_trace (world_of (contender), "%s: release says %s", contender->name,
+  sim_trace (sim_contender_world (contender), "%s: release says %s", contender->name,
              error == NULL ? "yes" : error->message);
   if (done != (error == NULL))
     {
-      sim_world_fail (world_of (contender), "%s: release and its error differ", contender->name);
+      sim_world_fail (sim_contender_world (contender), "%s: release and its error differ", contender->name);
     }
   if (error == NULL || contender->member->contest->rules.any_error
       || sim_process_is_dead (contender->member->process)
@@ -236,17 +267,17 @@ judge_release (SimContender *contender, gboolean done, const GError *error)
     {
       return;
     }
-  sim_world_fail (world_of (contender), "%s: unexpected outcome of release: %s", contender->name,
+  sim_world_fail (sim_contender_world (contender), "%s: unexpected outcome of release: %s", contender->name,
                   error->message);
 }
 
-/* --- the three ways ------------------------------------------------------------------------------ */
+/* --- re-entrance ----------------------------------------------------------------------------- */
 
-static void
-enter_again (SimContender *contender, CuratorLease *lease)
+void
+sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease)
 {
   g_autoptr (GError) error = NULL;
-  CuratorLock *lock = contender->member->lock;
+  gboolean lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
 
   if (curator_lock_acquire (lock, 0, NULL, &error))
     {
@@ -255,69 +286,125 @@ enter_again (SimContender *contender, CuratorLease *lease)
 
       if (curator_lock_get_lease (lock) != lease)
         {
-          sim_world_fail (world_of (contender), "%s: another lease at re-entry", contender->name);
+          sim_world_fail (sim_contender_world (contender), "%s: another lease at re-entry",
+                          contender->name);
+        }
+      if (lost)
+        {
+          sim_world_fail (sim_contender_world (contender), "%s: a lost hold was entered again",
+                          contender->name);
         }
       done = curator_lock_release (lock, &release_error);
-      judge_release (contender, done, release_error);
+      sim_contender_judge_release (contender, done, release_error);
     }
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
            && !contender->member->closed)
     {
-      sim_world_fail (world_of (contender), "%s: re-entry says %s", contender->name,
+      sim_world_fail (sim_contender_world (contender), "%s: re-entry says %s", contender->name,
                       error->message);
     }
+}
+
+void
+sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
+{
+  CuratorLock *lock = contender->lock;
+  g_autoptr (GError) error = NULL;
+
+  contender->timeout_ms = 0;
+  contender->called_at = sim_world_now_us (sim_contender_world (contender));
+  contender->n_pauses = sim_process_n_pauses (contender->member->process);
+  g_clear_object (&contender->cancellable);
+  contender->may_be_lost = TRUE;
+  if (curator_lock_acquire (lock, 0, NULL, &error))
+    {
+      if (lease != NULL && curator_lease_get_remaining_ms (lease) > 0)
+        {
+          sim_world_fail (sim_contender_world (contender), "%s: entered twice", contender->name);
+        }
+      curator_lock_release (lock, NULL);
+    }
+  sim_contender_judge (contender, error);
+  contender->may_be_lost = FALSE;
+}
+
+/* --- the three ways ------------------------------------------------------------------------------ */
+
+/* TRUE if the hold was given back in there. */
+static gboolean
+be_inside (SimContender *contender, CuratorLease *lease)
+{
+  const SimRecipe *recipe = contender->member->contest->recipe;
+
+  if (sim_contender_below (contender, 4) != 0)
+    {
+      return FALSE;
+    }
+  if (recipe->inside != NULL)
+    {
+      return recipe->inside (contender, lease);
+    }
+  sim_contender_enter_again (contender, contender->lock, lease);
+  return FALSE;
 }
 
 static void
 hold_by_thread (SimContender *contender)
 {
-  CuratorLock *lock = contender->member->lock;
+  const SimRecipe *recipe = contender->member->contest->recipe;
+  CuratorLock *lock = contender->lock;
   g_autoptr (GError) error = NULL;
   g_autoptr (GError) release_error = NULL;
   g_autoptr (CuratorLease) lease = NULL;
   gboolean done;
-  guint belief;
 
-  begin_call (contender);
+  sim_contender_begin_call (contender);
   done = curator_lock_acquire (lock, contender->timeout_ms, contender->cancellable, &error);
   if (done != (error == NULL))
     {
-      sim_world_fail (world_of (contender), "%s: acquire and its error differ", contender->name);
+      sim_world_fail (sim_contender_world (contender), "%s: acquire and its error differ",
+                      contender->name);
     }
-  judge (contender, error);
+  sim_contender_judge (contender, error);
   if (!done)
+    {
+      if (recipe->refused != NULL)
+        {
+          recipe->refused (contender);
+        }
+      return;
+    }
+  lease = curator_lock_get_lease (lock);
+  lease = lease != NULL ? curator_lease_ref (lease) : NULL;
+  believe (contender, lease);
+  sim_contender_hold (contender, lease);
+  if (be_inside (contender, lease))
     {
       return;
     }
-  lease = curator_lease_ref (curator_lock_get_lease (lock));
-  belief = believe (contender, lease);
-  hold (contender, lease);
-  if (random_below (contender, 4) == 0)
-    {
-      enter_again (contender, lease);
-    }
-  stop_believing (contender, belief);
+  sim_contender_stop_believing (contender);
   done = curator_lock_release (lock, &release_error);
-  judge_release (contender, done, release_error);
-  if (curator_lock_is_owned_by_current_thread (lock))
+  sim_contender_judge_release (contender, done, release_error);
+  if (!recipe->shared_hold && curator_lock_is_owned_by_current_thread (lock))
     {
-      sim_world_fail (world_of (contender), "%s: still the owner after release", contender->name);
+      sim_world_fail (sim_contender_world (contender), "%s: still the owner after release",
+                      contender->name);
     }
 }
 
 static void
-release_lease (SimContender *contender, CuratorLease *lease, guint belief)
+release_lease (SimContender *contender, CuratorLease *lease)
 {
   g_autoptr (GError) error = NULL;
   gboolean done;
 
-  stop_believing (contender, belief);
-  if (random_below (contender, 4) == 0)
+  sim_contender_stop_believing (contender);
+  if (sim_contender_below (contender, 4) == 0)
     {
       return; /* the last reference releases */
     }
   done = curator_lease_release (lease, &error);
-  judge_release (contender, done, error);
+  sim_contender_judge_release (contender, done, error);
 }
 
 static void
@@ -326,60 +413,97 @@ hold_lease (SimContender *contender)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLease) lease = NULL;
 
-  begin_call (contender);
-  lease = curator_lock_acquire_lease (contender->member->lock, contender->timeout_ms,
+  sim_contender_begin_call (contender);
+  lease = curator_lock_acquire_lease (contender->lock, contender->timeout_ms,
                                       contender->cancellable, &error);
-  judge (contender, error);
+  sim_contender_judge (contender, error);
   if (lease != NULL)
     {
-      guint belief = believe (contender, lease);
-
-      hold (contender, lease);
-      release_lease (contender, lease, belief);
+      believe (contender, lease);
+      sim_contender_hold (contender, lease);
+      release_lease (contender, lease);
     }
 }
 
-static void
-on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+void
+sim_contender_tell (SimContender *contender)
 {
-  SimContender *contender = data;
   CuratorZkOps *ops = sim_process_ops (contender->member->process);
 
-  (void) lock;
-  judge (contender, error);
-  contender->lease = lease;
-  contender->belief = lease == NULL ? 0 : believe (contender, lease);
   pthread_mutex_lock (&contender->mutex);
   if (contender->told)
     {
-      sim_world_fail (world_of (contender), "%s: told twice", contender->name);
+      sim_world_fail (sim_contender_world (contender), "%s: told twice", contender->name);
     }
   contender->told = TRUE;
   ops->wake (ops, &contender->cond);
   pthread_mutex_unlock (&contender->mutex);
 }
 
-static void
-hold_by_callback (SimContender *contender)
+void
+sim_contender_wait (SimContender *contender)
 {
   CuratorZkOps *ops = sim_process_ops (contender->member->process);
-  g_autoptr (CuratorLease) lease = NULL;
 
-  begin_call (contender);
-  contender->told = FALSE;
-  curator_lock_acquire_async (contender->member->lock, contender->timeout_ms,
-                              contender->cancellable, on_acquired, contender);
   pthread_mutex_lock (&contender->mutex);
   while (!contender->told)
     {
       ops->wait (ops, &contender->cond, &contender->mutex);
     }
   pthread_mutex_unlock (&contender->mutex);
-  lease = g_steal_pointer (&contender->lease);
+}
+
+static void
+on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  SimContender *contender = data;
+
+  (void) lock;
+  sim_contender_judge (contender, error);
+  contender->result = lease;
   if (lease != NULL)
     {
-      hold (contender, lease);
-      release_lease (contender, lease, contender->belief);
+      believe (contender, lease);
+    }
+  sim_contender_tell (contender);
+}
+
+static void
+hold_by_callback (SimContender *contender)
+{
+  g_autoptr (CuratorLease) lease = NULL;
+
+  sim_contender_begin_call (contender);
+  contender->told = FALSE;
+  curator_lock_acquire_async (contender->lock, contender->timeout_ms, contender->cancellable,
+                              on_acquired, contender);
+  sim_contender_wait (contender);
+  lease = g_steal_pointer (&contender->result);
+  if (lease != NULL)
+    {
+      sim_contender_hold (contender, lease);
+      release_lease (contender, lease);
+    }
+}
+
+static void
+some_round (SimContender *contender)
+{
+  const SimRecipe *recipe = contender->member->contest->recipe;
+
+  contender->lock =
+      recipe->choose != NULL ? recipe->choose (contender) : contender->member->lock;
+  switch (sim_contender_below (contender, 4))
+    {
+    case 0:
+      hold_lease (contender);
+      break;
+    case 1:
+      hold_by_callback (contender);
+      break;
+    default:
+      hold_by_thread (contender);
+      break;
     }
 }
 
@@ -388,28 +512,19 @@ sim_contend (gpointer data)
 {
   SimContender *contender = data;
   SimMember *member = contender->member;
+  const SimRecipe *recipe = member->contest->recipe;
 
   for (int i = 0; i < member->contest->rules.n_rounds; i++)
     {
       if (sim_process_is_dead (member->process) || member->closed)
         {
-          return;
+          break;
         }
-      if (random_below (contender, 3) == 0)
+      if (sim_contender_below (contender, 3) == 0)
         {
-          sim_sleep_us (world_of (contender), random_below (contender, 30000));
+          sim_sleep_us (sim_contender_world (contender), sim_contender_below (contender, 30000));
         }
-      switch (random_below (contender, 4))
-        {
-        case 0:
-          hold_lease (contender);
-          break;
-        case 1:
-          hold_by_callback (contender);
-          break;
-        default:
-          hold_by_thread (contender);
-          break;
-        }
+      (recipe->round != NULL ? recipe->round : some_round) (contender);
     }
+  contender->done = TRUE;
 }

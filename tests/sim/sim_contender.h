@@ -1,25 +1,55 @@
-/* One contender of a contest; see sim_contest.h. Its fields belong to its actor. */
+/* One contender of a contest; see sim_contest.h. Its fields belong to its actor.
+ *
+ * Recipes build what they do from these functions; all run on the contender's actor.
+ */
 #ifndef SIM_CONTENDER_H
 #define SIM_CONTENDER_H
 
 #include "sim_contest.h"
 
-typedef struct
+struct _SimContender
 {
   SimMember *member;
   char *name;
+  CuratorLock *lock; /* the one of this round */
   GCancellable *cancellable;
   gint64 timeout_ms;
   gint64 called_at;
   guint n_pauses;
+  gboolean may_be_lost; /* LOCK_LOST is an answer to this call */
   pthread_mutex_t mutex;
   pthread_cond_t cond;
   gboolean told;
-  CuratorLease *lease;
-  guint belief;
-} SimContender;
+  gpointer result; /* of the callback */
+  guint beliefs[SIM_MAX_CHECKS]; /* one for each check, 0 for none */
+  gboolean done;
+};
 
 /* The actor's function; data is the SimContender. */
 void sim_contend (gpointer data);
+
+SimWorld *sim_contender_world (SimContender *contender);
+guint sim_contender_below (SimContender *contender, guint n);
+
+/* Chooses a time-out, and perhaps somebody who cancels. */
+void sim_contender_begin_call (SimContender *contender);
+/* What the call said: may that be, and in time? */
+void sim_contender_judge (SimContender *contender, const GError *error);
+void sim_contender_judge_release (SimContender *contender, gboolean done, const GError *error);
+/* For a callback: it has the result now. The other waits for that. */
+void sim_contender_tell (SimContender *contender);
+void sim_contender_wait (SimContender *contender);
+
+/* Beliefs about check number check; see sim_check.h. */
+guint sim_contender_believe (SimContender *contender, int check, CuratorLease *lease,
+                             SimHoldKind kind, guint64 token, guint limit);
+void sim_contender_stop_believing (SimContender *contender);
+
+/* Holds for a while. The lease may be NULL. */
+void sim_contender_hold (SimContender *contender, CuratorLease *lease);
+/* One more level, and back. */
+void sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease);
+/* The same for a lock that is not re-entrant: a second acquire has to fail. */
+void sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease);
 
 #endif

@@ -42,7 +42,7 @@ add_contender (SimMember *member, int i)
 }
 
 static void
-add_member (SimContest *contest, int i, SimLockMaker make_lock)
+add_member (SimContest *contest, int i)
 {
   SimMember *member = g_new0 (SimMember, 1);
   char name[] = { (char) ('A' + i), '\0' };
@@ -51,6 +51,7 @@ add_member (SimContest *contest, int i, SimLockMaker make_lock)
 
   curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (contest->world)));
   member->contest = contest;
+  member->index = i;
   member->process = sim_process_new (contest->world, name);
   member->client =
       curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (member->process));
@@ -61,9 +62,7 @@ add_member (SimContest *contest, int i, SimLockMaker make_lock)
     {
       g_error ("start: %s", error->message);
     }
-  member->lock =
-      (make_lock != NULL ? make_lock : curator_mutex_new) (member->client, contest->path, &error);
-  g_assert_no_error (error);
+  contest->recipe->open (member);
   g_ptr_array_add (contest->members, member);
   for (int k = 0; k < contest->rules.n_contenders; k++)
     {
@@ -84,22 +83,46 @@ contender_free (gpointer data)
 }
 
 SimContest *
-sim_contest_new (SimWorld *world, const SimContestRules *rules, const char *path,
-                 SimLockMaker make_lock)
+sim_contest_new (SimWorld *world, const SimContestRules *rules, const SimRecipe *recipe)
 {
   SimContest *contest = g_new0 (SimContest, 1);
 
   contest->world = world;
+  contest->recipe = recipe;
   contest->rules = *rules;
-  contest->path = path;
-  contest->check = sim_check_new (world, path, still_held);
+  for (int i = 0; i < recipe->n_checks; i++)
+    {
+      g_autofree char *name =
+          i == 0 ? g_strdup (recipe->path) : g_strdup_printf ("%s#%d", recipe->path, i);
+
+      contest->checks[i] = sim_check_new (world, name, still_held);
+    }
   contest->members = g_ptr_array_new_with_free_func (g_free);
   contest->contenders = g_ptr_array_new_with_free_func (contender_free);
+  if (recipe->set_up != NULL)
+    {
+      recipe->set_up (contest);
+    }
   for (int i = 0; i < rules->n_members; i++)
     {
-      add_member (contest, i, make_lock);
+      add_member (contest, i);
     }
   return contest;
+}
+
+gboolean
+sim_contest_goes_on (SimContest *contest)
+{
+  for (guint i = 0; i < contest->contenders->len; i++)
+    {
+      SimContender *contender = contest->contenders->pdata[i];
+
+      if (!contender->done && !sim_process_is_dead (contender->member->process))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
 }
 
 void
@@ -107,7 +130,11 @@ sim_contest_free (SimContest *contest)
 {
   g_ptr_array_unref (contest->contenders);
   g_ptr_array_unref (contest->members);
-  sim_check_free (contest->check);
+  for (int i = 0; i < contest->recipe->n_checks; i++)
+    {
+      sim_check_free (contest->checks[i]);
+    }
+  g_free (contest->data);
   g_free (contest);
 }
 
@@ -155,12 +182,11 @@ close_all (SimContest *contest, gboolean zombies_only)
 static void
 look_for_residue (SimContest *contest)
 {
-  g_auto (GStrv) nodes = sim_world_children (contest->world, contest->path);
+  const char *node = sim_world_find_ephemeral (contest->world);
 
-  if (nodes[0] != NULL && !contest->rules.may_leave)
+  if (node != NULL && !contest->rules.may_leave)
     {
-      sim_world_fail (contest->world, "residue: %u nodes left, such as %s", g_strv_length (nodes),
-                      nodes[0]);
+      sim_world_fail (contest->world, "residue: nodes are left, such as %s", node);
     }
   for (guint i = 0; i < contest->members->len; i++)
     {
@@ -177,9 +203,12 @@ look_for_residue (SimContest *contest)
               sim_process_name (member->process), server, client, pending);
         }
     }
-  if (sim_check_n_holders (contest->check) > 0)
+  for (int i = 0; i < contest->recipe->n_checks; i++)
     {
-      sim_world_fail (contest->world, "residue: somebody still believes to hold");
+      if (sim_check_n_holders (contest->checks[i]) > 0)
+        {
+          sim_world_fail (contest->world, "residue: somebody still believes to hold");
+        }
     }
 }
 
@@ -197,7 +226,11 @@ take_apart (SimContest *contest)
                           sim_process_name (member->process), handles);
         }
       sim_world_add_client (contest->world, member->process, NULL);
-      curator_lock_unref (member->lock);
+      if (contest->recipe->close != NULL)
+        {
+          contest->recipe->close (member);
+        }
+      g_clear_pointer (&member->lock, curator_lock_unref);
       curator_client_unref (member->client);
     }
 }
@@ -222,6 +255,10 @@ sim_contest_run (SimContest *contest)
   sim_world_run (contest->world);
   sim_world_heal (contest->world);
   close_all (contest, TRUE);
+  for (guint i = 0; i < contest->members->len && contest->recipe->settle != NULL; i++)
+    {
+      contest->recipe->settle (contest->members->pdata[i]);
+    }
   sim_world_run_for (contest->world, settle_ms);
   look_for_residue (contest);
   close_all (contest, FALSE);

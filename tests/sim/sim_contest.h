@@ -1,7 +1,8 @@
 /* A contest: several clients on simulated machines fight for one lock in every way the API has.
  *
  * Each contender is an actor that acquires, holds and releases at random; what it believes goes to
- * the check. Contenders of one member share its client and its lock object.
+ * the checks. Contenders of one member share its client and its lock object. Which lock that is, and
+ * what else may be done with it, is the recipe's business.
  */
 #ifndef SIM_CONTEST_H
 #define SIM_CONTEST_H
@@ -11,14 +12,19 @@
 
 #include "curator/curator.h"
 
+#define SIM_MAX_CHECKS 5
+
 typedef struct _SimContest SimContest;
+typedef struct _SimContender SimContender;
 
 typedef struct
 {
   SimContest *contest;
   SimProcess *process;
   CuratorClient *client;
+  int index;
   CuratorLock *lock;
+  gpointer data; /* the recipe's */
   gboolean closed; /* somebody closed, or is closing, the client */
 } SimMember;
 
@@ -47,26 +53,58 @@ typedef struct
   gboolean closing;    /* somebody closes a client in the middle */
 } SimContestRules;
 
-/* Makes the lock of a member; the default is a mutex. */
-typedef CuratorLock *(*SimLockMaker) (CuratorClient *client, const char *path, GError **error);
+/* Members that are NULL are what a mutex does. */
+typedef struct
+{
+  const char *name;
+  const char *path;
+  int n_checks;         /* at least 1 */
+  gboolean plain_nodes; /* their names are not unique: nobody may delete another session's */
+  gboolean shared_hold; /* a hold that is lost is in the way of the other contenders */
+  /* Run on the thread that drives the world, before and after the fight. open sets member->lock. */
+  void (*set_up) (SimContest *contest);
+  void (*open) (SimMember *member);
+  void (*settle) (SimMember *member); /* ends what goes on without an acquire */
+  void (*close) (SimMember *member);
+  /* Run by the contender. A round is one acquire and what follows. */
+  void (*round) (SimContender *contender);
+  /* Which lock it wants next. */
+  CuratorLock *(*choose) (SimContender *contender);
+  /* The lease is NULL for a multi-lock's hold that belongs to a thread. */
+  void (*believe) (SimContender *contender, CuratorLease *lease);
+  /* While holding by thread. TRUE if the hold was given back. */
+  gboolean (*inside) (SimContender *contender, CuratorLease *lease);
+  /* After an acquire by thread that failed. */
+  void (*refused) (SimContender *contender);
+} SimRecipe;
+
+extern const SimRecipe sim_recipe_mutex;
+extern const SimRecipe sim_recipe_fixed_node;
+extern const SimRecipe sim_recipe_semaphore_mutex;
+extern const SimRecipe sim_recipe_rwlock;
+extern const SimRecipe sim_recipe_semaphore;
+extern const SimRecipe sim_recipe_multilock;
 
 struct _SimContest
 {
   SimWorld *world;
-  SimCheck *check;
+  const SimRecipe *recipe;
+  SimCheck *checks[SIM_MAX_CHECKS];
   SimContestRules rules;
-  const char *path;
+  gpointer data; /* the recipe's */
   GPtrArray *members;
   GPtrArray *contenders;
   guint outcomes[SIM_N_OUTCOMES];
 };
 
-SimContest *sim_contest_new (SimWorld *world, const SimContestRules *rules, const char *path,
-                             SimLockMaker make_lock);
+SimContest *sim_contest_new (SimWorld *world, const SimContestRules *rules,
+                             const SimRecipe *recipe);
 /* Runs the fight, ends all faults, looks for what was left behind, closes every client. FALSE if
  * the world has failed. */
 gboolean sim_contest_run (SimContest *contest);
 void sim_contest_free (SimContest *contest);
+/* Whether some contender of a living process has not finished. */
+gboolean sim_contest_goes_on (SimContest *contest);
 const char *sim_outcome_name (SimOutcome outcome);
 
 #endif

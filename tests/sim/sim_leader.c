@@ -240,7 +240,7 @@ forget_ephemeral (SimWorld *world, SimNode *node)
 }
 
 static int
-leader_remove (SimWorld *world, SimRequest *request)
+leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
 {
   SimNode *node = sim_tree_lookup (world->tree, request->path);
 
@@ -259,6 +259,11 @@ leader_remove (SimWorld *world, SimRequest *request)
   if (sim_node_n_children (node) > 0)
     {
       return ZNOTEMPTY;
+    }
+  if (world->config.private_nodes && node->owner != 0
+      && (session == NULL || session->id != node->owner))
+    {
+      sim_world_fail (world, "%s was deleted by another session than its own", node->path);
     }
   forget_ephemeral (world, node);
   commit (world, txn_new (SIM_TXN_DELETE, request->path));
@@ -319,7 +324,7 @@ sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request)
     }
   else if (request->op == SIM_OP_REMOVE)
     {
-      rc = leader_remove (world, request);
+      rc = leader_remove (world, session, request);
     }
   else if (request->op == SIM_OP_SET)
     {
@@ -457,4 +462,66 @@ sim_world_set_noauth (SimWorld *world, const char *path)
 {
   g_free (world->noauth);
   world->noauth = g_strdup (path);
+}
+
+/* --- numbers, as shared counts have them ---------------------------------------------------- */
+
+void
+sim_world_set_number (SimWorld *world, const char *path, gint32 number)
+{
+  gint32 wire = GINT32_TO_BE (number);
+  SimTxn *txn;
+
+  if (sim_tree_lookup (world->tree, path) == NULL)
+    {
+      return;
+    }
+  sim_trace (world, "%s is set to %d", path, number);
+  txn = txn_new (SIM_TXN_SET, path);
+  txn->data = g_bytes_new (&wire, sizeof wire);
+  commit (world, txn);
+}
+
+GArray *
+sim_world_numbers (SimWorld *world, const char *path)
+{
+  GArray *numbers = g_array_new (FALSE, FALSE, sizeof (gint32));
+
+  for (guint i = 0; i < world->log->len; i++)
+    {
+      const SimTxn *txn = world->log->pdata[i];
+      gint32 wire = 0;
+
+      if ((txn->type == SIM_TXN_CREATE || txn->type == SIM_TXN_SET)
+          && strcmp (txn->path, path) == 0)
+        {
+          if (txn->data != NULL && g_bytes_get_size (txn->data) == sizeof wire)
+            {
+              memcpy (&wire, g_bytes_get_data (txn->data, NULL), sizeof wire);
+            }
+          wire = GINT32_FROM_BE (wire);
+          g_array_append_val (numbers, wire);
+        }
+    }
+  return numbers;
+}
+
+static void
+find_ephemeral (SimNode *node, gpointer data)
+{
+  const char **found = data;
+
+  if (node->owner != 0 && (*found == NULL || strcmp (node->path, *found) < 0))
+    {
+      *found = node->path;
+    }
+}
+
+const char *
+sim_world_find_ephemeral (SimWorld *world)
+{
+  const char *found = NULL;
+
+  sim_tree_foreach (world->tree, find_ephemeral, &found);
+  return found;
 }

@@ -94,7 +94,7 @@ run_case (const Code *code, SimOp op, guint nth, SimWhen when)
   config.time_limit_us = G_GINT64_CONSTANT (300) * G_USEC_PER_SEC;
   world = sim_world_new ((guint32) (code->rc * -100 + (int) op * 10 + (int) nth), &config);
   sim_world_set_label (world, label);
-  contest = sim_contest_new (world, &rules, "/sim/sweep", NULL);
+  contest = sim_contest_new (world, &rules, &sim_recipe_mutex);
   sim_world_script (world, ((SimMember *) contest->members->pdata[0])->process, op, nth, code->rc,
                     when);
   good = sim_contest_run (contest);

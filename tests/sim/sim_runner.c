@@ -1,10 +1,5 @@
-/* The mutex under seeded schedules: many small histories, each with its own kind of bad luck.
- *
- * SIM_SCHEDULES says how many, SIM_BASE_SEED where to begin; SIM_SEED replays one, SIM_TRACE=1
- * prints all of it; SIM_TEST=test_calm runs one profile. The seed alone decides the profile and
- * everything else.
- */
-#include "sim_contest.h"
+/* A recipe under seeded schedules: many small histories, each with its own kind of bad luck. */
+#include "sim_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +11,8 @@
 
 #include <cmocka.h>
 
-#define DEFAULT_SCHEDULES 4000
-#define LOCK_PATH         "/sim/mutex"
+/* How many acquires a schedule has, about. */
+#define N_ACQUIRES 12
 
 typedef enum
 {
@@ -35,6 +30,7 @@ typedef enum
 
 static guint64 total_steps;
 static guint64 last_hash;
+static const SimRecipe *the_recipe;
 static guint totals[SIM_N_OUTCOMES];
 
 static guint
@@ -92,7 +88,7 @@ set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
   memset (rules, 0, sizeof *rules);
   rules->n_members = g_rand_int_range (rand, 2, 5);
   rules->n_contenders = g_rand_int_range (rand, 1, 3);
-  rules->n_rounds = 24 / (rules->n_members * rules->n_contenders) + 1;
+  rules->n_rounds = N_ACQUIRES / (rules->n_members * rules->n_contenders) + 1;
   rules->session_timeout_ms = timeouts[g_rand_int_range (rand, 0, G_N_ELEMENTS (timeouts))];
   rules->calm = profile == PROFILE_CALM;
   rules->closing = profile == PROFILE_CLOSING;
@@ -127,7 +123,7 @@ set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
       rules->long_holds = TRUE;
       rules->n_members = 2;
       rules->n_contenders = 1;
-      rules->n_rounds = 8;
+      rules->n_rounds = N_ACQUIRES / 2;
       config->eager = TRUE;
       config->tick_ms = 2000;
       config->latency_max_us = g_rand_int_range (rand, 0, 20) * rules->session_timeout_ms * 2;
@@ -142,8 +138,8 @@ set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
     }
 }
 
-static gboolean
-run_schedule (guint32 seed)
+gboolean
+sim_run_schedule (const SimRecipe *recipe, guint32 seed)
 {
   GRand *rand = g_rand_new_with_seed (seed ^ 0x5eed);
   SimContestRules rules;
@@ -154,8 +150,9 @@ run_schedule (guint32 seed)
 
   set_up (&config, &rules, (Profile) (seed % N_PROFILES), rand);
   g_rand_free (rand);
+  config.private_nodes = recipe->plain_nodes;
   world = sim_world_new (seed, &config);
-  contest = sim_contest_new (world, &rules, LOCK_PATH, NULL);
+  contest = sim_contest_new (world, &rules, recipe);
   good = sim_contest_run (contest);
   for (int i = 0; i < SIM_N_OUTCOMES; i++)
     {
@@ -182,24 +179,22 @@ report (const char *name, guint n)
 static void
 run_profile (const char *name, Profile profile)
 {
-  guint n = env_number ("SIM_SCHEDULES", DEFAULT_SCHEDULES) / N_PROFILES;
+  guint n = (env_number ("SIM_SCHEDULES", SIM_DEFAULT_SCHEDULES) + N_PROFILES - 1) / N_PROFILES;
   guint32 base = env_number ("SIM_BASE_SEED", 0) / N_PROFILES * N_PROFILES;
   guint n_bad = 0;
-
-  sim_report_crashes ();
 
   if (g_getenv ("SIM_SEED") != NULL)
     {
       guint32 seed = env_number ("SIM_SEED", 0);
 
-      assert_true (seed % N_PROFILES != profile || run_schedule (seed));
+      assert_true (seed % N_PROFILES != profile || sim_run_schedule (the_recipe, seed));
       return;
     }
   total_steps = 0;
   memset (totals, 0, sizeof totals);
   for (guint i = 0; i < n && n_bad < 5; i++)
     {
-      n_bad += run_schedule (base + i * N_PROFILES + profile) ? 0 : 1;
+      n_bad += sim_run_schedule (the_recipe, base + i * N_PROFILES + profile) ? 0 : 1;
     }
   report (name, n);
   assert_int_equal (n_bad, 0);
@@ -214,9 +209,9 @@ test_same_seed_same_schedule (void **state)
     {
       guint64 hash;
 
-      run_schedule (seed);
+      sim_run_schedule (the_recipe, seed);
       hash = last_hash;
-      run_schedule (seed);
+      sim_run_schedule (the_recipe, seed);
       assert_true (hash == last_hash);
     }
 }
@@ -286,8 +281,16 @@ swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer
     }
 }
 
+void
+sim_runner_prepare (void)
+{
+  g_log_set_default_handler (swallow, NULL);
+  sim_pin_to_one_cpu ();
+  sim_report_crashes ();
+}
+
 int
-main (void)
+sim_runner_main (const SimRecipe *recipe)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_same_seed_same_schedule),
@@ -302,9 +305,8 @@ main (void)
     cmocka_unit_test (test_all),
   };
 
-  g_set_prgname ("test_sim_mutex");
-  g_log_set_default_handler (swallow, NULL);
-  sim_pin_to_one_cpu ();
+  the_recipe = recipe;
+  sim_runner_prepare ();
   if (g_getenv ("SIM_TEST") != NULL)
     {
       cmocka_set_test_filter (g_getenv ("SIM_TEST"));

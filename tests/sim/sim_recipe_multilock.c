@@ -1,0 +1,161 @@
+/* A multi-lock of a mutex, a write lock, a semaphore mutex and another multi-lock: all or nothing,
+ * and nobody waits for ever, though some want one member only.
+ *
+ * Each part has a check of its own; a hold of the whole is a hold of every part.
+ */
+#include "sim_contender.h"
+
+typedef enum
+{
+  PART_MUTEX,
+  PART_WRITE,
+  PART_SEMAPHORE_MUTEX,
+  PART_FIRST_OF_INNER,
+  PART_SECOND_OF_INNER,
+  N_PARTS
+} Part;
+
+typedef struct
+{
+  CuratorRwLock *pair;
+  CuratorLock *parts[N_PARTS]; /* NULL: the second of the inner one, which nobody wants alone */
+} Parts;
+
+static Parts *
+parts_of (SimContender *contender)
+{
+  return contender->member->data;
+}
+
+static void
+open_parts (SimMember *member)
+{
+  static const char *const rising[] = { "/sim/multi/d", "/sim/multi/e", NULL };
+  static const char *const falling[] = { "/sim/multi/e", "/sim/multi/d", NULL };
+  CuratorClient *client = member->client;
+  Parts *parts = g_new0 (Parts, 1);
+  g_autoptr (CuratorLock) inner = curator_multi_lock_new_for_paths_sorted (
+      client, member->index % 2 == 0 ? rising : falling, NULL);
+
+  parts->pair = curator_rw_lock_new (client, "/sim/multi/b", NULL, 0, NULL);
+  parts->parts[PART_MUTEX] = curator_mutex_new (client, "/sim/multi/a", NULL);
+  parts->parts[PART_WRITE] = curator_lock_ref (curator_rw_lock_write_lock (parts->pair));
+  parts->parts[PART_SEMAPHORE_MUTEX] = curator_semaphore_mutex_new (client, "/sim/multi/c", NULL);
+  parts->parts[PART_FIRST_OF_INNER] = curator_mutex_new (client, "/sim/multi/d", NULL);
+  member->data = parts;
+  CuratorLock *whole[] = { parts->parts[PART_MUTEX], parts->parts[PART_WRITE],
+                           parts->parts[PART_SEMAPHORE_MUTEX], inner };
+  member->lock = curator_multi_lock_new (whole, G_N_ELEMENTS (whole));
+}
+
+static void
+close_parts (SimMember *member)
+{
+  Parts *parts = member->data;
+
+  for (int i = 0; i < N_PARTS; i++)
+    {
+      g_clear_pointer (&parts->parts[i], curator_lock_unref);
+    }
+  curator_rw_lock_unref (parts->pair);
+  g_free (parts);
+}
+
+static CuratorLock *
+choose_part (SimContender *contender)
+{
+  guint i = sim_contender_below (contender, 8);
+
+  return i <= PART_FIRST_OF_INNER ? parts_of (contender)->parts[i] : contender->member->lock;
+}
+
+static gboolean
+wants_the_whole (SimContender *contender)
+{
+  return contender->lock == contender->member->lock;
+}
+
+/* The parts of the inner multi-lock live and die with the session, as the first part does. */
+static void
+believe_parts (SimContender *contender, CuratorLease *lease)
+{
+  Parts *parts = parts_of (contender);
+  gboolean by_thread = lease == NULL;
+
+  for (int i = 0; i < N_PARTS; i++)
+    {
+      CuratorLease *of_part = lease;
+      guint64 token = 0;
+
+      if (!wants_the_whole (contender) && parts->parts[i] != contender->lock)
+        {
+          continue;
+        }
+      if (by_thread)
+        {
+          of_part = i < PART_FIRST_OF_INNER ? curator_lock_get_lease (parts->parts[i]) : NULL;
+        }
+      if (of_part != NULL && (by_thread || !wants_the_whole (contender) || i == PART_MUTEX))
+        {
+          token = curator_lease_get_fencing_token (of_part);
+        }
+      if (of_part == NULL)
+        {
+          of_part = curator_lock_get_lease (parts->parts[PART_MUTEX]);
+        }
+      contender->beliefs[i] =
+          sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
+    }
+}
+
+/* The semaphore mutex belongs to the object; another contender may have it. */
+static void
+expect_parts (SimContender *contender, gboolean owned)
+{
+  Parts *parts = parts_of (contender);
+
+  for (int i = 0; i < PART_SEMAPHORE_MUTEX; i++)
+    {
+      if ((wants_the_whole (contender) || parts->parts[i] == contender->lock)
+          && (curator_lock_get_lease (parts->parts[i]) != NULL) != owned)
+        {
+          sim_world_fail (sim_contender_world (contender), "%s: part %d is %s", contender->name, i,
+                          owned ? "not held" : "still held");
+        }
+    }
+}
+
+static void
+refused_parts (SimContender *contender)
+{
+  expect_parts (contender, FALSE);
+}
+
+/* The semaphore mutex among the parts makes the whole one not re-entrant, but what was taken again
+ * before that has to be given back, and not more. */
+static gboolean
+inside_parts (SimContender *contender, CuratorLease *lease)
+{
+  if (wants_the_whole (contender) || contender->lock == parts_of (contender)->parts[PART_SEMAPHORE_MUTEX])
+    {
+      sim_contender_enter_in_vain (contender, wants_the_whole (contender) ? NULL : lease);
+      if (wants_the_whole (contender))
+        {
+          expect_parts (contender, TRUE);
+        }
+      return FALSE;
+    }
+  sim_contender_enter_again (contender, contender->lock, lease);
+  return FALSE;
+}
+
+const SimRecipe sim_recipe_multilock = { .name = "multilock",
+                                         .path = "/sim/multi",
+                                         .n_checks = N_PARTS,
+                                         .shared_hold = TRUE,
+                                         .open = open_parts,
+                                         .close = close_parts,
+                                         .choose = choose_part,
+                                         .believe = believe_parts,
+                                         .inside = inside_parts,
+                                         .refused = refused_parts };

@@ -1,0 +1,131 @@
+/* Readers and writers: they never meet, a writer may become a reader, never the other way round. */
+#include "sim_contender.h"
+
+static void
+open_pair (SimMember *member)
+{
+  member->data = curator_rw_lock_new (member->client, member->contest->recipe->path, NULL, 0, NULL);
+}
+
+static void
+close_pair (SimMember *member)
+{
+  curator_rw_lock_unref (member->data);
+}
+
+static gboolean
+is_reader (SimContender *contender)
+{
+  return contender->lock == curator_rw_lock_read_lock (contender->member->data);
+}
+
+static CuratorLock *
+choose_side (SimContender *contender)
+{
+  CuratorRwLock *pair = contender->member->data;
+
+  return sim_contender_below (contender, 5) < 3 ? curator_rw_lock_read_lock (pair)
+                                                : curator_rw_lock_write_lock (pair);
+}
+
+static void
+believe_side (SimContender *contender, CuratorLease *lease)
+{
+  contender->beliefs[0] =
+      sim_contender_believe (contender, 0, lease,
+                             is_reader (contender) ? SIM_HOLD_READ : SIM_HOLD_ALONE,
+                             curator_lease_get_fencing_token (lease), 0);
+}
+
+/* Refused, and at once. */
+static void
+try_to_upgrade (SimContender *contender)
+{
+  SimWorld *world = sim_contender_world (contender);
+  CuratorLock *write = curator_rw_lock_write_lock (contender->member->data);
+  gint64 before = sim_world_now_us (world);
+  guint n_pauses = sim_process_n_pauses (contender->member->process);
+  g_autoptr (GError) error = NULL;
+
+  if (curator_lock_acquire (write, CURATOR_WAIT_FOREVER, NULL, &error))
+    {
+      sim_world_fail (world, "%s: a reader became a writer", contender->name);
+      curator_lock_release (write, NULL);
+    }
+  else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED)
+           && !contender->member->closed)
+    {
+      sim_world_fail (world, "%s: an upgrade says %s", contender->name, error->message);
+    }
+  if (sim_world_now_us (world) > before
+      && n_pauses == sim_process_n_pauses (contender->member->process))
+    {
+      sim_world_fail (world, "%s: an upgrade was refused late", contender->name);
+    }
+}
+
+/* A writer reads; then one of the two holds ends, then the other. TRUE: both have ended. */
+static gboolean
+read_while_writing (SimContender *contender)
+{
+  CuratorLock *read = curator_rw_lock_read_lock (contender->member->data);
+  CuratorLock *write = contender->lock;
+  g_autoptr (CuratorLease) lease = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GError) release_error = NULL;
+  g_autoptr (GError) read_error = NULL;
+  gboolean stays = sim_contender_below (contender, 3) != 0;
+  gboolean done;
+
+  sim_contender_begin_call (contender);
+  contender->may_be_lost = TRUE;
+  done = curator_lock_acquire (read, contender->timeout_ms, contender->cancellable, &error);
+  sim_contender_judge (contender, error);
+  contender->may_be_lost = FALSE;
+  if (!done)
+    {
+      return FALSE;
+    }
+  lease = curator_lease_ref (curator_lock_get_lease (read));
+  if (stays)
+    {
+      guint belief = sim_contender_believe (contender, 0, lease, SIM_HOLD_DOWNGRADE,
+                                            curator_lease_get_fencing_token (lease), 0);
+
+      sim_contender_hold (contender, lease);
+      sim_contender_stop_believing (contender);
+      contender->beliefs[0] = belief;
+      done = curator_lock_release (write, &release_error);
+      sim_contender_judge_release (contender, done, release_error);
+      sim_contender_hold (contender, lease);
+      sim_contender_stop_believing (contender);
+    }
+  done = curator_lock_release (read, &read_error);
+  sim_contender_judge_release (contender, done, read_error);
+  return stays;
+}
+
+static gboolean
+inside_side (SimContender *contender, CuratorLease *lease)
+{
+  if (sim_contender_below (contender, 3) == 0)
+    {
+      sim_contender_enter_again (contender, contender->lock, lease);
+      return FALSE;
+    }
+  if (is_reader (contender))
+    {
+      try_to_upgrade (contender);
+      return FALSE;
+    }
+  return read_while_writing (contender);
+}
+
+const SimRecipe sim_recipe_rwlock = { .name = "rwlock",
+                                      .path = "/sim/rwlock",
+                                      .n_checks = 1,
+                                      .open = open_pair,
+                                      .close = close_pair,
+                                      .choose = choose_side,
+                                      .believe = believe_side,
+                                      .inside = inside_side };
