@@ -221,6 +221,7 @@ test_client_close (void **state)
   g_autoptr (CuratorSemaphore) second = semaphore_new (two, PATH, 1);
   g_autoptr (Taking) held = taking_of (first, 1);
   curator_client_close (one);
+  assert_lease_state (taking_lease (held, 0), CURATOR_LEASE_LOST, 2000);
   g_autoptr (Taking) next = taking_of (second, 1);
   taking_give_back (next);
 }
