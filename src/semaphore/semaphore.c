@@ -6,11 +6,13 @@
  * leases; so only one contender has surplus nodes and the rest queue in order. The turn is kept
  * until all n leases are had (Curator lets it go after each, and two clients that want 2 of 2 can
  * take one each and wait for ever). A lease is never taken back: a smaller number only makes the
- * next contenders wait. Losing the turn, with the session, begins everything anew.
+ * next contenders wait. Losing the turn, with the session or by the clock alone, begins everything
+ * anew: a lease node that waits without its turn would be one too many for whoever has the turn now.
  */
 #include "semaphore/semaphore-private.h"
 
 #include "client/async.h"
+#include "client/lease_clock.h"
 #include "client/path.h"
 #include "client/retry_loop.h"
 #include "lock/lease-private.h"
@@ -40,6 +42,7 @@ typedef struct
   int n;
   gboolean once;
   CuratorLease *turn;
+  CuratorStake turn_stake;       /* tells when it is lost */
   GPtrArray *got;
   CuratorOp *current;            /* the attempt under way */
   CuratorRetryLoop restarts;     /* after the turn was lost */
@@ -67,6 +70,42 @@ unref_op (gpointer op)
   curator_op_unref (op);
 }
 
+/* @locks client mutex held. The end of the attempt that waits under it begins anew. */
+static void
+on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
+{
+  Acquire *acquire = (Acquire *) ((char *) stake - G_STRUCT_OFFSET (Acquire, turn_stake));
+  CuratorOp *current = acquire->current;
+
+  if (state == CURATOR_LEASE_LOST && current != NULL && !current->finished)
+    {
+      current->klass->cancel (current,
+                              g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                                   "the turn was lost while waiting for a lease"));
+    }
+}
+
+/* @locks client mutex required. */
+static void
+hold_turn (Acquire *acquire, CuratorLease *turn)
+{
+  acquire->turn = turn;
+  if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST)
+    {
+      acquire->turn_stake.path = curator_lease_full_path (turn);
+      acquire->turn_stake.changed = on_turn_changed;
+      curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn), TRUE);
+    }
+}
+
+/* @locks client mutex required. */
+static CuratorLease *
+let_go_of_turn (Acquire *acquire)
+{
+  curator_stake_unregister (&acquire->turn_stake);
+  return g_steal_pointer (&acquire->turn);
+}
+
 /* @locks client mutex required. Nothing is held or under way any more. */
 static void
 give_back (Acquire *acquire)
@@ -76,7 +115,7 @@ give_back (Acquire *acquire)
 
   if (acquire->turn != NULL)
     {
-      g_ptr_array_insert (leases, 0, g_steal_pointer (&acquire->turn));
+      g_ptr_array_insert (leases, 0, let_go_of_turn (acquire));
     }
   /* The leases go first, so that whoever gets the turn finds them gone. */
   for (guint i = leases->len; i-- > 0;)
@@ -166,7 +205,7 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
     }
   else if (is_turn)
     {
-      acquire->turn = lease;
+      hold_turn (acquire, lease);
       take_lease (acquire);
     }
   else
@@ -208,7 +247,7 @@ static void
 acquire_succeed (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
-  CuratorLease *turn = g_steal_pointer (&acquire->turn);
+  CuratorLease *turn = let_go_of_turn (acquire);
 
   curator_lease_end (turn, G_MAXINT64, NULL, NULL);
   curator_client_after_unlock (client, unref_lease, turn);
