@@ -4,7 +4,7 @@
  *
  * NOTES: one data watch follows the node; the read that sets it again brings the new value, so none
  * is missed but those that came and went in between. A dead session takes the watch with it: the
- * next session sets it anew. Versions are compared where they matter, by the server.
+ * next session sets it anew. A server that refuses it just now is asked again a little later. Versions are compared where they matter, by the server.
  */
 #include "semaphore/shared_count-private.h"
 
@@ -16,6 +16,8 @@
 #include "lock/lock-private.h"
 
 #include <string.h>
+
+#define FOLLOW_AGAIN_US (G_USEC_PER_SEC)
 
 struct _CuratorSharedCount
 {
@@ -31,6 +33,7 @@ struct _CuratorSharedCount
   gint32 version;
   gint64 mzxid; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch;
+  CuratorTimer *again;    /* until the watch is set once more */
   CuratorSessionHook session_hook;
   GQueue hooks; /* CuratorCountHook */
   CuratorListeners listeners;
@@ -102,6 +105,28 @@ take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
                           unref_count, value);
 }
 
+/* @locks client mutex required. */
+static void
+stop_watching (CuratorSharedCount *count)
+{
+  if (count->again != NULL)
+    {
+      curator_timer_cancel (count->client, count->again);
+      count->again = NULL;
+    }
+  curator_session_remove_hook (&count->session_hook);
+  g_clear_pointer (&count->watch, curator_watch_release);
+}
+
+/* @locks client mutex held (timer). */
+static void
+follow_again (gpointer data)
+{
+  CuratorSharedCount *count = data;
+  count->again = NULL;
+  follow (count);
+}
+
 /* @locks client mutex held. */
 static void
 on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
@@ -120,6 +145,13 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
         {
           curator_warn ("%s holds no shared count: its payload is too short", count->path);
         }
+    }
+  else if (news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
+    {
+      stop_watching (count);
+      count->again = curator_timer_add (
+          count->client, curator_client_now_us (count->client) + FOLLOW_AGAIN_US, follow_again,
+          count);
     }
   else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
     {
@@ -158,8 +190,7 @@ static void
 unfollow (CuratorSharedCount *count)
 {
   count->started = FALSE;
-  curator_session_remove_hook (&count->session_hook);
-  g_clear_pointer (&count->watch, curator_watch_release);
+  stop_watching (count);
 }
 
 CuratorSharedCount *
