@@ -120,21 +120,28 @@ close_semaphore (SimMember *member)
 
 /* --- the number ---------------------------------------------------------------------------- */
 
-static void
+/* Nobody should wait for more permits than a number that is not followed allows. */
+static gboolean
 start_count (SimContender *contender)
 {
   Permits *permits = permits_of (contender);
   g_autoptr (GError) error = NULL;
 
-  if (permits->count == NULL || permits->starting || permits->started)
+  if (permits->count == NULL || permits->started)
     {
-      return;
+      return TRUE;
+    }
+  if (permits->starting)
+    {
+      sim_sleep_ms (sim_contender_world (contender), 100);
+      return permits->started;
     }
   permits->starting = TRUE;
   permits->started = curator_shared_count_start (permits->count, &error);
   permits->starting = FALSE;
   sim_trace (sim_contender_world (contender), "%s: following the number says %s", contender->name,
              error == NULL ? "yes" : error->message);
+  return permits->started;
 }
 
 static void
@@ -332,7 +339,10 @@ use_permits (SimContender *contender)
   int most = sizes->changes ? MAX_SIZE : sizes->size;
   Hold *hold;
 
-  start_count (contender);
+  if (!start_count (contender))
+    {
+      return;
+    }
   resize (contender);
   ask_for_one_back (contender);
   hold = acquire (contender, 1 + (int) sim_contender_below (contender, (guint) most));
