@@ -44,9 +44,11 @@ const char *curator_lease_get_node_path (CuratorLease *lease);
 CURATOR_API
 const char *curator_lease_get_node_name (CuratorLease *lease);
 
-/** A number that is larger for every later exclusive grant of the same lock, also after its path
- *  was deleted and made anew: the ZooKeeper transaction (czxid) that created the node. Holders at
- *  the same time, as of a semaphore, have different ones. Of a multi-lock: the first member's. */
+/** A number that is larger for every later exclusive grant of the same lock, also after its path was
+ *  deleted and made anew: the ZooKeeper transaction (czxid) that created the node. Holders at the
+ *  same time, as of a semaphore, have different ones. A reader that was a writer before has a number
+ *  of its own, which may be above that of a writer who comes after it: let readers read. Of a
+ *  multi-lock: the first member's. */
 CURATOR_API
 guint64 curator_lease_get_fencing_token (CuratorLease *lease);
 
