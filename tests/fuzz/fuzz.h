@@ -1,0 +1,20 @@
+/* What the fuzz targets share: libFuzzer's entry point and the input as text. */
+#ifndef CURATOR_FUZZ_H
+#define CURATOR_FUZZ_H
+
+#include <glib.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
+
+/* The input up to its first zero, in memory of exactly that size: a step too far is seen. */
+static inline char *
+fuzz_text (const uint8_t *data, size_t size)
+{
+  return g_strndup ((const char *) data, size);
+}
+
+#endif
