@@ -19,6 +19,7 @@ typedef struct
 {
   CuratorRwLock *pair;
   CuratorLock *parts[N_PARTS]; /* NULL: the second of the inner one, which nobody wants alone */
+  CuratorLock *inner;
 } Parts;
 
 static Parts *
@@ -34,9 +35,9 @@ open_parts (SimMember *member)
   static const char *const falling[] = { "/sim/multi/e", "/sim/multi/d", NULL };
   CuratorClient *client = member->client;
   Parts *parts = g_new0 (Parts, 1);
-  g_autoptr (CuratorLock) inner = curator_multi_lock_new_for_paths_sorted (
-      client, member->index % 2 == 0 ? rising : falling, NULL);
 
+  parts->inner = curator_multi_lock_new_for_paths_sorted (
+      client, member->index % 2 == 0 ? rising : falling, NULL);
   parts->pair = curator_rw_lock_new (client, "/sim/multi/b", NULL, 0, NULL);
   parts->parts[PART_MUTEX] = curator_mutex_new (client, "/sim/multi/a", NULL);
   parts->parts[PART_WRITE] = curator_lock_ref (curator_rw_lock_write_lock (parts->pair));
@@ -44,7 +45,7 @@ open_parts (SimMember *member)
   parts->parts[PART_FIRST_OF_INNER] = curator_mutex_new (client, "/sim/multi/d", NULL);
   member->data = parts;
   CuratorLock *whole[] = { parts->parts[PART_MUTEX], parts->parts[PART_WRITE],
-                           parts->parts[PART_SEMAPHORE_MUTEX], inner };
+                           parts->parts[PART_SEMAPHORE_MUTEX], parts->inner };
   member->lock = curator_multi_lock_new (whole, G_N_ELEMENTS (whole));
 }
 
@@ -57,6 +58,7 @@ close_parts (SimMember *member)
     {
       g_clear_pointer (&parts->parts[i], curator_lock_unref);
     }
+  curator_lock_unref (parts->inner);
   curator_rw_lock_unref (parts->pair);
   g_free (parts);
 }
@@ -64,9 +66,12 @@ close_parts (SimMember *member)
 static CuratorLock *
 choose_part (SimContender *contender)
 {
-  guint i = sim_contender_below (contender, 8);
+  Parts *parts = parts_of (contender);
+  guint i = sim_contender_below (contender, 9);
 
-  return i <= PART_FIRST_OF_INNER ? parts_of (contender)->parts[i] : contender->member->lock;
+  return i <= PART_FIRST_OF_INNER    ? parts->parts[i]
+         : i == PART_SECOND_OF_INNER ? parts->inner
+                                     : contender->member->lock;
 }
 
 static gboolean
@@ -75,37 +80,13 @@ wants_the_whole (SimContender *contender)
   return contender->lock == contender->member->lock;
 }
 
-/* The parts of the inner multi-lock live and die with the session, as the first part does. */
-static void
-believe_parts (SimContender *contender, CuratorLease *lease)
+static gboolean
+wants_part (SimContender *contender, int i)
 {
   Parts *parts = parts_of (contender);
-  gboolean by_thread = lease == NULL;
 
-  for (int i = 0; i < N_PARTS; i++)
-    {
-      CuratorLease *of_part = lease;
-      guint64 token = 0;
-
-      if (!wants_the_whole (contender) && parts->parts[i] != contender->lock)
-        {
-          continue;
-        }
-      if (by_thread)
-        {
-          of_part = i < PART_FIRST_OF_INNER ? curator_lock_get_lease (parts->parts[i]) : NULL;
-        }
-      if (of_part != NULL && (by_thread || !wants_the_whole (contender) || i == PART_MUTEX))
-        {
-          token = curator_lease_get_fencing_token (of_part);
-        }
-      if (of_part == NULL)
-        {
-          of_part = curator_lock_get_lease (parts->parts[PART_MUTEX]);
-        }
-      contender->beliefs[i] =
-          sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
-    }
+  return wants_the_whole (contender) || parts->parts[i] == contender->lock
+         || (contender->lock == parts->inner && i >= PART_FIRST_OF_INNER);
 }
 
 /* The semaphore mutex belongs to the object; another contender may have it. */
@@ -116,12 +97,53 @@ expect_parts (SimContender *contender, gboolean owned)
 
   for (int i = 0; i < PART_SEMAPHORE_MUTEX; i++)
     {
-      if ((wants_the_whole (contender) || parts->parts[i] == contender->lock)
+      if (wants_part (contender, i)
           && (curator_lock_get_lease (parts->parts[i]) != NULL) != owned)
         {
           sim_world_fail (sim_contender_world (contender), "%s: part %d is %s", contender->name, i,
                           owned ? "not held" : "still held");
         }
+    }
+}
+
+/* The parts of the inner multi-lock live and die with the session, as the first part does. */
+static void
+believe_parts (SimContender *contender, CuratorLease *lease)
+{
+  Parts *parts = parts_of (contender);
+  gboolean by_thread = lease == NULL;
+
+  if (by_thread)
+    {
+      expect_parts (contender, TRUE);
+    }
+  for (int i = 0; i < N_PARTS; i++)
+    {
+      CuratorLease *of_part = lease;
+      guint64 token = 0;
+
+      if (!wants_part (contender, i))
+        {
+          continue;
+        }
+      if (by_thread)
+        {
+          of_part = i < PART_FIRST_OF_INNER ? curator_lock_get_lease (parts->parts[i]) : NULL;
+        }
+      if (of_part != NULL && (by_thread || parts->parts[i] == contender->lock || i == PART_MUTEX))
+        {
+          token = curator_lease_get_fencing_token (of_part);
+        }
+      if (of_part == NULL)
+        {
+          of_part = curator_lock_get_lease (parts->parts[PART_MUTEX]);
+        }
+      if (of_part == NULL)
+        {
+          continue; /* the inner one by thread: nothing tells whether it is held */
+        }
+      contender->beliefs[i] =
+          sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
     }
 }
 
@@ -136,7 +158,8 @@ refused_parts (SimContender *contender)
 static gboolean
 inside_parts (SimContender *contender, CuratorLease *lease)
 {
-  if (wants_the_whole (contender) || contender->lock == parts_of (contender)->parts[PART_SEMAPHORE_MUTEX])
+  if (wants_the_whole (contender)
+      || contender->lock == parts_of (contender)->parts[PART_SEMAPHORE_MUTEX])
     {
       sim_contender_enter_in_vain (contender, wants_the_whole (contender) ? NULL : lease);
       if (wants_the_whole (contender))
@@ -145,7 +168,10 @@ inside_parts (SimContender *contender, CuratorLease *lease)
         }
       return FALSE;
     }
-  sim_contender_enter_again (contender, contender->lock, lease);
+  if (lease != NULL)
+    {
+      sim_contender_enter_again (contender, contender->lock, lease);
+    }
   return FALSE;
 }
 
