@@ -123,7 +123,7 @@ test_requests_of_a_round (void **state)
   const gint64 begun = wait_now_ms ();
   for (int i = 0; i < ROUNDS; i++)
     {
-      g_autoptr (CuratorLease) again = hold (lock);
+      G_GNUC_UNUSED g_autoptr (CuratorLease) again = hold (lock);
       end_hold (lock);
     }
   const guint64 beats = beats_added (client, &before);
@@ -156,7 +156,7 @@ test_waits_and_failures (void **state)
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (other, "/stats/wait");
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/wait");
-  g_autoptr (CuratorLease) lease = hold (theirs);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (theirs);
   const Counters before = counters (client);
 
   assert_false (curator_lock_acquire (lock, 100, NULL, &error));
@@ -190,7 +190,7 @@ test_names_ignored (void **state)
   assert_int_equal (raw_zk_make_path (fixture->raw, "/stats/names/no-lock-node"), ZOK);
   assert_int_equal (raw_zk_make_path (fixture->raw, "/stats/names/lock-"), ZOK);
   const Counters before = counters (client);
-  g_autoptr (CuratorLease) lease = hold (lock);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (lock);
   end_hold (lock);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_NAMES_IGNORED), 2);
   curator_client_close (client);
@@ -202,7 +202,7 @@ test_heartbeats (void **state)
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/beat");
-  g_autoptr (CuratorLease) lease = hold (lock);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (lock);
   Counters before = counters (client);
   assert_true (wait_counted (client, &before, CURATOR_COUNTER_HEARTBEATS, 2));
   assert_int_equal (added (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED), 0);
