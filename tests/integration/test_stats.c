@@ -338,7 +338,6 @@ static void
 test_trace (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   Trace trace = { .lines = g_string_new (NULL) };
   pthread_mutex_init (&trace.mutex, NULL);
   CuratorClient *client = client_new (fixture_server (fixture));
