@@ -123,7 +123,7 @@ curator_plant(
 
 # --- the multi-lock ---
 curator_plant(
-  multilock_without_break RECIPE multilock FILE multilock/multilock.c EXPECT "${two_holders}|is not held"
+  multilock_without_break RECIPE multilock FILE multilock/multilock.c EXPECT "${two_holders}|is not held|is not acquired"
   CHANGE "  if (error == NULL)\n    {\n      chain->n_held++@" "  if (error == NULL || chain->n_held > 0)\n    chain->n_held++@\n  if (error == NULL)\n    {"
          "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
 curator_plant(

@@ -59,16 +59,16 @@ is_a_lie (int rc, SimOp op, SimWhen when)
 }
 
 /* A delete that is refused for good leaves its node in everybody's way: no library can help that.
- * A delete or a watch that costs the connection every time is tried at each reconnect, too often to
- * be simulated. */
+ * A read or a watch that costs the connection every time is tried at each reconnect, too often to
+ * be simulated; a delete is not, for the reaper keeps its pause. */
 static gboolean
 is_hopeless (int rc, SimOp op, guint nth)
 {
   gboolean cuts = rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED;
+  gboolean reads = op != SIM_OP_CREATE && op != SIM_OP_CHECK && op != SIM_OP_REMOVE;
 
   return (op == SIM_OP_REMOVE && rc == ZNOAUTH)
-         || (nth == 0
-             && (rc == ZNODEEXISTS || (cuts && op != SIM_OP_CREATE && op != SIM_OP_CHECK)));
+         || (nth == 0 && (rc == ZNODEEXISTS || (cuts && reads)));
 }
 
 static gboolean
