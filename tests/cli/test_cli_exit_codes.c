@@ -67,7 +67,8 @@ conflict_and_time_out (void **state)
 {
   const char *server = fixture_server (*state);
   g_autofree char *log = cli_new_file ();
-  g_autoptr (Cli) holder = cli_zkflock (server, "/busy", CLI_COMMAND, "beat", log, NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_zkflock (server, "/busy", CLI_COMMAND, "beat", log, NULL);
 
   assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
   assert_run (1, NULL, server, "-n", "/busy", CLI_COMMAND, "exit", "0");

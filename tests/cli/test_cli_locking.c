@@ -70,7 +70,8 @@ readers_and_writer_exclude_each_other (void **state)
 {
   const char *server = fixture_server (*state);
   LOG log = cli_new_file ();
-  g_autoptr (Cli) reader = cli_zkflock (server, "-s", "/rw", CLI_COMMAND, "beat", log, NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) reader =
+      cli_zkflock (server, "-s", "/rw", CLI_COMMAND, "beat", log, NULL);
 
   assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
   g_free (cli_run (*state, 1, "-n", "-x", "/rw", CLI_COMMAND, "exit", "0", NULL));
@@ -82,8 +83,8 @@ several_paths_are_one_lock (void **state)
 {
   const char *server = fixture_server (*state);
   LOG log = cli_new_file ();
-  g_autoptr (Cli) holder = cli_zkflock (server, "--multi", "/m/a", "--multi", "/m/c", "/m/b",
-                                        CLI_COMMAND, "beat", log, NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_zkflock (server, "--multi", "/m/a", "--multi", "/m/c",
+                                                      "/m/b", CLI_COMMAND, "beat", log, NULL);
 
   assert_true (cli_wait_lines (log, "BEAT", 1, LONG_MS));
   g_free (cli_run (*state, 1, "-n", "/m/a", CLI_COMMAND, "exit", "0", NULL));

@@ -101,16 +101,16 @@ who_of_semaphore_and_read_write_lock (void **state)
   assert_true (cli_wait_lines (one->out, "", 1, LONG_MS));
   g_autoptr (Cli) two = cli_zkflock (server, "-N", "2", "/sem", NULL);
   assert_true (cli_wait_lines (two->out, "", 1, LONG_MS));
-  g_autoptr (Cli) three = cli_zkflock (server, "-N", "2", "/sem", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) three = cli_zkflock (server, "-N", "2", "/sem", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/sem/leases", 3, LONG_MS));
   g_autofree char *sem = cli_run (fixture, 0, "who", "--json", "/sem", NULL);
   assert_json (sem, "d['kind'], d['holders'], d['waiting']", "semaphore 2 1");
 
   g_autoptr (Cli) reader = cli_zkflock (server, "-s", "/rw", NULL);
   assert_true (cli_wait_lines (reader->out, "", 1, LONG_MS));
-  g_autoptr (Cli) writer = cli_zkflock (server, "-x", "/rw", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) writer = cli_zkflock (server, "-x", "/rw", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/rw", 2, LONG_MS));
-  g_autoptr (Cli) late = cli_zkflock (server, "-s", "/rw", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) late = cli_zkflock (server, "-s", "/rw", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/rw", 3, LONG_MS));
   g_autofree char *rw = cli_run (fixture, 0, "who", "--json", "/rw", NULL);
   assert_json (rw, "[(p['holds'], p['kind']) for p in d['participants']]",

@@ -21,6 +21,8 @@ one_line (const char *text)
   return line;
 }
 
+static void print_line (const char *path, const char *format, va_list args) G_GNUC_PRINTF (2, 0);
+
 static void
 print_line (const char *path, const char *format, va_list args)
 {
