@@ -88,14 +88,14 @@ judge_time (SimContender *contender, SimOutcome outcome)
     }
   if (outcome == SIM_OUTCOME_TIMED_OUT && took < allowed)
     {
-      sim_world_fail (sim_contender_world (contender), "%s: timed out after %.3f of %.3f ms", contender->name,
-                      (double) took / 1000.0, (double) allowed / 1000.0);
+      sim_world_fail (sim_contender_world (contender), "%s: timed out after %.3f of %.3f ms",
+                      contender->name, (double) took / 1000.0, (double) allowed / 1000.0);
     }
   /* Trying once takes as long as the server takes. */
   if (contender->timeout_ms > 0 && took > allowed + 100 * 1000)
     {
-      sim_world_fail (sim_contender_world (contender), "%s: returned after %.3f of %.3f ms", contender->name,
-                      (double) took / 1000.0, (double) allowed / 1000.0);
+      sim_world_fail (sim_contender_world (contender), "%s: returned after %.3f of %.3f ms",
+                      contender->name, (double) took / 1000.0, (double) allowed / 1000.0);
     }
 }
 
@@ -113,9 +113,9 @@ sim_contender_judge (SimContender *contender, const GError *error)
   contender->member->contest->outcomes[outcome]++;
   if (!may_happen (contender, outcome, error))
     {
-      sim_world_fail (sim_contender_world (contender), "%s: unexpected outcome of acquire: %s, %d, %s",
-                      contender->name, g_quark_to_string (error->domain), error->code,
-                      error->message);
+      sim_world_fail (sim_contender_world (contender),
+                      "%s: unexpected outcome of acquire: %s, %d, %s", contender->name,
+                      g_quark_to_string (error->domain), error->code, error->message);
     }
   judge_time (contender, outcome);
 }
@@ -150,8 +150,8 @@ cancel (gpointer data)
   Cancel *what = data;
   SimContender *contender = what->contender;
 
-  sim_sleep_us (sim_contender_world (contender),
-                (gint64) sim_contender_below (contender, 4) * sim_contender_below (contender, 50000));
+  sim_sleep_us (sim_contender_world (contender), (gint64) sim_contender_below (contender, 4)
+                                                     * sim_contender_below (contender, 50000));
   sim_trace (sim_contender_world (contender), "%s: cancel", contender->name);
   g_cancellable_cancel (what->cancellable);
   g_object_unref (what->cancellable);
@@ -173,7 +173,8 @@ sim_contender_begin_call (SimContender *contender)
       contender->cancellable = g_cancellable_new ();
       what->contender = contender;
       what->cancellable = g_object_ref (contender->cancellable);
-      sim_actor_new (sim_contender_world (contender), contender->member->process, name, cancel, what);
+      sim_actor_new (sim_contender_world (contender), contender->member->process, name, cancel,
+                     what);
     }
   sim_trace (sim_contender_world (contender), "%s: acquire, %d ms", contender->name,
              (int) contender->timeout_ms);
@@ -203,7 +204,8 @@ sim_contender_hold (SimContender *contender, CuratorLease *lease)
       contender->member->contest->outcomes[SIM_OUTCOME_LOST_HOLD]++;
       if (contender->member->contest->rules.calm)
         {
-          sim_world_fail (sim_contender_world (contender), "%s: lost for no reason", contender->name);
+          sim_world_fail (sim_contender_world (contender), "%s: lost for no reason",
+                          contender->name);
         }
     }
 }
@@ -256,7 +258,8 @@ sim_contender_judge_release (SimContender *contender, gboolean done, const GErro
              error == NULL ? "yes" : error->message);
   if (done != (error == NULL))
     {
-      sim_world_fail (sim_contender_world (contender), "%s: release and its error differ", contender->name);
+      sim_world_fail (sim_contender_world (contender), "%s: release and its error differ",
+                      contender->name);
     }
   if (error == NULL || contender->member->contest->rules.any_error
       || sim_process_is_dead (contender->member->process)
@@ -267,8 +270,8 @@ sim_contender_judge_release (SimContender *contender, gboolean done, const GErro
     {
       return;
     }
-  sim_world_fail (sim_contender_world (contender), "%s: unexpected outcome of release: %s", contender->name,
-                  error->message);
+  sim_world_fail (sim_contender_world (contender), "%s: unexpected outcome of release: %s",
+                  contender->name, error->message);
 }
 
 /* --- re-entrance ----------------------------------------------------------------------------- */
@@ -491,8 +494,7 @@ some_round (SimContender *contender)
 {
   const SimRecipe *recipe = contender->member->contest->recipe;
 
-  contender->lock =
-      recipe->choose != NULL ? recipe->choose (contender) : contender->member->lock;
+  contender->lock = recipe->choose != NULL ? recipe->choose (contender) : contender->member->lock;
   switch (sim_contender_below (contender, 4))
     {
     case 0:

@@ -20,7 +20,7 @@ struct _SimContender
   pthread_mutex_t mutex;
   pthread_cond_t cond;
   gboolean told;
-  gpointer result; /* of the callback */
+  gpointer result;               /* of the callback */
   guint beliefs[SIM_MAX_CHECKS]; /* one for each check, 0 for none */
   gboolean done;
 };

@@ -24,7 +24,7 @@ typedef struct
   CuratorClient *client;
   int index;
   CuratorLock *lock;
-  gpointer data; /* the recipe's */
+  gpointer data;   /* the recipe's */
   gboolean closed; /* somebody closed, or is closing, the client */
 } SimMember;
 

@@ -97,8 +97,7 @@ expect_parts (SimContender *contender, gboolean owned)
 
   for (int i = 0; i < PART_SEMAPHORE_MUTEX; i++)
     {
-      if (wants_part (contender, i)
-          && (curator_lock_get_lease (parts->parts[i]) != NULL) != owned)
+      if (wants_part (contender, i) && (curator_lock_get_lease (parts->parts[i]) != NULL) != owned)
         {
           sim_world_fail (sim_contender_world (contender), "%s: part %d is %s", contender->name, i,
                           owned ? "not held" : "still held");

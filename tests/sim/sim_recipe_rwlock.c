@@ -31,10 +31,9 @@ choose_side (SimContender *contender)
 static void
 believe_side (SimContender *contender, CuratorLease *lease)
 {
-  contender->beliefs[0] =
-      sim_contender_believe (contender, 0, lease,
-                             is_reader (contender) ? SIM_HOLD_READ : SIM_HOLD_ALONE,
-                             curator_lease_get_fencing_token (lease), 0);
+  contender->beliefs[0] = sim_contender_believe (
+      contender, 0, lease, is_reader (contender) ? SIM_HOLD_READ : SIM_HOLD_ALONE,
+      curator_lease_get_fencing_token (lease), 0);
 }
 
 /* Refused, and at once. */

@@ -82,8 +82,8 @@ open_semaphore (SimMember *member)
   if (sizes->changes)
     {
       permits->count = curator_shared_count_new (member->client, COUNT_PATH, sizes->size, NULL);
-      permits->semaphore = curator_semaphore_new_with_shared_count (member->client, path,
-                                                                    permits->count, NULL);
+      permits->semaphore =
+          curator_semaphore_new_with_shared_count (member->client, path, permits->count, NULL);
     }
   else
     {
