@@ -6,9 +6,10 @@
  * ZooKeeper thread.
  *
  * NOTES: a check is a transaction, so a server that cannot reach a quorum cannot answer it; a read,
- * a ping or a sync it would answer. The guard covers what the servers' clock for the session may be
- * ahead of ours: followers report touches to the leader every half tick, and one heartbeat may be
- * lost on the way.
+ * a ping or a sync it would answer. But a proof only says that the session had not ended; the leader
+ * counts from what it was told, and a follower tells it every half tick whom it has heard of. If the
+ * follower is cut off right after the newest proof, only proofs half a tick older were surely told.
+ * Where there is none, after a quiet time, it is the library's own ping, every third of the time-out.
  */
 #include "client/lease_clock.h"
 
@@ -33,13 +34,19 @@ period_us (const CuratorSession *session)
   return session_us (session) / 6;
 }
 
-/* Sessions are at least two ticks long, which bounds the tick where it is not known. The last term
- * allows the clocks to differ by one in a hundred. */
+/* Sessions are at least two ticks long, which bounds the tick where it is not known. */
+static gint64
+half_tick_us (const CuratorSession *session)
+{
+  return MIN (HALF_TICK_US, session_us (session) / 4);
+}
+
+/* The last term allows the clocks to differ by one in a hundred. */
 static gint64
 guard_us (const CuratorSession *session)
 {
   const gint64 t = session_us (session);
-  return period_us (session) + MIN (HALF_TICK_US, t / 4) + t / 100;
+  return period_us (session) + half_tick_us (session) + t / 100;
 }
 
 static gint64
@@ -56,14 +63,63 @@ curator_lease_clock_remaining_us (CuratorSession *session)
     {
       return 0;
     }
-  return MAX (session_us (session) - guard_us (session) - proof_age_us (session), 0);
+  const gint64 t = session_us (session);
+  const gint64 by_proof = session->proof_us + t - guard_us (session);
+  const gint64 by_leader = session->known_us + t - t / 100;
+  return MAX (MIN (by_proof, by_leader) - curator_client_boottime_us (session->client), 0);
+}
+
+/* @locks client mutex required. What the leader must have been told if nothing reached it after the
+ * newest proof. */
+static void
+note_known (CuratorSession *session)
+{
+  const gint64 half_tick = half_tick_us (session);
+  gint64 youngest = session->proof_us;
+  gint64 told = 0;
+
+  for (guint i = 0; i < MIN (session->n_marks, CURATOR_N_MARKS); i++)
+    {
+      const gint64 mark = session->marks[i];
+      if (mark <= session->proof_us - half_tick)
+        {
+          told = MAX (told, mark);
+        }
+      else
+        {
+          youngest = MIN (youngest, mark);
+        }
+    }
+  const gint64 pinged = youngest - session_us (session) / 3 - half_tick;
+  session->known_us = MAX (session->known_us, MAX (told, pinged));
+}
+
+/* @locks client mutex required. Proofs may come by the thousand: a few for each half tick are kept. */
+static void
+add_mark (CuratorSession *session, gint64 sent_us)
+{
+  const gint64 newest
+      = session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS] : 0;
+  if (sent_us - newest >= half_tick_us (session) / 4)
+    {
+      session->marks[session->n_marks++ % CURATOR_N_MARKS] = sent_us;
+    }
+}
+
+/* The leader may not have been told of us since the newest proofs began: another one is due as soon as
+ * half a tick has passed. */
+static gboolean
+is_young (CuratorSession *session)
+{
+  return session->known_us < session->proof_us - session_us (session) / 3;
 }
 
 gboolean
 curator_lease_clock_is_fresh (CuratorSession *session)
 {
   return session->state == CURATOR_SESSION_CONNECTED
-         && proof_age_us (session) <= 2 * period_us (session);
+         && proof_age_us (session) <= 2 * period_us (session)
+         && curator_lease_clock_remaining_us (session) > 0;
 }
 
 /* @locks client mutex required. */
@@ -148,6 +204,8 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
       return;
     }
   session->proof_us = sent_us;
+  add_mark (session, sent_us);
+  note_known (session);
   if (session->suspect)
     {
       look (session);
@@ -315,9 +373,11 @@ beat_arm (CuratorSession *session)
       return;
     }
   const gint64 age = MIN (proof_age_us (session), period);
+  const gint64 pause = is_young (session) ? half_tick_us (session) + 1000
+                                          : MAX (period - age, period / 2);
   session->beat_timer = curator_timer_add (
-      session->client, curator_client_now_us (session->client) + MAX (period - age, period / 2),
-      on_beat_due, session);
+      session->client, curator_client_now_us (session->client) + MIN (pause, period), on_beat_due,
+      session);
 }
 
 static void

@@ -30,6 +30,9 @@ struct _CuratorSessionHook
   void (*died) (CuratorSessionHook *hook);  /* @locks client mutex held; the hook is unlinked */
 };
 
+/* Proofs remembered by the lease clock. */
+#define CURATOR_N_MARKS 16
+
 struct _CuratorSession
 {
   CuratorRefs refs;
@@ -58,6 +61,9 @@ struct _CuratorSession
   GQueue held;                   /* CuratorStake */
   GQueue waiting;                /* CuratorStake */
   gint64 proof_us;               /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
+  gint64 marks[CURATOR_N_MARKS]; /* some earlier ones, a ring */
+  guint n_marks;
+  gint64 known_us;               /* since when, at the latest, the leader must know of us */
   gboolean suspect;              /* what the held stakes were told last */
   CuratorTimer *beat_timer;
   CuratorTimer *lapse_timer;

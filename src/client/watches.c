@@ -13,6 +13,7 @@
 /* On reconnect the library sends every watched path in one packet, and more than 1 MiB never
  * arrives: the session then flaps for ever. */
 #define MAX_WATCHED_BYTES (512 * 1024)
+#define AGAIN_US (100 * 1000)
 
 typedef enum
 {
@@ -41,6 +42,7 @@ typedef struct
   GQueue users;             /* CuratorWatch that hear every piece of news */
   GQueue newcomers;         /* CuratorWatch to be told that the watch was armed already */
   CuratorTimer *welcome;
+  CuratorTimer *again;      /* a request was refused for the moment */
 } Entry;
 
 struct _CuratorWatch
@@ -53,6 +55,7 @@ struct _CuratorWatch
 };
 
 static void entry_arm (Entry *entry);
+static void entry_remove (Entry *entry);
 
 static guint
 key_hash (gconstpointer data)
@@ -87,6 +90,10 @@ entry_free (gpointer data)
   if (entry->welcome != NULL)
     {
       curator_timer_cancel (entry->session->client, entry->welcome);
+    }
+  if (entry->again != NULL)
+    {
+      curator_timer_cancel (entry->session->client, entry->again);
     }
   g_free (entry->key.path);
   g_free (entry);
@@ -165,6 +172,35 @@ entry_end (Entry *entry, CuratorWatchNews news, int rc)
   tell_spent (&users, news, rc);
 }
 
+/* @locks client mutex held (timer lane). */
+static void
+on_again (gpointer data)
+{
+  Entry *entry = data;
+  entry->again = NULL;
+  if (entry->state == ENTRY_WANTED)
+    {
+      entry_arm (entry);
+    }
+  else if (entry->state == ENTRY_UNWANTED)
+    {
+      entry_remove (entry);
+    }
+}
+
+/* @locks client mutex required. If the connection is gone the next one takes care of the entry; if a
+ * server refused for the moment, this does. */
+static void
+entry_later (Entry *entry)
+{
+  CuratorClient *client = entry->session->client;
+  if (entry->again == NULL)
+    {
+      entry->again = curator_timer_add (client, curator_client_now_us (client) + AGAIN_US, on_again,
+                                        entry);
+    }
+}
+
 /* @locks client mutex held. */
 static void
 on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
@@ -174,7 +210,9 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (curator_zk_is_retryable (rc))
     {
       /* The library still has the watch and would set it again on reconnect. */
-      entry->state = ENTRY_UNWANTED;
+      entry->maybe_set = TRUE;
+      entry->state = has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
+      entry_later (entry);
       return;
     }
   entry->maybe_set = FALSE;
@@ -358,7 +396,7 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
   if (entry->state == ENTRY_UNWANTED)
     {
       entry->maybe_set = TRUE;
-      entry->state = ENTRY_WANTED;
+      entry_arm (entry);
     }
   if (entry->state != ENTRY_ARMED)
     {

@@ -47,12 +47,12 @@ curator_plant(
   CHANGE "if (attempt->unknown)" "if (FALSE)")
 curator_plant(
   mutex_no_deadline RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
-  CHANGE "session_us (session) - guard_us (session) - proof_age_us (session)"
-         "session->state == CURATOR_SESSION_CONNECTED ? session_us (session) : 0")
+  CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
+         "session->state == CURATOR_SESSION_CONNECTED ? t : 0")
 curator_plant(
   mutex_no_guard RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
-  CHANGE "session_us (session) - guard_us (session) - proof_age_us (session)"
-         "session_us (session) - proof_age_us (session)")
+  CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
+         "session->proof_us + t - curator_client_boottime_us (session->client)")
 
 # --- the fixed node ---
 curator_plant(

@@ -170,8 +170,8 @@ newest_arrival (SimConn *conn, gint64 told)
   return best < 0 ? oldest : best;
 }
 
-/* A follower tells the leader only every half tick whom it has heard of; the library pings after a
- * third of the time-out without requests. */
+/* A follower tells the leader only every half tick whom it has heard of, and what it had not told when
+ * it was cut off it never tells; the library pings after a third of the time-out without requests. */
 gint64
 sim_conn_last_touch (SimWorld *world, SimConn *conn)
 {
@@ -179,7 +179,7 @@ sim_conn_last_touch (SimWorld *world, SimConn *conn)
   gint64 told = world->now;
   gint64 best;
 
-  if (conn->server->id > 0)
+  if (conn->server->id > 0 && sim_server_is_cut (world, conn->server))
     {
       told -= world->config.eager ? world->config.tick_ms * 1000 / 2
                                   : sim_rand_us (world, world->config.tick_ms * 1000 / 2);
