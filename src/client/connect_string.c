@@ -171,9 +171,11 @@ parse_servers (const char *list, GPtrArray *hosts, GError **error)
       const char *fault = parse_server (g_strstrip (*text), server);
       if (fault != NULL)
         {
-          g_autofree char *shown = curator_path_escape (*text);
+          /* Cut before it is escaped: half a character becomes \xNN. */
+          g_autofree char *head = g_strndup (*text, 200);
+          g_autofree char *shown = curator_path_escape (head);
           g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                       "invalid server \"%.300s\" in the connect string: %s", shown, fault);
+                       "invalid server \"%s\" in the connect string: %s", shown, fault);
           return FALSE;
         }
     }

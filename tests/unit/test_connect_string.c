@@ -167,6 +167,25 @@ test_overlong (void **state)
   check_refused (chroot);
 }
 
+/* What is shown of a long text is cut short, but not into text that is no UTF-8. */
+static void
+test_overlong_message (void **state)
+{
+  for (guint before = 0; before < 4; before++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      g_autoptr (GError) error = NULL;
+      g_string_append_len (text, "aaaa", (gssize) before);
+      while (text->len < 2000)
+        {
+          g_string_append (text, "\xe2\x82\xac");
+        }
+      assert_null (curator_connect_string_parse (text->str, &error));
+      assert_true (g_utf8_validate (error->message, -1, NULL));
+      assert_true (strlen (error->message) < 1000);
+    }
+}
+
 /* Whatever comes in: an answer or an error, never both, never neither; and what was accepted is
  * accepted again in its normal form. */
 static void
@@ -228,6 +247,7 @@ main (void)
     cmocka_unit_test (test_good),
     cmocka_unit_test (test_bad),
     cmocka_unit_test (test_overlong),
+    cmocka_unit_test (test_overlong_message),
     cmocka_unit_test (test_random),
   };
 
