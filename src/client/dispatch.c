@@ -219,7 +219,9 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
     }
   if (lane == CURATOR_LANE_TIMERS)
     {
-      const CuratorTimer timer = *first_timer (client->dispatch);
+      const CuratorTimer *first = first_timer (client->dispatch);
+      g_assert (first != NULL);
+      const CuratorTimer timer = *first;
       g_sequence_remove (timer.place);
       timer.func (timer.data);
       curator_client_unlock (client);

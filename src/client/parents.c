@@ -33,7 +33,7 @@ static void
 finish (CuratorParents *parents, int rc)
 {
   const CuratorParentsDone done = parents->done;
-  const gpointer data = parents->data;
+  gpointer data = parents->data;
   parents_free (parents);
   done (rc, data);
 }
