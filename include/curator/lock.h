@@ -124,7 +124,8 @@ void curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callb
  *  registration stays until replaced, or cleared with NULL (in Java one release clears it). A
  *  contender that still waits is told, too. Mirrors Revocable.makeRevocable.
  *  @param listener  NULL to clear
- *  @param destroy   frees @p user_data when the listener can be called no more; may be NULL
+ *  @param destroy   frees @p user_data when the listener can be called no more; may be NULL. If the
+ *                   call fails, user_data stays the caller's
  *  @return FALSE with UNSUPPORTED for a multi-lock; make its members revocable instead */
 CURATOR_API
 gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
