@@ -19,6 +19,8 @@
 
 #define MAX_CHECKS_A_BEAT 1000
 #define HALF_TICK_US G_USEC_PER_SEC
+/* An answer that takes longer than this part of the session's time-out proves nothing. */
+#define PROMPT_SHARE 10
 
 static void beat_arm (CuratorSession *session);
 
@@ -41,12 +43,13 @@ half_tick_us (const CuratorSession *session)
   return MIN (HALF_TICK_US, session_us (session) / 4);
 }
 
-/* The last term allows the clocks to differ by one in a hundred. */
+/* One heartbeat lost, what a follower may not have told yet, the slowest answer that still counts (a
+ * leader that pauses for so long is told later), and clocks that differ by one in a hundred. */
 static gint64
 guard_us (const CuratorSession *session)
 {
   const gint64 t = session_us (session);
-  return period_us (session) + half_tick_us (session) + t / 100;
+  return period_us (session) + half_tick_us (session) + t / PROMPT_SHARE + t / 100;
 }
 
 static gint64
@@ -198,7 +201,7 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
   const gint64 now = curator_client_boottime_us (session->client);
 
   /* A slow answer may have been committed by a leader that was paused just before it expires us. */
-  if (session->state == CURATOR_SESSION_DEAD || now - sent_us > session_us (session) / 10
+  if (session->state == CURATOR_SESSION_DEAD || now - sent_us > session_us (session) / PROMPT_SHARE
       || sent_us <= session->proof_us)
     {
       return;
