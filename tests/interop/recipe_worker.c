@@ -115,9 +115,13 @@ take_turn (Turns *turns, int i)
   CuratorLock *write = curator_rw_lock_write_lock (work->rw_lock);
   if (strcmp (work->recipe, "downgrade") == 0)
     {
-      return enter (turns, write, RECORD_WRITE) && enter (turns, read, RECORD_READ)
-             && leave (turns, write, RECORD_WRITE) && (wait_ms (work->hold_ms), TRUE)
-             && leave (turns, read, RECORD_READ);
+      if (!enter (turns, write, RECORD_WRITE) || !enter (turns, read, RECORD_READ)
+          || !leave (turns, write, RECORD_WRITE))
+        {
+          return FALSE;
+        }
+      wait_ms (work->hold_ms);
+      return leave (turns, read, RECORD_READ);
     }
   const gboolean writes = strcmp (work->recipe, "write") == 0
                           || (strcmp (work->recipe, "rw") == 0 && (i + turns->number) % 5 == 0);
