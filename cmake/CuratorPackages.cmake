@@ -73,12 +73,14 @@ if(CURATOR_PACKAGES)
     execute_process(COMMAND "${GZIP_PROGRAM}" -9nc "${from}" OUTPUT_FILE "${control}/${to}" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
   # Debian compresses manual pages. This runs after the install rules of all folders.
-  install(
-    CODE "file(GLOB_RECURSE pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/*.[1-8]\")
+  foreach(component IN ITEMS Development Tools)
+    install(
+      CODE "file(GLOB_RECURSE pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/*.[1-8]\")
 foreach(page IN LISTS pages)
   execute_process(COMMAND \"${GZIP_PROGRAM}\" -9nf \"\${page}\" COMMAND_ERROR_IS_FATAL ANY)
 endforeach()"
-    COMPONENT Tools)
+      COMPONENT ${component})
+  endforeach()
   set(packages Runtime:${runtime_package} Development:libcurator-dev)
   if(TARGET zkflock)
     list(APPEND packages Tools:zkflock)
