@@ -27,7 +27,7 @@ function(curator_plant name)
                                                SIM_EXPECTED="${arg_EXPECT}")
   # What is planted leaves variables and functions without a use.
   set_source_files_properties(
-    "${planted}" PROPERTIES COMPILE_DEFINITIONS "CURATOR_COMPILATION;G_LOG_DOMAIN=\"Curator\"" COMPILE_OPTIONS "-w")
+    "${planted}" PROPERTIES COMPILE_DEFINITIONS "CURATOR_COMPILATION;G_LOG_DOMAIN=\"curator\"" COMPILE_OPTIONS "-w")
 endfunction()
 
 set(two_holders "was granted while")

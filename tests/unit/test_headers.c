@@ -18,6 +18,7 @@ headers_use_every_type (void)
   G_GNUC_UNUSED g_autoptr (CuratorSemaphore) semaphore = NULL;
   G_GNUC_UNUSED g_autoptr (CuratorSharedCount) count = NULL;
   G_GNUC_UNUSED g_autoptr (CuratorRwLock) rw_lock = NULL;
+  G_GNUC_UNUSED g_autoptr (CuratorInspection) inspection = NULL;
 
   curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
 }
