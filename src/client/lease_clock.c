@@ -402,6 +402,13 @@ stop_timers (CuratorSession *session)
 void
 curator_lease_clock_connected (CuratorSession *session)
 {
+  /* Making a session, and moving it to another connection, is the leader's own work. A program's
+   * handle may have been connected long before we were given it. */
+  if (session->connecting_us != 0 && !session->client->ops->is_shared)
+    {
+      session->known_us = MAX (session->known_us, session->connecting_us);
+      session->connecting_us = 0;
+    }
   stop_timers (session);
   beat_send (session);
 }

@@ -64,6 +64,7 @@ struct _CuratorSession
   gint64 marks[CURATOR_N_MARKS]; /* some earlier ones, a ring */
   guint n_marks;
   gint64 known_us;               /* since when, at the latest, the leader must know of us */
+  gint64 connecting_us;          /* CLOCK_BOOTTIME when the present connection was begun, or 0 */
   gboolean suspect;              /* what the held stakes were told last */
   CuratorTimer *beat_timer;
   CuratorTimer *lapse_timer;
