@@ -36,7 +36,7 @@ check_stderr (Cli *cli, const char *text)
 }
 
 static void
-commands_own_code (void **state)
+p37_commands_own_code (void **state)
 {
   assert_run (0, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "0");
   assert_run (7, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "7");
@@ -181,7 +181,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (commands_own_code),
+    cmocka_unit_test (p37_commands_own_code),
     cmocka_unit_test (shell_runs_a_string),
     cmocka_unit_test (command_died_of_a_signal),
     cmocka_unit_test (options_stop_at_path),

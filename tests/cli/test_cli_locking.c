@@ -102,7 +102,7 @@ two_hundred_run_once_each (void **state)
 }
 
 static void
-gives_up_the_place_at_once (void **state)
+p37_gives_up_the_place_at_once (void **state)
 {
   Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
@@ -228,7 +228,7 @@ main (void)
     cmocka_unit_test (three_at_a_time),
     cmocka_unit_test (readers_and_writer_exclude_each_other),
     cmocka_unit_test (several_paths_are_one_lock),
-    cmocka_unit_test (gives_up_the_place_at_once),
+    cmocka_unit_test (p37_gives_up_the_place_at_once),
     cmocka_unit_test (hold_mode_prints_the_token_and_ends_with_stdin),
     cmocka_unit_test (environment_and_descriptors),
     cmocka_unit_test (tokens_rise),

@@ -37,7 +37,7 @@ end_of_beats (const char *log)
 /* Servers frozen under a command whose grandchild ignores TERM. Another contender waits; when it
  * comes in, the last beat of the whole group must be over. */
 static void
-dead_before_the_next_one_holds (void **state)
+p37_dead_before_the_next_one_holds (void **state)
 {
   Fixture *fixture = *state;
   LOG beats = cli_new_file ();
@@ -64,7 +64,7 @@ dead_before_the_next_one_holds (void **state)
 /* The same without a thaw: what the server would do with its clock running is measured by a hole in
  * the network, which lets the server expire the session at its time. */
 static void
-dead_before_the_session_ends (void **state)
+p37_dead_before_the_session_ends (void **state)
 {
   Fixture *fixture = *state;
   LOG beats = cli_new_file ();
@@ -124,7 +124,7 @@ stopped_for_twice_the_timeout (void **state)
 }
 
 static void
-killed_with_all_its_children (void **state)
+p37_killed_with_all_its_children (void **state)
 {
   Fixture *fixture = *state;
   LOG beats = cli_new_file ();
@@ -140,7 +140,7 @@ killed_with_all_its_children (void **state)
 
 /* What a command leaves in its group would go on without the lock. */
 static void
-leftovers_end_with_the_command (void **state)
+p37_leftovers_end_with_the_command (void **state)
 {
   LOG beats = cli_new_file ();
   g_free (cli_run (*state, 4, "/leave", CLI_COMMAND, "leave", beats, NULL));
@@ -152,7 +152,7 @@ leftovers_end_with_the_command (void **state)
 }
 
 static void
-signals_go_to_the_command (void **state)
+p37_signals_go_to_the_command (void **state)
 {
   Fixture *fixture = *state;
   LOG log = cli_new_file ();
@@ -173,7 +173,7 @@ signals_go_to_the_command (void **state)
 }
 
 static void
-second_term_kills (void **state)
+p37_second_term_kills (void **state)
 {
   LOG beats = cli_new_file ();
   g_autoptr (Cli) holder =
@@ -253,14 +253,14 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (dead_before_the_next_one_holds),
-    heal_and_test (dead_before_the_session_ends),
+    heal_and_test (p37_dead_before_the_next_one_holds),
+    heal_and_test (p37_dead_before_the_session_ends),
     heal_and_test (a_short_outage_is_survived),
     heal_and_test (stopped_for_twice_the_timeout),
-    heal_and_test (killed_with_all_its_children),
-    heal_and_test (leftovers_end_with_the_command),
-    heal_and_test (signals_go_to_the_command),
-    heal_and_test (second_term_kills),
+    heal_and_test (p37_killed_with_all_its_children),
+    heal_and_test (p37_leftovers_end_with_the_command),
+    heal_and_test (p37_signals_go_to_the_command),
+    heal_and_test (p37_second_term_kills),
     heal_and_test (pauses_while_in_doubt),
     heal_and_test (ends_while_in_doubt),
     heal_and_test (lets_go_when_asked),

@@ -183,7 +183,7 @@ doctor_finds_a_foreign_child (void **state)
 }
 
 static void
-doctor_finds_a_node_without_owner (void **state)
+p26_doctor_finds_a_node_without_owner (void **state)
 {
   Fixture *fixture = *state;
 
@@ -197,7 +197,7 @@ doctor_finds_a_node_without_owner (void **state)
 
 /* Its owner is cut off, but its session has not ended yet. */
 static void
-doctor_finds_an_absent_owner (void **state)
+p26_doctor_finds_an_absent_owner (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (Cli) holder =
@@ -227,7 +227,7 @@ doctor_finds_a_timeout_too_short (void **state)
 /* Nobody creates two thousand million nodes: the counter is planted in the server's own files while
  * it is down. Last, as it restarts the server. */
 static void
-doctor_finds_a_counter_near_its_end (void **state)
+p7_doctor_finds_a_counter_near_its_end (void **state)
 {
   Fixture *fixture = *state;
   g_autofree char *data = g_build_filename (zk_server_data_dir (fixture->server), "data", NULL);
@@ -264,11 +264,11 @@ main (void)
     heal_and_test (nobody_and_nothing),
     heal_and_test (doctor_is_content),
     heal_and_test (doctor_finds_a_foreign_child),
-    heal_and_test (doctor_finds_a_node_without_owner),
-    heal_and_test (doctor_finds_an_absent_owner),
+    heal_and_test (p26_doctor_finds_a_node_without_owner),
+    heal_and_test (p26_doctor_finds_an_absent_owner),
     heal_and_test (doctor_finds_a_timeout_too_short),
 #ifdef CLI_JAVA
-    heal_and_test (doctor_finds_a_counter_near_its_end),
+    heal_and_test (p7_doctor_finds_a_counter_near_its_end),
 #endif
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);

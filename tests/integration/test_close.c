@@ -187,7 +187,7 @@ misbehaviour_in_child (CuratorClient *client, CuratorLock *lock)
 }
 
 static void
-test_fork (void **state)
+test_p32_fork (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -235,7 +235,7 @@ count_inherited (void)
 
 /* A program that this process starts must not keep the connection open. */
 static void
-test_exec_inherits_nothing (void **state)
+test_p33_exec_inherits_nothing (void **state)
 {
   Fixture *fixture = *state;
   int before = count_inherited ();
@@ -261,8 +261,8 @@ main (void)
     heal_and_test (test_close_never_started),
     heal_and_test (test_close_while_connecting),
     heal_and_test (test_close_in_callback),
-    heal_and_test (test_fork),
-    heal_and_test (test_exec_inherits_nothing),
+    heal_and_test (test_p32_fork),
+    heal_and_test (test_p33_exec_inherits_nothing),
   };
   return cmocka_run_group_tests_name ("close", tests, fixture_start, fixture_stop);
 }

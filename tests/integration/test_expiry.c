@@ -33,7 +33,7 @@ waits_in_new_session (gpointer data)
 }
 
 static void
-test_waiter_goes_back_to_the_queue (void **state)
+test_p12_waiter_goes_back_to_the_queue (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -128,7 +128,7 @@ is_positive (gpointer data)
 
 /* What a holder is told, and what it must do before it may acquire again. */
 static void
-test_holder_is_told (void **state)
+test_p23_holder_is_told (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -227,7 +227,7 @@ test_short_outage_loses_nothing (void **state)
 
 /* Somebody deletes the holder's node. */
 static void
-test_node_deleted_by_another (void **state)
+test_p24_node_deleted_by_another (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -268,12 +268,12 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_waiter_goes_back_to_the_queue),
+    heal_and_test (test_p12_waiter_goes_back_to_the_queue),
     heal_and_test (test_never_granted_on_a_dead_node),
-    heal_and_test (test_holder_is_told),
+    heal_and_test (test_p23_holder_is_told),
     heal_and_test (test_lost_by_own_clock),
     heal_and_test (test_short_outage_loses_nothing),
-    heal_and_test (test_node_deleted_by_another),
+    heal_and_test (test_p24_node_deleted_by_another),
     heal_and_test (test_waiting_node_deleted_by_another),
   };
   return cmocka_run_group_tests_name ("expiry", tests, fixture_start, fixture_stop);

@@ -126,7 +126,7 @@ test_recognised_after_a_lost_answer (void **state)
 /* Two locks of one client, so of one session: the loser must not take the winner's node for its
  * own, whatever it does not know. */
 static void
-test_not_confused_within_a_session (void **state)
+test_p29_not_confused_within_a_session (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -190,7 +190,7 @@ test_given_up_with_unknown_outcome (void **state)
 
 /* The holder's session ends and another takes the node: the old release must not delete it. */
 static void
-test_release_of_a_lost_hold (void **state)
+test_p29_release_of_a_lost_hold (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -217,7 +217,7 @@ test_release_of_a_lost_hold (void **state)
 
 /* Somebody else's program has such a node; its end lets us in. */
 static void
-test_a_stranger_s_node (void **state)
+test_p29_a_stranger_s_node (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -254,10 +254,10 @@ main (void)
     heal_and_test (test_hold_and_hand_over),
     heal_and_test (test_herd),
     heal_and_test (test_recognised_after_a_lost_answer),
-    heal_and_test (test_not_confused_within_a_session),
+    heal_and_test (test_p29_not_confused_within_a_session),
     heal_and_test (test_given_up_with_unknown_outcome),
-    heal_and_test (test_release_of_a_lost_hold),
-    heal_and_test (test_a_stranger_s_node),
+    heal_and_test (test_p29_release_of_a_lost_hold),
+    heal_and_test (test_p29_a_stranger_s_node),
   };
   return cmocka_run_group_tests_name ("fixed-node lock", tests, fixture_start, fixture_stop);
 }

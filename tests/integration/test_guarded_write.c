@@ -13,7 +13,7 @@ write_guarded (zhandle_t *zh, const zoo_op_t *op, const char *path)
 }
 
 static void
-test_while_held_only (void **state)
+test_p25_while_held_only (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -39,7 +39,7 @@ test_while_held_only (void **state)
 
 /* The hold is lost unseen: the server refuses, whatever we believe. */
 static void
-test_lost_unseen (void **state)
+test_p25_lost_unseen (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -107,8 +107,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_while_held_only),
-    heal_and_test (test_lost_unseen),
+    heal_and_test (test_p25_while_held_only),
+    heal_and_test (test_p25_lost_unseen),
     heal_and_test (test_chroot),
     heal_and_test (test_name_of_everybody),
   };

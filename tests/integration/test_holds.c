@@ -108,7 +108,7 @@ inherit (void *data)
 }
 
 static void
-test_no_inheritance_from_a_dead_thread (void **state)
+test_p34_no_inheritance_from_a_dead_thread (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -349,7 +349,7 @@ main (void)
     heal_and_test (test_reentrance),
     heal_and_test (test_try),
     heal_and_test (test_holds_belong_to_threads),
-    heal_and_test (test_no_inheritance_from_a_dead_thread),
+    heal_and_test (test_p34_no_inheritance_from_a_dead_thread),
     heal_and_test (test_lease_released_by_another_thread),
     heal_and_test (test_dropped_lease_is_released),
     heal_and_test (test_unref_while_held),

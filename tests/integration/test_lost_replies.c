@@ -74,7 +74,7 @@ give_up_in_a_hole (Fixture *fixture, const char *path, gboolean cancel)
 }
 
 static void
-test_given_up_with_unknown_outcome (void **state)
+test_p1_given_up_with_unknown_outcome (void **state)
 {
   give_up_in_a_hole (*state, "/lost/late", FALSE);
   give_up_in_a_hole (*state, "/lost/off", TRUE);
@@ -82,7 +82,7 @@ test_given_up_with_unknown_outcome (void **state)
 
 /* The same when the connection breaks for good and a new one must be made. */
 static void
-test_given_up_then_cut (void **state)
+test_p1_given_up_then_cut (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -175,8 +175,8 @@ main (void)
     heal_and_test (test_create_reply_lost_once),
     heal_and_test (test_create_reply_lost_twice_in_a_row),
     heal_and_test (test_create_never_arrived),
-    heal_and_test (test_given_up_with_unknown_outcome),
-    heal_and_test (test_given_up_then_cut),
+    heal_and_test (test_p1_given_up_with_unknown_outcome),
+    heal_and_test (test_p1_given_up_then_cut),
     heal_and_test (test_sweep_cut_before),
     heal_and_test (test_sweep_cut_before_reply),
     heal_and_test (test_sweep_cut_after_reply),

@@ -87,7 +87,7 @@ test_bad_settings (void **state)
 
 /* Credentials of a kind that the server does not know: the end, and everybody is told. */
 static void
-test_refused_credentials (void **state)
+test_p5_refused_credentials (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -108,7 +108,7 @@ test_refused_credentials (void **state)
 
 /* Children that no lock made are no contenders: they neither block nor crash, and they stay. */
 static void
-test_foreign_children (void **state)
+test_p8_foreign_children (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -186,7 +186,7 @@ test_nodes_of_other_clients (void **state)
 /* The counter of the lock's path is at its end: no order can be had, so no lock either. The counter
  * is the parent's, and the node in front shows how far it is. */
 static void
-test_sequence_end (void **state)
+test_p7_sequence_end (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -220,9 +220,9 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_bad_paths),        heal_and_test (test_bad_connect_strings),
-    heal_and_test (test_bad_settings),     heal_and_test (test_refused_credentials),
-    heal_and_test (test_foreign_children), heal_and_test (test_nodes_of_other_clients),
-    heal_and_test (test_sequence_end),
+    heal_and_test (test_bad_settings),     heal_and_test (test_p5_refused_credentials),
+    heal_and_test (test_p8_foreign_children), heal_and_test (test_nodes_of_other_clients),
+    heal_and_test (test_p7_sequence_end),
   };
   return cmocka_run_group_tests_name ("misuse", tests, fixture_start, fixture_stop);
 }

@@ -109,7 +109,7 @@ test_three_levels (void **state)
 
 /* Whichever member is taken, the others that were acquired before it go back. */
 static void
-test_blocked_at_every_member (void **state)
+test_p31_blocked_at_every_member (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -154,7 +154,7 @@ test_blocked_at_every_member (void **state)
 
 /* Java gives every member the whole time; here one time-out covers them all. */
 static void
-test_one_time_out_for_all (void **state)
+test_p17_one_time_out_for_all (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -333,8 +333,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_three_levels),         heal_and_test (test_blocked_at_every_member),
-    heal_and_test (test_one_time_out_for_all), heal_and_test (test_cancel_and_close),
+    heal_and_test (test_three_levels),         heal_and_test (test_p31_blocked_at_every_member),
+    heal_and_test (test_p17_one_time_out_for_all), heal_and_test (test_cancel_and_close),
     heal_and_test (test_lease_of_a_mixture),   heal_and_test (test_expiry_of_some_members),
     heal_and_test (test_of_paths_and_of_none),
   };

@@ -43,20 +43,20 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
 }
 
 static void
-test_pending_when_refused (void **state)
+test_p28_pending_when_refused (void **state)
 {
   release_without_server (*state, "/release/refused", PROXY_REFUSE);
 }
 
 static void
-test_pending_when_silent (void **state)
+test_p28_pending_when_silent (void **state)
 {
   release_without_server (*state, "/release/silent", PROXY_HOLE);
 }
 
 /* The delete is done but its reply is lost: NONODE on the second try is as good as done. */
 static void
-test_delete_reply_lost (void **state)
+test_p28_delete_reply_lost (void **state)
 {
   Fixture *fixture = *state;
   for (int times = 1; times <= 3; times++)
@@ -73,7 +73,7 @@ test_delete_reply_lost (void **state)
 }
 
 static void
-test_delete_never_arrived (void **state)
+test_p28_delete_never_arrived (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -93,7 +93,7 @@ note_release (CuratorLock *lock, const GError *error, gpointer user_data)
 
 /* Released without waiting while the server is away: told when it is back. */
 static void
-test_async_release_without_server (void **state)
+test_p28_async_release_without_server (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -118,7 +118,7 @@ test_async_release_without_server (void **state)
 
 /* A release that is never confirmed in its session is over with the session. */
 static void
-test_pending_until_the_session_ends (void **state)
+test_p28_pending_until_the_session_ends (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -139,12 +139,12 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_pending_when_refused),
-    heal_and_test (test_pending_when_silent),
-    heal_and_test (test_delete_reply_lost),
-    heal_and_test (test_delete_never_arrived),
-    heal_and_test (test_async_release_without_server),
-    heal_and_test (test_pending_until_the_session_ends),
+    heal_and_test (test_p28_pending_when_refused),
+    heal_and_test (test_p28_pending_when_silent),
+    heal_and_test (test_p28_delete_reply_lost),
+    heal_and_test (test_p28_delete_never_arrived),
+    heal_and_test (test_p28_async_release_without_server),
+    heal_and_test (test_p28_pending_until_the_session_ends),
   };
   return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);
 }

@@ -251,7 +251,7 @@ test_order_of_arrival (void **state)
 
 /* The reader's node has its writer's number, and a writer that queued before stays out. */
 static void
-test_downgrade_keeps_writers_out (void **state)
+test_p9_downgrade_keeps_writers_out (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -402,7 +402,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_readers_overlap_and_writers_never),
     heal_and_test (test_order_of_arrival),
-    heal_and_test (test_downgrade_keeps_writers_out),
+    heal_and_test (test_p9_downgrade_keeps_writers_out),
     heal_and_test (test_reentrance_of_both_sides),
     heal_and_test (test_leases),
     heal_and_test (test_refused_arguments),

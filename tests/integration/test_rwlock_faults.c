@@ -8,7 +8,7 @@ typedef CuratorLock *(*Side) (CuratorRwLock *rw_lock);
 static const Side sides[] = { curator_rw_lock_read_lock, curator_rw_lock_write_lock };
 
 static void
-test_time_out_and_cancel_leave_nothing (void **state)
+test_p13_time_out_and_cancel_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/gave-up";
@@ -85,7 +85,7 @@ test_close_wakes_and_frees (void **state)
 
 /* Both sides wait in a session that ends; both are granted in the next one. */
 static void
-test_waiters_in_a_session_that_ends (void **state)
+test_p12_waiters_in_a_session_that_ends (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/expiry";
@@ -128,7 +128,7 @@ test_waiters_in_a_session_that_ends (void **state)
 
 /* A writer whose session ended is not let in as a reader because it once was the writer. */
 static void
-test_stale_writer_cannot_read (void **state)
+test_p23_stale_writer_cannot_read (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/stale";
@@ -161,7 +161,7 @@ test_stale_writer_cannot_read (void **state)
 
 /* The session ends before the writer's read node is made, and the writer does not know. */
 static void
-test_session_ends_before_the_downgrade (void **state)
+test_p23_session_ends_before_the_downgrade (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/between";
@@ -262,7 +262,7 @@ test_sweep_cut_before_reply (void **state)
 
 /* Children that are no lock nodes block neither side. */
 static void
-test_foreign_children (void **state)
+test_p8_foreign_children (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/foreign";
@@ -291,15 +291,15 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_time_out_and_cancel_leave_nothing),
+    heal_and_test (test_p13_time_out_and_cancel_leave_nothing),
     heal_and_test (test_readers_pass_when_the_writer_leaves),
     heal_and_test (test_close_wakes_and_frees),
-    heal_and_test (test_waiters_in_a_session_that_ends),
-    heal_and_test (test_stale_writer_cannot_read),
-    heal_and_test (test_session_ends_before_the_downgrade),
+    heal_and_test (test_p12_waiters_in_a_session_that_ends),
+    heal_and_test (test_p23_stale_writer_cannot_read),
+    heal_and_test (test_p23_session_ends_before_the_downgrade),
     heal_and_test (test_sweep_cut_before),
     heal_and_test (test_sweep_cut_before_reply),
-    heal_and_test (test_foreign_children),
+    heal_and_test (test_p8_foreign_children),
   };
   return cmocka_run_group_tests_name ("read-write lock faults", tests, fixture_start, fixture_stop);
 }

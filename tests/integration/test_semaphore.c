@@ -99,7 +99,7 @@ run_crowd (Fixture *fixture, int max)
 }
 
 static void
-test_never_more_than_its_size (void **state)
+test_p30_never_more_than_its_size (void **state)
 {
   const int sizes[] = { 1, 3, 10 };
   for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
@@ -213,7 +213,7 @@ test_two_of_two_never_deadlock (void **state)
 
 /* Some of the leases wanted were there: none is kept, within one time-out for all of them. */
 static void
-test_all_or_nothing (void **state)
+test_p30_all_or_nothing (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -318,9 +318,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_never_more_than_its_size), heal_and_test (test_layout),
+    heal_and_test (test_p30_never_more_than_its_size), heal_and_test (test_layout),
     heal_and_test (test_order_of_arrival),         heal_and_test (test_two_of_two_never_deadlock),
-    heal_and_test (test_all_or_nothing),           heal_and_test (test_refused_arguments),
+    heal_and_test (test_p30_all_or_nothing),           heal_and_test (test_refused_arguments),
     heal_and_test (test_leases_belong_to_nobody),
   };
   return cmocka_run_group_tests_name ("semaphore", tests, fixture_start, fixture_stop);

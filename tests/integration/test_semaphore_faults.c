@@ -24,7 +24,7 @@ make_both (Fixture *fixture, const char *path)
 }
 
 static void
-test_time_out_and_cancel_leave_nothing (void **state)
+test_p13_time_out_and_cancel_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/sem/gave-up";
@@ -61,7 +61,7 @@ test_time_out_and_cancel_leave_nothing (void **state)
 }
 
 static void
-test_close_wakes_and_frees (void **state)
+test_p35_close_wakes_and_frees (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/sem/close";
@@ -212,7 +212,7 @@ give_up_at_create (Fixture *fixture, int k, gboolean cancel)
 }
 
 static void
-test_given_up_with_unknown_outcome (void **state)
+test_p1_given_up_with_unknown_outcome (void **state)
 {
   for (int k = 1; k <= 3; k++)
     {
@@ -223,7 +223,7 @@ test_given_up_with_unknown_outcome (void **state)
 
 /* The delete of the turn is lost after the lease was had: Java leaks the lease then. */
 static void
-test_turn_delete_lost (void **state)
+test_p30_turn_delete_lost (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/sem/turn";
@@ -247,7 +247,7 @@ test_turn_delete_lost (void **state)
 
 /* Children that are no lock nodes take no part; a numbered one of a stranger's takes a lease. */
 static void
-test_foreign_children (void **state)
+test_p8_foreign_children (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -268,7 +268,7 @@ test_foreign_children (void **state)
 }
 
 static void
-test_lease_deleted_by_another (void **state)
+test_p24_lease_deleted_by_another (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -289,15 +289,15 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_time_out_and_cancel_leave_nothing),
-    heal_and_test (test_close_wakes_and_frees),
+    heal_and_test (test_p13_time_out_and_cancel_leave_nothing),
+    heal_and_test (test_p35_close_wakes_and_frees),
     heal_and_test (test_session_expiry),
     heal_and_test (test_sweep_cut_before),
     heal_and_test (test_sweep_cut_before_reply),
-    heal_and_test (test_given_up_with_unknown_outcome),
-    heal_and_test (test_turn_delete_lost),
-    heal_and_test (test_foreign_children),
-    heal_and_test (test_lease_deleted_by_another),
+    heal_and_test (test_p1_given_up_with_unknown_outcome),
+    heal_and_test (test_p30_turn_delete_lost),
+    heal_and_test (test_p8_foreign_children),
+    heal_and_test (test_p24_lease_deleted_by_another),
   };
   return cmocka_run_group_tests_name ("semaphore faults", tests, fixture_start, fixture_stop);
 }

@@ -276,7 +276,7 @@ semaphore_of (CuratorClient *client, const char *path, CuratorSharedCount *count
 /* A larger number wakes who waits, also if another client's count was set; a smaller one takes no
  * lease away. */
 static void
-test_resize_while_running (void **state)
+test_p30_resize_while_running (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -330,7 +330,7 @@ main (void)
     heal_and_test (test_reconnect_and_new_session),
     heal_and_test (test_try_set_answer_lost),
     heal_and_test (test_unusable_payload_and_missing_node),
-    heal_and_test (test_resize_while_running),
+    heal_and_test (test_p30_resize_while_running),
   };
   return cmocka_run_group_tests_name ("shared count", tests, fixture_start, fixture_stop);
 }

@@ -37,7 +37,7 @@ check_cancel (CuratorLock *lock, int after_ms)
 }
 
 static void
-test_held_by_another (void **state)
+test_p17_held_by_another (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -57,7 +57,7 @@ test_held_by_another (void **state)
 
 /* Cancelled before the call: no node, no wait. */
 static void
-test_cancelled_before (void **state)
+test_p17_cancelled_before (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -71,7 +71,7 @@ test_cancelled_before (void **state)
 }
 
 static void
-test_server_frozen (void **state)
+test_p17_server_frozen (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -89,7 +89,7 @@ test_server_frozen (void **state)
 }
 
 static void
-test_server_gone (void **state)
+test_p17_server_gone (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -108,7 +108,7 @@ test_server_gone (void **state)
 
 /* Never connected: the same bounds. */
 static void
-test_no_server (void **state)
+test_p17_no_server (void **state)
 {
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
@@ -146,9 +146,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_held_by_another), heal_and_test (test_cancelled_before),
-    heal_and_test (test_server_frozen),   heal_and_test (test_server_gone),
-    heal_and_test (test_no_server),       heal_and_test (test_retries_used_up),
+    heal_and_test (test_p17_held_by_another), heal_and_test (test_p17_cancelled_before),
+    heal_and_test (test_p17_server_frozen),   heal_and_test (test_p17_server_gone),
+    heal_and_test (test_p17_no_server),       heal_and_test (test_retries_used_up),
   };
   return cmocka_run_group_tests_name ("time", tests, fixture_start, fixture_stop);
 }

@@ -223,7 +223,7 @@ check_heap_comes_to_rest (Leftover *left, void (*acquire) (gpointer data), gpoin
 }
 
 static void
-test_timed_out_leave_nothing (void **state)
+test_p13_timed_out_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) holding = connect_patient (fixture);
@@ -296,7 +296,7 @@ cancel_in_batches (gpointer data)
 }
 
 static void
-test_cancelled_leave_nothing (void **state)
+test_p13_cancelled_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) holding = connect_patient (fixture);
@@ -318,8 +318,8 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_release_wakes_only_the_next),
     heal_and_test (test_waiters_of_one_client),
-    heal_and_test (test_timed_out_leave_nothing),
-    heal_and_test (test_cancelled_leave_nothing),
+    heal_and_test (test_p13_timed_out_leave_nothing),
+    heal_and_test (test_p13_cancelled_leave_nothing),
   };
   return cmocka_run_group_tests_name ("waiters", tests, fixture_start, fixture_stop);
 }

@@ -155,7 +155,7 @@ test_parents_are_containers (void **state)
 
 /* Containers come and go under the contenders' feet; nobody notices. */
 static void
-test_acquire_survives_reaped_parents (void **state)
+test_p4_acquire_survives_reaped_parents (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -303,7 +303,7 @@ main (void)
     heal_and_test (test_every_acquisition_has_its_name),
     heal_and_test (test_default_data),
     heal_and_test (test_parents_are_containers),
-    heal_and_test (test_acquire_survives_reaped_parents),
+    heal_and_test (test_p4_acquire_survives_reaped_parents),
     heal_and_test (test_namespace),
     heal_and_test (test_chroot),
     heal_and_test (test_acl),

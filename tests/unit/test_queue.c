@@ -89,7 +89,7 @@ test_parse_number (void **state)
 }
 
 static void
-test_standard_key (void **state)
+test_p6_standard_key (void **state)
 {
   assert_string_equal (curator_queue_standard_key (UUID "lock-0000000007", "lock-"), "0000000007");
   assert_string_equal (curator_queue_standard_key ("lock-lock-0000000007", "lock-"), "0000000007");
@@ -101,7 +101,7 @@ test_standard_key (void **state)
 
 /* Names as Curator, an older Curator and go-zookeeper write them. */
 static void
-test_order_of_a_mutex (void **state)
+test_p6_order_of_a_mutex (void **state)
 {
   static const char *const children[] = {
     UUID "lock-0000000010",
@@ -128,7 +128,7 @@ test_order_of_a_mutex (void **state)
 
 /* Each of these stops a Java mutex for ever, or may. */
 static void
-test_foreign_children_are_left_out (void **state)
+test_p8_foreign_children_are_left_out (void **state)
 {
   static const char *const children[] = { "0",
                                           "lock-",
@@ -151,7 +151,7 @@ test_foreign_children_are_left_out (void **state)
 }
 
 static void
-test_any_bytes_of_any_length (void **state)
+test_p8_any_bytes_of_any_length (void **state)
 {
   g_autofree char *long_name = g_strdup_printf ("%s%0290d%s", "_c_", 0, "-lock-0000000003");
   const char *children[] = { long_name, "\xff\xc3(\x01%n-lock-0000000002", "\xff\xfe" };
@@ -208,7 +208,7 @@ is_exhausted (const char *const *children, CuratorQueueKeyFunc key)
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static void
-test_end_of_the_counter (void **state)
+test_p7_end_of_the_counter (void **state)
 {
   G_STATIC_ASSERT (CURATOR_QUEUE_LAST_NUMBER == 2147418111);
   assert_false (is_exhausted (NAMES ("lock-2147418111"), lock_key));
@@ -251,7 +251,7 @@ test_ties_of_other_kinds (void **state)
 }
 
 static void
-test_order_of_a_downgrade (void **state)
+test_p9_order_of_a_downgrade (void **state)
 {
   static const char *const children[] = { "c__WRIT__0000000006", "a__READ__0000000005",
                                           "b__WRIT__0000000005" };
@@ -266,7 +266,7 @@ test_order_of_a_downgrade (void **state)
 
 /* Java: "-" sorts before the digits, and negative numbers by their text. */
 static void
-test_order_of_negative_numbers (void **state)
+test_p7_order_of_negative_numbers (void **state)
 {
   static const char *const children[] = {
     "lock-0000000000",  "lock--000000002", "lock--2147483648",
@@ -538,7 +538,7 @@ check_case (GRand *rand, Case *c, guint *n_exhausted)
 }
 
 static void
-test_random_against_the_oracle (void **state)
+test_p6_random_against_the_oracle (void **state)
 {
   g_autoptr (GRand) rand = unit_rand_new (__func__);
   guint n_exhausted = 0;
@@ -577,7 +577,7 @@ test_random_numbers (void **state)
 
 /* Every hand-off lists the whole queue, so that has to be quick; the bound is for slow machines. */
 static void
-test_many_children (void **state)
+test_p10_many_children (void **state)
 {
   const gsize n = 5000;
   g_autoptr (GRand) rand = unit_rand_new (__func__);
@@ -613,20 +613,20 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_parse_number),
-    cmocka_unit_test (test_standard_key),
-    cmocka_unit_test (test_order_of_a_mutex),
-    cmocka_unit_test (test_foreign_children_are_left_out),
-    cmocka_unit_test (test_any_bytes_of_any_length),
+    cmocka_unit_test (test_p6_standard_key),
+    cmocka_unit_test (test_p6_order_of_a_mutex),
+    cmocka_unit_test (test_p8_foreign_children_are_left_out),
+    cmocka_unit_test (test_p8_any_bytes_of_any_length),
     cmocka_unit_test (test_empty),
     cmocka_unit_test (test_a_driver_may_know_no_key),
-    cmocka_unit_test (test_end_of_the_counter),
+    cmocka_unit_test (test_p7_end_of_the_counter),
     cmocka_unit_test (test_ties),
     cmocka_unit_test (test_ties_of_other_kinds),
-    cmocka_unit_test (test_order_of_a_downgrade),
-    cmocka_unit_test (test_order_of_negative_numbers),
-    cmocka_unit_test (test_random_against_the_oracle),
+    cmocka_unit_test (test_p9_order_of_a_downgrade),
+    cmocka_unit_test (test_p7_order_of_negative_numbers),
+    cmocka_unit_test (test_p6_random_against_the_oracle),
     cmocka_unit_test (test_random_numbers),
-    cmocka_unit_test (test_many_children),
+    cmocka_unit_test (test_p10_many_children),
   };
 
   return cmocka_run_group_tests (tests, NULL, NULL);
