@@ -55,6 +55,7 @@ struct _CuratorSession
   GQueue backlog;                /* CuratorRequest waiting for a place in flight */
   GHashTable *watches;           /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes;
+  guint64 n_rereads;             /* of what is watched */
   GQueue hooks;                  /* CuratorSessionHook */
 
   /* The lease clock; see lease_clock.h. */

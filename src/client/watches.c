@@ -3,9 +3,14 @@
  * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. Users are kept in
  * watch objects of their own, never as contexts of the library, so an event that is already on its
  * way when a user leaves finds nobody.
+ *
+ * NOTES: whoever waits, waits for an event. In case one is ever lost, at a server, on the way or in the
+ * library, what is watched is read again now and then, and the watch set with that.
  */
 #include "client/watches.h"
 
+#include "client/log.h"
+#include "client/path.h"
 #include "client/request.h"
 
 #include <string.h>
@@ -14,6 +19,7 @@
  * arrives: the session then flaps for ever. */
 #define MAX_WATCHED_BYTES (512 * 1024)
 #define AGAIN_US (100 * 1000)
+#define MOST_REREAD_US (30 * G_USEC_PER_SEC)
 
 typedef enum
 {
@@ -43,6 +49,7 @@ typedef struct
   GQueue newcomers;         /* CuratorWatch to be told that the watch was armed already */
   CuratorTimer *welcome;
   CuratorTimer *again;      /* a request was refused for the moment */
+  CuratorTimer *reread;     /* ARMED: when to look whether an event was lost */
 } Entry;
 
 struct _CuratorWatch
@@ -56,6 +63,7 @@ struct _CuratorWatch
 
 static void entry_arm (Entry *entry);
 static void entry_remove (Entry *entry);
+static void reread_later (Entry *entry);
 
 static guint
 key_hash (gconstpointer data)
@@ -78,15 +86,28 @@ watched_bytes (const char *path)
   return strlen (path) + 4;
 }
 
+/* @locks client mutex required. */
+static void
+stop_rereading (Entry *entry)
+{
+  if (entry->reread != NULL)
+    {
+      curator_timer_cancel (entry->session->client, entry->reread);
+      entry->reread = NULL;
+    }
+  if (entry->request != NULL)
+    {
+      curator_request_forget (entry->request);
+      entry->request = NULL;
+    }
+}
+
 static void
 entry_free (gpointer data)
 {
   Entry *entry = data;
   entry->session->watched_bytes -= watched_bytes (entry->key.path);
-  if (entry->request != NULL)
-    {
-      curator_request_forget (entry->request);
-    }
+  stop_rereading (entry);
   if (entry->welcome != NULL)
     {
       curator_timer_cancel (entry->session->client, entry->welcome);
@@ -227,6 +248,7 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static void
 entry_remove (Entry *entry)
 {
+  stop_rereading (entry);
   entry->state = ENTRY_UNWANTED;
   if (is_connected (entry))
     {
@@ -279,6 +301,7 @@ entry_armed (Entry *entry, const CuratorZkReply *reply)
   GQueue told = G_QUEUE_INIT;
 
   entry->state = ENTRY_ARMED;
+  reread_later (entry);
   move_all (&entry->users, &told, entry);
   move_all (&entry->newcomers, &told, entry);
   tell_users (entry, &told, CURATOR_WATCH_ARMED, reply);
@@ -318,30 +341,88 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
+/* @locks client mutex required. The read that sets the watch. */
 static void
-entry_arm (Entry *entry)
+send_read (Entry *entry, CuratorRequestDone done)
 {
   CuratorSession *session = entry->session;
   const char *path = entry->key.path;
 
-  entry->state = ENTRY_WANTED;
-  if (!is_connected (entry))
-    {
-      return;
-    }
-  entry->state = ENTRY_ARMING;
   if (entry->key.type == ZWATCHTYPE_CHILD)
     {
-      entry->request = curator_request_get_children (session, path, TRUE, on_armed, entry);
+      entry->request = curator_request_get_children (session, path, TRUE, done, entry);
     }
   else if (entry->by_exists)
     {
-      entry->request = curator_request_exists (session, path, TRUE, on_armed, entry);
+      entry->request = curator_request_exists (session, path, TRUE, done, entry);
     }
   else
     {
-      entry->request = curator_request_get (session, path, TRUE, on_armed, entry);
+      entry->request = curator_request_get (session, path, TRUE, done, entry);
     }
+}
+
+static void
+entry_arm (Entry *entry)
+{
+  stop_rereading (entry);
+  entry->state = ENTRY_WANTED;
+  if (is_connected (entry))
+    {
+      entry->state = ENTRY_ARMING;
+      send_read (entry, on_armed);
+    }
+}
+
+/* @locks client mutex held. An error says nothing about the watch, which is still set. */
+static void
+on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Entry *entry = data;
+  if (rc == ZNONODE)
+    {
+      /* A server tells of an end before it answers a read that comes after it. */
+      g_autofree char *shown = curator_path_escape (entry->key.path);
+      curator_info ("nobody has told that %s is gone", shown);
+    }
+  if (rc == ZOK || rc == ZNONODE)
+    {
+      on_armed (rc, reply, sent_us, entry);
+      return;
+    }
+  entry->request = NULL;
+  reread_later (entry);
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_reread_due (gpointer data)
+{
+  Entry *entry = data;
+  entry->reread = NULL;
+  if (is_connected (entry))
+    {
+      send_read (entry, on_reread);
+    }
+  else
+    {
+      reread_later (entry);
+    }
+}
+
+/* @locks client mutex required. After one session time-out to one and a half, so that thousands do not
+ * read at once. */
+static void
+reread_later (Entry *entry)
+{
+  CuratorSession *session = entry->session;
+  const gint64 period = MIN ((gint64) session->timeout_ms * 1000, MOST_REREAD_US);
+  const guint64 mixed = ((guint64) session->id + ++session->n_rereads)
+                        * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);
+
+  entry->reread = curator_timer_add (
+      session->client, curator_client_now_us (session->client) + pause, on_reread_due, entry);
 }
 
 /* @locks client mutex held (timer lane). */

@@ -233,6 +233,7 @@ struct _SimProcess
   gboolean dead;
   gboolean zombie;
   int prefer_server;
+  SimLoss to_lose;
   guint n_requests[SIM_N_OPS];
 };
 
@@ -442,6 +443,8 @@ void sim_fault_strike_at_random (SimWorld *world);
 void sim_server_uncut (SimWorld *world, SimServer *server);
 void sim_server_hang_up (SimWorld *world, SimServer *server);
 void sim_world_thaw (SimWorld *world);
+/* The event that was to be lost there is at hand: it is lost now. */
+gboolean sim_process_loses_event (SimProcess *process, SimLoss where);
 SimScript *sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_submit);
 void sim_process_resume (SimProcess *process);
 

@@ -176,6 +176,17 @@ typedef enum
  * AUTHFAILED ends the handle; other codes are just the answer. */
 void sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc,
                        SimWhen when);
+/* The next event of a watch that is for this process gets lost: the server never sends it, or the
+ * library takes it and tells nobody. */
+typedef enum
+{
+  SIM_LOST_NOWHERE,
+  SIM_LOST_AT_SERVER,
+  SIM_LOST_IN_LIBRARY
+} SimLoss;
+void sim_process_lose_event (SimProcess *process, SimLoss where);
+/* Whether one is still to be lost. */
+gboolean sim_process_has_to_lose (SimProcess *process);
 /* How many requests of this kind the process has made (NULL: all have). */
 guint sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op);
 

@@ -41,6 +41,30 @@ sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_su
   return match;
 }
 
+void
+sim_process_lose_event (SimProcess *process, SimLoss where)
+{
+  process->to_lose = where;
+}
+
+gboolean
+sim_process_has_to_lose (SimProcess *process)
+{
+  return process->to_lose != SIM_LOST_NOWHERE;
+}
+
+gboolean
+sim_process_loses_event (SimProcess *process, SimLoss where)
+{
+  if (process->to_lose != where)
+    {
+      return FALSE;
+    }
+  sim_trace (process->world, "%s: an event is lost", process->name);
+  process->to_lose = SIM_LOST_NOWHERE;
+  return TRUE;
+}
+
 /* --- at random moments ---------------------------------------------------------------------------- */
 
 static gint64

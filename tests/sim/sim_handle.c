@@ -379,6 +379,11 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
       sim_trace (handle->world, "%s/%d: event %s %s%s", handle->process->name, handle->id,
                  sim_type_name (item->type), item->path, item->unwanted ? ", unwanted" : "");
     }
+  if (item->kind == SIM_ITEM_WATCH
+      && sim_process_loses_event (handle->process, SIM_LOST_IN_LIBRARY))
+    {
+      return;
+    }
   if (!item->unwanted && !handle->mute)
     {
       handle->watcher (item->type, item->state, item->path, handle->context);

@@ -84,8 +84,13 @@ sim_server_set_watch (SimServer *server, const char *path, guint kind, SimConn *
 static void
 notify (SimWorld *world, SimConn *conn, int type, char *path)
 {
-  SimItem *item = sim_item_new (SIM_ITEM_WATCH);
+  SimItem *item;
 
+  if (conn->handle != NULL && sim_process_loses_event (conn->handle->process, SIM_LOST_AT_SERVER))
+    {
+      return;
+    }
+  item = sim_item_new (SIM_ITEM_WATCH);
   item->type = type;
   item->state = ZOO_CONNECTED_STATE;
   item->path = g_ref_string_acquire (path);
