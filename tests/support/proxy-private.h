@@ -21,6 +21,8 @@ struct _Proxy
 {
   char *server;
   char *address;
+  gboolean raw;    /* bytes, no frames */
+  char *call_back; /* raw: see proxy_set_call_back(); NULL if the greeting stays as it is */
   struct sockaddr_in name;
   int listen_fd;
   int wake_fd;
@@ -80,6 +82,11 @@ void proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *
 void proxy_conn_handle (ProxyConn *conn, short client_events, short server_events);
 /* When the next delayed frame may go, G_MAXINT64 if none waits. */
 gint64 proxy_conn_due_ms (ProxyConn *conn);
+
+/* The election greeting at the start of in, complete? Its length, or 0. */
+guint proxy_greeting_length (const GByteArray *in);
+/* The same greeting with that address in it. */
+GByteArray *proxy_greeting_with (const guint8 *greeting, const char *address);
 
 /* Called by a connection: how to treat this request; TRUE if the rule picks it. */
 gboolean proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action);

@@ -215,11 +215,11 @@ give_order (Proxy *proxy)
     }
 }
 
-Proxy *
-proxy_new (const char *server)
+static Proxy *
+new_proxy (const char *server, const char *host, gboolean raw)
 {
   Proxy *proxy = g_new0 (Proxy, 1);
-  g_autofree char *host = zk_server_new_host ();
+  proxy->raw = raw;
   g_autofree char *any = g_strdup_printf ("%s:0", host);
   net_parse (any, &proxy->name);
   proxy->listen_fd = net_listen (&proxy->name);
@@ -241,6 +241,28 @@ proxy_new (const char *server)
   pthread_condattr_destroy (&monotonic);
   pthread_create (&proxy->thread, NULL, run, proxy);
   return proxy;
+}
+
+Proxy *
+proxy_new (const char *server)
+{
+  g_autofree char *host = zk_server_new_host ();
+  return new_proxy (server, host, FALSE);
+}
+
+Proxy *
+proxy_new_raw (const char *server, const char *host)
+{
+  return new_proxy (server, host, TRUE);
+}
+
+void
+proxy_set_call_back (Proxy *proxy, const char *address)
+{
+  pthread_mutex_lock (&proxy->mutex);
+  g_free (proxy->call_back);
+  proxy->call_back = g_strdup (address);
+  pthread_mutex_unlock (&proxy->mutex);
 }
 
 void
@@ -266,6 +288,7 @@ proxy_free (Proxy *proxy)
   pthread_mutex_destroy (&proxy->mutex);
   g_free (proxy->server);
   g_free (proxy->address);
+  g_free (proxy->call_back);
   g_free (proxy);
 }
 

@@ -58,6 +58,12 @@ enum
 
 /* server: "host:port". Listens on an address of its own; NULL when it cannot. */
 Proxy *proxy_new (const char *server);
+/* The same for any protocol: bytes are forwarded as they come, rules and counts see nothing. Listens
+ * on a free port of that loopback address. */
+Proxy *proxy_new_raw (const char *server, const char *host);
+/* For a raw proxy in front of an election port: a server that connects tells where it can be called
+ * back, and the other one often does. The proxy puts this address in place of what it tells. */
+void proxy_set_call_back (Proxy *proxy, const char *address);
 void proxy_free (Proxy *proxy); /* cuts every connection; NULL is fine */
 const char *proxy_address (Proxy *proxy);
 

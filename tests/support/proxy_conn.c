@@ -267,11 +267,43 @@ whole_frame (ProxyConn *conn, GByteArray *in)
   return length >= 0 && in->len >= 4U + (guint) length ? 4U + (guint) length : 0;
 }
 
+/* Only the greeting of an election connection is looked at. */
+static void
+take_raw (ProxyConn *conn, ProxyPipe *pipe, int delay_ms)
+{
+  const char *call_back = pipe == &conn->to_server ? conn->proxy->call_back : NULL;
+  if (call_back != NULL && !pipe->greeted)
+    {
+      guint length = proxy_greeting_length (pipe->in);
+      if (length == 0)
+        {
+          return;
+        }
+      g_autoptr (GByteArray) greeting = proxy_greeting_with (pipe->in->data, call_back);
+      pipe_push (pipe, greeting->data, greeting->len, delay_ms);
+      g_byte_array_remove_range (pipe->in, 0, length);
+      pipe->greeted = TRUE;
+    }
+  if (pipe->in->len > 0)
+    {
+      pipe_push (pipe, pipe->in->data, pipe->in->len, delay_ms);
+      g_byte_array_set_size (pipe->in, 0);
+    }
+}
+
 static void
 take_requests (ProxyConn *conn)
 {
   ProxyPipe *pipe = &conn->to_server;
   guint length;
+  if (conn->proxy->raw)
+    {
+      if (requests_flow (conn))
+        {
+          take_raw (conn, pipe, conn->proxy->delay_to_server_ms);
+        }
+      return;
+    }
   while (requests_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0)
     {
       if (on_request (conn, pipe->in->data, length))
@@ -287,6 +319,14 @@ take_replies (ProxyConn *conn)
 {
   ProxyPipe *pipe = &conn->to_client;
   guint length;
+  if (conn->proxy->raw)
+    {
+      if (replies_flow (conn))
+        {
+          take_raw (conn, pipe, conn->proxy->delay_to_client_ms);
+        }
+      return;
+    }
   while (replies_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0)
     {
       if (on_reply (conn, pipe->in->data, length))

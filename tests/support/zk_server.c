@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define N_SERVERS         3
-#define START_TIMEOUT_MS  30000
+#define START_TIMEOUT_MS  60000
+#define USUAL_SYNC_LIMIT  5
 #define DEFAULT_CLASSPATH "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"
 
 struct _ZkServer
@@ -30,6 +31,9 @@ struct _ZkServer
 struct _ZkEnsemble
 {
   ZkServer *servers[N_SERVERS];
+  char *quorum[N_SERVERS]; /* "host:port" */
+  char *election[N_SERVERS];
+  ZkLinks *links; /* NULL: the members reach each other directly */
   char *connect_string;
 };
 
@@ -331,53 +335,77 @@ zk_server_pid (ZkServer *server)
   return server->pid;
 }
 
-/* One line for each server, the same in all three configurations. */
 static char *
-quorum_lines (ZkEnsemble *ensemble)
+own_address (ZkServer *server)
 {
-  GString *lines = g_string_new ("initLimit=10\nsyncLimit=5\nstandaloneEnabled=false\n");
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      ZkServer *server = ensemble->servers[i];
-      int port = zk_server_free_port (server->host);
-      int quorum_port = zk_server_free_port (server->host);
-      int election_port = zk_server_free_port (server->host);
-      server->address = g_strdup_printf ("%s:%d", server->host, port);
-      g_string_append_printf (lines, "server.%d=%s:%d:%d:participant;%s:%d\n", i + 1, server->host,
-                              quorum_port, election_port, server->host, port);
-    }
-  return g_string_free (lines, FALSE);
+  return g_strdup_printf ("%s:%d", server->host, zk_server_free_port (server->host));
 }
 
 static void
-configure_member (ZkEnsemble *ensemble, int i, int tick_ms, const char *lines,
-                  const char *const *java_options)
+give_addresses (ZkEnsemble *ensemble, gboolean by_links)
+{
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      ensemble->servers[i]->address = own_address (ensemble->servers[i]);
+      ensemble->quorum[i] = own_address (ensemble->servers[i]);
+      ensemble->election[i] = own_address (ensemble->servers[i]);
+    }
+  ensemble->connect_string =
+      g_strdup_printf ("%s,%s,%s", ensemble->servers[0]->address, ensemble->servers[1]->address,
+                       ensemble->servers[2]->address);
+  if (by_links)
+    {
+      ensemble->links = zk_links_new (N_SERVERS, (const char *const *) ensemble->quorum,
+                                      (const char *const *) ensemble->election);
+    }
+}
+
+/* A line for each server, as this member finds it. */
+static void
+add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup, GString *config)
+{
+  g_string_append_printf (config, "initLimit=%d\nsyncLimit=%d\nstandaloneEnabled=false\n",
+                          MAX (10, setup->sync_limit), setup->sync_limit);
+  for (int i = 0; i < N_SERVERS; i++)
+    {
+      g_autofree char *direct = g_strdup_printf ("%s%s", ensemble->quorum[i],
+                                                 strchr (ensemble->election[i], ':'));
+      const char *peer = i != member && ensemble->links != NULL
+                             ? zk_links_peer (ensemble->links, member, i)
+                             : direct;
+      g_string_append_printf (config, "server.%d=%s:participant;%s\n", i + 1, peer,
+                              ensemble->servers[i]->address);
+    }
+}
+
+static void
+configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
 {
   ZkServer *server = ensemble->servers[i];
-  GString *config = common_config (server, tick_ms);
-  g_string_append (config, lines);
+  GString *config = common_config (server, setup->tick_ms);
+  add_quorum_lines (ensemble, i, setup, config);
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);
   g_autofree char *id = g_strdup_printf ("%d\n", i + 1);
   write_file (server, "data/myid", id);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
-  server->argv =
-      make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path, java_options);
+  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path,
+                            setup->java_options);
 }
 
 ZkEnsemble *
-zk_ensemble_start (int tick_ms, const char *const *java_options)
+zk_ensemble_start_as (const ZkEnsembleSetup *setup)
 {
   ZkEnsemble *ensemble = g_new0 (ZkEnsemble, 1);
   for (int i = 0; i < N_SERVERS; i++)
     {
       ensemble->servers[i] = server_new ();
     }
-  g_autofree char *lines = quorum_lines (ensemble);
+  give_addresses (ensemble, setup->by_links);
   for (int i = 0; i < N_SERVERS; i++)
     {
-      configure_member (ensemble, i, tick_ms, lines, java_options);
+      configure_member (ensemble, i, setup);
       zk_server_relaunch (ensemble->servers[i]);
     }
   for (int i = 0; i < N_SERVERS; i++)
@@ -389,10 +417,22 @@ zk_ensemble_start (int tick_ms, const char *const *java_options)
           return NULL;
         }
     }
-  ensemble->connect_string =
-      g_strdup_printf ("%s,%s,%s", ensemble->servers[0]->address, ensemble->servers[1]->address,
-                       ensemble->servers[2]->address);
   return ensemble;
+}
+
+ZkEnsemble *
+zk_ensemble_start (int tick_ms, const char *const *java_options)
+{
+  const ZkEnsembleSetup setup = { .tick_ms = tick_ms,
+                                  .sync_limit = USUAL_SYNC_LIMIT,
+                                  .java_options = java_options };
+  return zk_ensemble_start_as (&setup);
+}
+
+ZkLinks *
+zk_ensemble_links (ZkEnsemble *ensemble)
+{
+  return ensemble->links;
 }
 
 void
@@ -405,7 +445,10 @@ zk_ensemble_stop (ZkEnsemble *ensemble)
   for (int i = 0; i < N_SERVERS; i++)
     {
       zk_server_stop (ensemble->servers[i]);
+      g_free (ensemble->quorum[i]);
+      g_free (ensemble->election[i]);
     }
+  zk_links_free (ensemble->links);
   g_free (ensemble->connect_string);
   g_free (ensemble);
 }
@@ -434,4 +477,20 @@ zk_ensemble_leader (ZkEnsemble *ensemble)
         }
     }
   return -1;
+}
+
+gboolean
+zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms)
+{
+  const gint64 deadline = wait_now_ms () + timeout_ms;
+  gboolean whole = FALSE;
+  while (!whole && wait_now_ms () < deadline)
+    {
+      whole = zk_ensemble_leader (ensemble) >= 0;
+      for (int i = 0; i < N_SERVERS; i++)
+        {
+          whole = whole && zk_server_wait_serving (ensemble->servers[i], 500);
+        }
+    }
+  return whole;
 }

@@ -7,6 +7,8 @@
 #ifndef CURATOR_TEST_ZK_SERVER_H
 #define CURATOR_TEST_ZK_SERVER_H
 
+#include "zk_links.h"
+
 #include <glib.h>
 #include <sys/types.h>
 
@@ -46,10 +48,24 @@ gboolean zk_server_restart (ZkServer *server);
 
 /* Three servers that form one ensemble; waits until all of them serve. */
 ZkEnsemble *zk_ensemble_start (int tick_ms, const char *const *java_options);
+
+typedef struct
+{
+  int tick_ms;
+  int sync_limit;    /* ticks that a follower may go without its leader, and the reverse */
+  gboolean by_links; /* the members reach each other through zk_ensemble_links() only */
+  const char *const *java_options;
+} ZkEnsembleSetup;
+
+ZkEnsemble *zk_ensemble_start_as (const ZkEnsembleSetup *setup);
+ZkLinks *zk_ensemble_links (ZkEnsemble *ensemble);
+
 void zk_ensemble_stop (ZkEnsemble *ensemble);
 ZkServer *zk_ensemble_server (ZkEnsemble *ensemble, int i);
 const char *zk_ensemble_connect_string (ZkEnsemble *ensemble);
 /* Which server says that it leads, or -1. */
 int zk_ensemble_leader (ZkEnsemble *ensemble);
+/* Waits until all three serve, one of them as the leader. */
+gboolean zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms);
 
 #endif

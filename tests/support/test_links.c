@@ -1,0 +1,152 @@
+/* The network between the members of an ensemble: what is cut is cut, in both ports, and heals. */
+#include "four_letter.h"
+#include "raw_zk.h"
+#include "waiting.h"
+#include "zk_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 60000
+
+typedef struct
+{
+  ZkEnsemble *ensemble;
+  int member;
+  const char *mode; /* part of what "srvr" says, NULL: that it does not serve */
+} Wanted;
+
+static gboolean
+is_so (gpointer data)
+{
+  Wanted *wanted = data;
+  ZkServer *server = zk_ensemble_server (wanted->ensemble, wanted->member);
+  g_autofree char *answer = four_letter (zk_server_address (server), "srvr", 500);
+  const char *mode = answer != NULL ? strstr (answer, "Mode: ") : NULL;
+  return wanted->mode == NULL ? answer != NULL && mode == NULL
+                              : mode != NULL && g_str_has_prefix (mode + 6, wanted->mode);
+}
+
+static gboolean
+becomes (ZkEnsemble *ensemble, int member, const char *mode)
+{
+  Wanted wanted = { ensemble, member, mode };
+  return wait_until (is_so, &wanted, PATIENCE_MS);
+}
+
+static int
+new_leader (ZkEnsemble *ensemble, int old)
+{
+  const gint64 deadline = wait_now_ms () + PATIENCE_MS;
+  while (wait_now_ms () < deadline)
+    {
+      for (int i = 0; i < 3; i++)
+        {
+          Wanted wanted = { ensemble, i, "leader" };
+          if (i != old && is_so (&wanted))
+            {
+              return i;
+            }
+        }
+    }
+  return -1;
+}
+
+static void
+assert_writable (ZkEnsemble *ensemble, int member, const char *path)
+{
+  RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (ensemble, member)));
+  assert_non_null (raw);
+  assert_int_equal (raw_zk_make_path (raw, path), ZOK);
+  raw_zk_close (raw);
+}
+
+static void
+test_silence_and_refusal (void **state)
+{
+  ZkEnsemble *ensemble = *state;
+  ZkLinks *links = zk_ensemble_links (ensemble);
+  const int leader = zk_ensemble_leader (ensemble);
+  const int follower = (leader + 1) % 3;
+  assert_true (leader >= 0);
+
+  zk_links_set_all (links, follower, PROXY_HOLE);
+  assert_true (becomes (ensemble, follower, NULL));
+  assert_writable (ensemble, leader, "/by-two");
+  zk_links_heal (links);
+  assert_true (becomes (ensemble, follower, "follower"));
+
+  zk_links_set_all (links, leader, PROXY_REFUSE);
+  const int next = new_leader (ensemble, leader);
+  assert_true (next >= 0);
+  assert_writable (ensemble, next, "/by-the-other-two");
+  assert_true (becomes (ensemble, leader, NULL));
+  zk_links_heal (links);
+  assert_true (becomes (ensemble, leader, "follower"));
+}
+
+static void
+test_restart_through_links (void **state)
+{
+  ZkEnsemble *ensemble = *state;
+  for (int i = 0; i < 3; i++)
+    {
+      zk_server_kill (zk_ensemble_server (ensemble, i));
+      assert_true (zk_server_relaunch (zk_ensemble_server (ensemble, i)));
+      assert_true (zk_ensemble_wait_whole (ensemble, PATIENCE_MS));
+    }
+}
+
+static void
+test_mute_and_slow (void **state)
+{
+  ZkEnsemble *ensemble = *state;
+  ZkLinks *links = zk_ensemble_links (ensemble);
+  const int leader = zk_ensemble_leader (ensemble);
+  const int follower = (leader + 1) % 3;
+  assert_true (leader >= 0);
+
+  zk_links_delay (links, leader, follower, 100);
+  const gint64 before = wait_now_ms ();
+  assert_writable (ensemble, follower, "/slow");
+  assert_true (wait_now_ms () - before >= 200);
+  zk_links_heal (links);
+
+  /* The follower hears its leader, but is heard by nobody. */
+  zk_links_mute (links, follower, leader);
+  zk_links_mute (links, follower, (leader + 2) % 3);
+  assert_true (becomes (ensemble, follower, NULL));
+  zk_links_heal (links);
+  assert_true (becomes (ensemble, follower, "follower"));
+}
+
+static int
+start (void **state)
+{
+  const ZkEnsembleSetup setup = { .tick_ms = 500, .sync_limit = 4, .by_links = TRUE };
+  *state = zk_server_available () ? zk_ensemble_start_as (&setup) : NULL;
+  return *state != NULL ? 0 : -1;
+}
+
+static int
+stop (void **state)
+{
+  zk_ensemble_stop (*state);
+  return 0;
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_silence_and_refusal),
+    cmocka_unit_test (test_restart_through_links),
+    cmocka_unit_test (test_mute_and_slow),
+  };
+  return cmocka_run_group_tests_name ("links", tests, start, stop);
+}

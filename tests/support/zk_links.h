@@ -1,0 +1,29 @@
+/* The network between the members of an ensemble, in the test's hands.
+ *
+ * Each ordered pair of members has a proxy on its quorum port and one on its election port, through
+ * which the first one reaches the second: nothing passes between them that does not pass here.
+ */
+#ifndef CURATOR_TEST_ZK_LINKS_H
+#define CURATOR_TEST_ZK_LINKS_H
+
+#include "proxy.h"
+
+typedef struct _ZkLinks ZkLinks;
+
+/* quorum, election: the n members' own addresses, "host:port". */
+ZkLinks *zk_links_new (int n, const char *const *quorum, const char *const *election);
+void zk_links_free (ZkLinks *links); /* NULL is fine */
+
+/* Where a member finds another one: "host:quorum port:election port". */
+const char *zk_links_peer (ZkLinks *links, int from, int to);
+
+/* Whatever passes between two members: PROXY_HOLE is silence, PROXY_REFUSE resets. */
+void zk_links_set (ZkLinks *links, int a, int b, ProxyMode mode);
+/* The same between one member and all others. */
+void zk_links_set_all (ZkLinks *links, int a, ProxyMode mode);
+/* What one member sends to the other does not arrive; the other way it does. */
+void zk_links_mute (ZkLinks *links, int from, int to);
+void zk_links_delay (ZkLinks *links, int a, int b, int ms);
+void zk_links_heal (ZkLinks *links);
+
+#endif
