@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plain Debian and its packages; compose.yaml uses both stages.
+# Plain Debian and its packages; compose.yaml uses all stages.
 FROM debian:12-slim AS server
 WORKDIR /curator
 COPY scripts/lib scripts/lib
@@ -7,6 +7,15 @@ RUN scripts/lib/packages-install server && rm -rf /var/lib/apt/lists/*
 VOLUME /var/lib/zookeeper
 EXPOSE 2181
 CMD ["scripts/lib/zookeeper-node"]
+
+FROM debian:12-slim AS play
+WORKDIR /curator
+COPY scripts/lib scripts/lib
+RUN scripts/lib/packages-install play && rm -rf /var/lib/apt/lists/*
+COPY . .
+RUN cmake --preset release -DCURATOR_BUILD_TESTS=OFF && cmake --build build/release && cmake --install build/release && ldconfig
+ENV JAVA_CLASSES=/curator/build/release/java
+CMD ["zkflock", "top"]
 
 FROM debian:12-slim AS test
 WORKDIR /curator
