@@ -63,6 +63,31 @@ text_fit (GString *out, const char *text, int width, gboolean left)
   pad (out, width - 1 - used);
 }
 
+void
+text_fit_end (GString *out, const char *text, int width)
+{
+  int left = text_width (text);
+  const char *c = text;
+
+  if (left <= width || width <= 0)
+    {
+      text_fit (out, text, width, FALSE);
+      return;
+    }
+  for (; left > width - 1; c = g_utf8_next_char (c))
+    {
+      left -= width_of (g_utf8_get_char (c));
+    }
+  /* What modified the last character that goes has nothing to stand on. */
+  while (*c != '\0' && width_of (g_utf8_get_char (c)) == 0)
+    {
+      c = g_utf8_next_char (c);
+    }
+  g_string_append (out, cut_mark ());
+  g_string_append (out, c);
+  pad (out, width - 1 - left);
+}
+
 char *
 text_age (gint64 ms)
 {

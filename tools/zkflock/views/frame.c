@@ -6,7 +6,11 @@
 #define KIND_WIDTH  10
 #define AGE_WIDTH   6
 #define COUNT_WIDTH 4
-#define MIN_NEXT    17
+#define MIN_QUEUE   17
+#define MIN_NAME    12
+/* Narrower terminals than that do without the column. */
+#define WIDTH_FOR_KIND  64
+#define WIDTH_FOR_QUEUE 48
 
 #define BOLD    "\x1b[1m"
 #define INVERSE "\x1b[7m"
@@ -21,8 +25,9 @@ typedef struct
   GString *out;
   int rows; /* written so far */
   int lock_width;
+  int kind_width; /* 0: not shown */
   int holder_width;
-  int next_width; /* 0: as long as it is */
+  int queue_width; /* 0: not shown; -1: as long as it is */
 } Frame;
 
 static void
@@ -34,14 +39,12 @@ colour (Frame *frame, const char *code)
     }
 }
 
+/* Terminals differ in what they erase right behind a character in the last column, so every line is
+ * erased before it is written. */
 static void
 end_line (Frame *frame)
 {
-  if (frame->style->is_live)
-    {
-      g_string_append (frame->out, "\x1b[K\r");
-    }
-  g_string_append_c (frame->out, '\n');
+  g_string_append (frame->out, frame->style->is_live ? "\r\n\x1b[K" : "\n");
   frame->rows++;
 }
 
@@ -84,9 +87,36 @@ queue_of (const CuratorInspection *lock, int width)
   return g_string_free (text, FALSE);
 }
 
+/* Neither name gets more than it needs while the other is cut. */
+static void
+share_room (Frame *frame, int room)
+{
+  const int half = room / 2;
+
+  if (frame->lock_width + frame->holder_width <= room)
+    {
+      return;
+    }
+  if (frame->lock_width <= half)
+    {
+      frame->holder_width = room - frame->lock_width;
+    }
+  else if (frame->holder_width <= half)
+    {
+      frame->lock_width = room - frame->holder_width;
+    }
+  else
+    {
+      frame->lock_width = room - half;
+      frame->holder_width = half;
+    }
+}
+
 static void
 measure (Frame *frame, GPtrArray *locks)
 {
+  const int width = frame->style->width;
+
   frame->lock_width = text_width ("LOCK");
   frame->holder_width = text_width ("HELD BY");
   for (guint i = 0; i < locks->len; i++)
@@ -97,33 +127,19 @@ measure (Frame *frame, GPtrArray *locks)
       frame->lock_width = MAX (frame->lock_width, text_width (path));
       frame->holder_width = MAX (frame->holder_width, text_width (holder));
     }
-  if (frame->style->width == 0)
+  frame->kind_width = width == 0 || width >= WIDTH_FOR_KIND ? KIND_WIDTH : 0;
+  frame->queue_width = -1;
+  if (width == 0)
     {
       return;
     }
   /* What is left beside the fixed columns: to the queue what it needs at least, the rest to the two
-   * names, of which neither gets more than it needs while the other is cut. */
-  const int fixed = KIND_WIDTH + AGE_WIDTH + COUNT_WIDTH + 5;
-  const int room = MAX (frame->style->width - fixed - MIN_NEXT, 24);
-  if (frame->lock_width + frame->holder_width > room)
-    {
-      const int half = room / 2;
-      if (frame->lock_width <= half)
-        {
-          frame->holder_width = room - frame->lock_width;
-        }
-      else if (frame->holder_width <= half)
-        {
-          frame->lock_width = room - frame->holder_width;
-        }
-      else
-        {
-          frame->lock_width = room - half;
-          frame->holder_width = half;
-        }
-    }
-  frame->next_width =
-      MAX (frame->style->width - fixed - frame->lock_width - frame->holder_width, 1);
+   * names. Every column but the last has a space behind it. */
+  const int fixed = frame->kind_width + (frame->kind_width > 0) + AGE_WIDTH + COUNT_WIDTH + 4;
+  const int queue = width >= WIDTH_FOR_QUEUE ? MAX (MIN_QUEUE, width / 4) : 0;
+  share_room (frame, MAX (width - fixed - queue, 2 * MIN_NAME));
+  frame->queue_width =
+      queue > 0 ? MAX (width - fixed - frame->lock_width - frame->holder_width, 1) : 0;
 }
 
 static void
@@ -158,15 +174,25 @@ append_header (Frame *frame, GPtrArray *locks)
 }
 
 static void
-append_titles (Frame *frame)
+append_cell (Frame *frame, const char *title, int width, gboolean left)
+{
+  if (width > 0)
+    {
+      text_fit (frame->out, title, width, left);
+      g_string_append_c (frame->out, ' ');
+    }
+}
+
+static void
+append_cells (Frame *frame)
 {
   colour (frame, INVERSE);
-  text_fit (frame->out, "LOCK", frame->lock_width + 1, FALSE);
-  text_fit (frame->out, "KIND", KIND_WIDTH + 1, FALSE);
-  text_fit (frame->out, "HELD BY", frame->holder_width + 1, FALSE);
-  text_fit (frame->out, "AGE", AGE_WIDTH, TRUE);
-  text_fit (frame->out, "WAIT", COUNT_WIDTH + 1, TRUE);
-  text_fit (frame->out, " QUEUE", frame->next_width > 0 ? frame->next_width + 1 : 6, FALSE);
+  append_cell (frame, "LOCK", frame->lock_width, FALSE);
+  append_cell (frame, "KIND", frame->kind_width, FALSE);
+  append_cell (frame, "HELD BY", frame->holder_width, FALSE);
+  append_cell (frame, "AGE", AGE_WIDTH, TRUE);
+  append_cell (frame, "WAIT", COUNT_WIDTH, TRUE);
+  text_fit (frame->out, "QUEUE", frame->queue_width < 0 ? 5 : frame->queue_width, FALSE);
   colour (frame, PLAIN);
   end_line (frame);
 }
@@ -174,6 +200,7 @@ append_titles (Frame *frame)
 static void
 append_lock (Frame *frame, const CuratorInspection *lock)
 {
+  const char *kind = curator_lock_kind_to_string (curator_inspection_get_kind (lock));
   const guint n_waiting = curator_inspection_get_n_waiting (lock);
   const gboolean is_held = curator_inspection_get_n_holders (lock) > 0;
   const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
@@ -182,13 +209,11 @@ append_lock (Frame *frame, const CuratorInspection *lock)
   g_autofree char *age =
       is_held ? text_age (curator_participant_get_age_ms (first)) : g_strdup ("-");
   g_autofree char *count = g_strdup_printf ("%u", n_waiting);
-  g_autofree char *queue = queue_of (lock, frame->next_width);
+  g_autofree char *queue = queue_of (lock, MAX (frame->queue_width, 0));
 
-  text_fit (frame->out, path, frame->lock_width, FALSE);
+  text_fit_end (frame->out, path, frame->lock_width);
   g_string_append_c (frame->out, ' ');
-  text_fit (frame->out, curator_lock_kind_to_string (curator_inspection_get_kind (lock)),
-            KIND_WIDTH, FALSE);
-  g_string_append_c (frame->out, ' ');
+  append_cell (frame, kind, frame->kind_width, FALSE);
   colour (frame, is_held ? GREEN : RED);
   text_fit (frame->out, holder, frame->holder_width, FALSE);
   colour (frame, PLAIN);
@@ -199,7 +224,7 @@ append_lock (Frame *frame, const CuratorInspection *lock)
   text_fit (frame->out, count, COUNT_WIDTH, TRUE);
   colour (frame, PLAIN);
   g_string_append_c (frame->out, ' ');
-  text_fit (frame->out, queue, frame->next_width > 0 ? frame->next_width : text_width (queue),
+  text_fit (frame->out, queue, frame->queue_width < 0 ? text_width (queue) : frame->queue_width,
             FALSE);
   end_line (frame);
 }
@@ -245,7 +270,7 @@ frame_draw (const FrameStyle *style, GPtrArray *locks)
     }
   else
     {
-      append_titles (&frame);
+      append_cells (&frame);
     }
   for (guint i = 0; i < locks->len; i++)
     {

@@ -9,7 +9,7 @@ typedef struct
   int width;  /* columns; 0: nothing is cut */
   int height; /* rows; 0: all are shown */
   gboolean in_colour;
-  gboolean is_live; /* on a terminal: every line is cleared to its end */
+  gboolean is_live; /* on a terminal: every line is cleared before it is written */
   const char *hosts;
   const char *clock;   /* "14:03:22" */
   const char *trouble; /* NULL, or why the view is old */

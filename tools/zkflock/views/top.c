@@ -166,7 +166,7 @@ draw_text (Top *top, GPtrArray *locks)
       style.height = known ? MAX (size.ws_row, 5) : 24;
     }
   g_autofree char *frame = frame_draw (&style, locks);
-  printf (top->is_live ? "\x1b[H%s\x1b[J" : "%s\n", frame);
+  printf (top->is_live ? "\x1b[H\x1b[K%s\x1b[J" : "%s\n", frame);
 }
 
 static void

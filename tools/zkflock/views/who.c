@@ -56,15 +56,16 @@ append_row (GString *out, const CuratorParticipant *one, int width)
   g_string_append (row, "  ");
   text_fit (row, session, 18, FALSE);
   g_string_append (row, "  ");
-  g_string_append (row, node);
-  if (width > 0)
+  if (width == 0)
     {
-      text_fit (out, row->str, width, FALSE);
+      g_string_append (row, node);
     }
   else
     {
-      g_string_append (out, row->str);
+      /* The number at its end says most. */
+      text_fit_end (row, node, width - text_width (row->str));
     }
+  text_fit (out, row->str, width > 0 ? width : text_width (row->str), FALSE);
   while (out->len > 0 && out->str[out->len - 1] == ' ')
     {
       g_string_truncate (out, out->len - 1);
