@@ -1,0 +1,386 @@
+/* Scenarios of the frame sweep. Policies retry for ever and time-outs are long: whatever single frame is
+ * lost, the outcome of every call is known. */
+#include "frames.h"
+
+#include <string.h>
+
+/* A fault leaves the scenario; what it holds goes with its variables. */
+#define require(run, condition)                                                                    \
+  do                                                                                               \
+    {                                                                                              \
+      if (!holds ((run), (condition), #condition, __LINE__, NULL))                                 \
+        return;                                                                                    \
+    }                                                                                              \
+  while (0)
+#define require_ok(run, condition, error)                                                          \
+  do                                                                                               \
+    {                                                                                              \
+      if (!holds ((run), (condition), #condition, __LINE__, &(error)))                             \
+        return;                                                                                    \
+    }                                                                                              \
+  while (0)
+
+#define SEVERAL 2
+
+static gboolean
+holds (FrameRun *run, gboolean condition, const char *text, int line, GError **error)
+{
+  if (!condition && run->fault->len == 0)
+    {
+      g_string_printf (run->fault, "line %d: %s: %s", line, text,
+                       error != NULL && *error != NULL ? (*error)->message : "no error");
+    }
+  if (error != NULL)
+    {
+      g_clear_error (error);
+    }
+  return condition;
+}
+
+static char *
+path_of (FrameRun *run, const char *name)
+{
+  return g_strconcat (run->path, "/", name, NULL);
+}
+
+static gboolean
+wait_children (FrameRun *run, const char *name, int n)
+{
+  g_autofree char *path = path_of (run, name);
+  return raw_zk_wait_children (run->raw, path, n, LONG_MS);
+}
+
+typedef CuratorLock *(*LockNew) (CuratorClient *client, const char *path, GError **error);
+
+static CuratorLock *
+lock_at (FrameRun *run, CuratorClient *client, LockNew make, const char *name)
+{
+  g_autofree char *path = path_of (run, name);
+  return make (client, path, NULL);
+}
+
+static gboolean
+is_granted (Taking *taking)
+{
+  return taking_wait (taking, LONG_MS) && taking->leases != NULL;
+}
+
+/* Confirmed, or taken over by the reaper: ownership has ended in either case. */
+static gboolean
+is_given_back (gboolean released, GError **error)
+{
+  if (!released && g_error_matches (*error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING))
+    {
+      g_clear_error (error);
+      return TRUE;
+    }
+  return released;
+}
+
+static gboolean
+give_back (Taking *taking)
+{
+  gboolean all = TRUE;
+  for (guint i = 0; i < taking->leases->len; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      gboolean released = curator_lease_release (g_ptr_array_index (taking->leases, i), &error);
+      all = is_given_back (released, &error) && all;
+    }
+  return all;
+}
+
+/* Held, re-entered, released level by level. */
+static void
+run_mutex (FrameRun *run)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLock) lock = lock_at (run, run->client, curator_mutex_new, "lock");
+  require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
+  require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
+  require_ok (run, is_given_back (curator_lock_release (lock, &error), &error), error);
+  require (run, curator_lock_is_owned_by_current_thread (lock));
+  require_ok (run, is_given_back (curator_lock_release (lock, &error), &error), error);
+  require (run, !curator_lock_is_owned_by_current_thread (lock));
+}
+
+/* Ours waits behind theirs, then theirs behind ours. */
+static void
+hand_over (FrameRun *run, CuratorLock *theirs, CuratorLock *ours, const char *queue)
+{
+  g_autoptr (Taking) first = taking_start_lock (theirs, LONG_MS, NULL);
+  require_ok (run, is_granted (first), first->error);
+  g_autoptr (Taking) second = taking_start_lock (ours, LONG_MS, NULL);
+  require (run, queue == NULL || wait_children (run, queue, 2));
+  require (run, !taking_has_returned (second));
+  require (run, give_back (first));
+  require_ok (run, is_granted (second), second->error);
+  g_autoptr (Taking) third = taking_start_lock (theirs, LONG_MS, NULL);
+  require (run, queue == NULL || wait_children (run, queue, 2));
+  require (run, !taking_has_returned (third));
+  require (run, give_back (second));
+  require_ok (run, is_granted (third), third->error);
+  require (run, give_back (third));
+}
+
+static void
+run_hand_off (FrameRun *run)
+{
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
+  g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
+  hand_over (run, theirs, ours, "lock");
+}
+
+static void
+run_fixed_node (FrameRun *run)
+{
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_fixed_node_lock_new, "a/node");
+  g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_fixed_node_lock_new, "a/node");
+  hand_over (run, theirs, ours, NULL);
+}
+
+static void
+run_semaphore_mutex (FrameRun *run)
+{
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_semaphore_mutex_new, "lock");
+  g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_semaphore_mutex_new, "lock");
+  hand_over (run, theirs, ours, "lock/leases");
+}
+
+/* Ours gives up behind theirs. */
+static void
+run_time_out (FrameRun *run)
+{
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
+  g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
+  g_autoptr (Taking) holder = taking_start_lock (theirs, LONG_MS, NULL);
+  require_ok (run, is_granted (holder), holder->error);
+  g_autoptr (Taking) waiter = taking_start_lock (ours, 100, NULL);
+  require (run, taking_wait (waiter, LONG_MS) && waiter->leases == NULL);
+  require_ok (run, g_error_matches (waiter->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT),
+              waiter->error);
+  require (run, wait_children (run, "lock", 1));
+  require (run, give_back (holder));
+}
+
+static void
+run_cancel (FrameRun *run)
+{
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
+  g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
+  g_autoptr (Taking) holder = taking_start_lock (theirs, LONG_MS, NULL);
+  require_ok (run, is_granted (holder), holder->error);
+  g_autoptr (Taking) waiter = taking_start_lock (ours, CURATOR_WAIT_FOREVER, cancellable);
+  require (run, wait_children (run, "lock", 2));
+  g_cancellable_cancel (cancellable);
+  require (run, taking_wait (waiter, LONG_MS) && waiter->leases == NULL);
+  require_ok (run, g_error_matches (waiter->error, G_IO_ERROR, G_IO_ERROR_CANCELLED),
+              waiter->error);
+  require (run, wait_children (run, "lock", 1));
+  require (run, give_back (holder));
+}
+
+/* Theirs has one of max, ours takes n as soon as that is back, and theirs again behind it. */
+static void
+take_leases (FrameRun *run, int max, int n)
+{
+  g_autofree char *path = path_of (run, "sem");
+  g_autoptr (CuratorSemaphore) theirs = curator_semaphore_new (run->peer, path, max, NULL);
+  g_autoptr (CuratorSemaphore) ours = curator_semaphore_new (run->client, path, max, NULL);
+  g_autoptr (Taking) first = taking_start (theirs, 1, LONG_MS, NULL);
+  require_ok (run, is_granted (first), first->error);
+  g_autoptr (Taking) second = taking_start (ours, n, LONG_MS, NULL);
+  require (run, wait_children (run, "sem/leases", max + 1));
+  require (run, !taking_has_returned (second));
+  require (run, give_back (first));
+  require_ok (run, is_granted (second), second->error);
+  require (run, second->leases->len == (guint) n && wait_children (run, "sem/leases", n));
+  g_autoptr (Taking) third = taking_start (theirs, max, LONG_MS, NULL);
+  require (run, give_back (second));
+  require_ok (run, is_granted (third), third->error);
+  require (run, third->leases->len == (guint) max && give_back (third));
+}
+
+static void
+run_semaphore_1 (FrameRun *run)
+{
+  take_leases (run, 1, 1);
+}
+
+static void
+run_semaphore_n (FrameRun *run)
+{
+  take_leases (run, SEVERAL, SEVERAL);
+}
+
+typedef struct
+{
+  CuratorRwLock *theirs;
+  CuratorRwLock *ours;
+} Pairs;
+
+static void
+pairs_clear (Pairs *pairs)
+{
+  curator_rw_lock_unref (pairs->theirs);
+  curator_rw_lock_unref (pairs->ours);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Pairs, pairs_clear)
+
+static Pairs
+pairs_of (FrameRun *run)
+{
+  g_autofree char *path = path_of (run, "rw");
+  return (Pairs){ curator_rw_lock_new (run->peer, path, NULL, 0, NULL),
+                  curator_rw_lock_new (run->client, path, NULL, 0, NULL) };
+}
+
+static void
+run_read (FrameRun *run)
+{
+  g_auto (Pairs) pairs = pairs_of (run);
+  hand_over (run, curator_rw_lock_write_lock (pairs.theirs),
+             curator_rw_lock_read_lock (pairs.ours), "rw");
+}
+
+static void
+run_write (FrameRun *run)
+{
+  g_auto (Pairs) pairs = pairs_of (run);
+  hand_over (run, curator_rw_lock_read_lock (pairs.theirs),
+             curator_rw_lock_write_lock (pairs.ours), "rw");
+}
+
+/* Writes, reads, no longer writes, while their writer waits. */
+static void
+run_downgrade (FrameRun *run)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Pairs) pairs = pairs_of (run);
+  CuratorLock *read = curator_rw_lock_read_lock (pairs.ours);
+  CuratorLock *write = curator_rw_lock_write_lock (pairs.ours);
+  require_ok (run, curator_lock_acquire (write, LONG_MS, NULL, &error), error);
+  g_autoptr (Taking) writer =
+      taking_start_lock (curator_rw_lock_write_lock (pairs.theirs), LONG_MS, NULL);
+  require_ok (run, curator_lock_acquire (read, LONG_MS, NULL, &error), error);
+  require_ok (run, is_given_back (curator_lock_release (write, &error), &error), error);
+  require (run, wait_children (run, "rw", 2));
+  require (run, !taking_has_returned (writer));
+  require_ok (run, is_given_back (curator_lock_release (read, &error), &error), error);
+  require_ok (run, is_granted (writer), writer->error);
+  require (run, give_back (writer));
+}
+
+static void
+run_multi_lock (FrameRun *run)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Pairs) pairs = pairs_of (run);
+  g_autoptr (CuratorLock) mutex = lock_at (run, run->client, curator_mutex_new, "lock");
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_semaphore_mutex_new, "sem");
+  g_autoptr (CuratorLock) last = lock_at (run, run->client, curator_semaphore_mutex_new, "sem");
+  CuratorLock *const members[] = { mutex, curator_rw_lock_write_lock (pairs.ours), last };
+  g_autoptr (CuratorLock) all = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+  g_autoptr (Taking) blocker = taking_start_lock (theirs, LONG_MS, NULL);
+  require_ok (run, is_granted (blocker), blocker->error);
+  g_autoptr (Taking) taking = taking_start_lock (all, LONG_MS, NULL);
+  require (run, wait_children (run, "sem/leases", 2));
+  require (run, !taking_has_returned (taking));
+  require (run, give_back (blocker));
+  require_ok (run, is_granted (taking), taking->error);
+  require (run, give_back (taking));
+}
+
+static void
+count_request (CuratorLock *lock, gpointer user_data)
+{
+  g_atomic_int_inc ((int *) user_data);
+}
+
+static gboolean
+is_asked (gpointer data)
+{
+  return g_atomic_int_get ((int *) data) > 0;
+}
+
+/* One holds, the other one asks for the lock back; in either direction. */
+static void
+ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
+{
+  g_autoptr (GError) error = NULL;
+  int asked = 0;
+  g_autoptr (CuratorLock) lock = lock_at (run, holder, curator_mutex_new, "lock");
+  require (run, curator_lock_make_revocable (lock, count_request, &asked, NULL, NULL));
+  g_autoptr (Taking) taking = taking_start_lock (lock, LONG_MS, NULL);
+  require_ok (run, is_granted (taking), taking->error);
+  const char *node = curator_lease_get_node_path (g_ptr_array_index (taking->leases, 0));
+  gboolean written = curator_attempt_revoke (asker, node, &error);
+  require_ok (run, written, error);
+  gboolean told = wait_until (is_asked, &asked, LONG_MS);
+  gboolean cleared = curator_lock_make_revocable (lock, NULL, NULL, NULL, NULL);
+  require (run, told && cleared);
+  require (run, give_back (taking));
+}
+
+static void
+run_revocation (FrameRun *run)
+{
+  ask_back (run, run->client, run->peer);
+  ask_back (run, run->peer, run->client);
+}
+
+static gboolean
+has_value (gpointer data)
+{
+  return curator_shared_count_get (data) == 9;
+}
+
+/* Sets without a condition may be repeated; one with a condition must not be, and says so when its
+ * answer is lost. */
+static void
+follow_count (FrameRun *run, CuratorSharedCount *theirs, CuratorSharedCount *ours)
+{
+  g_autoptr (GError) error = NULL;
+  gint32 version = 0;
+  gboolean set = FALSE;
+  require_ok (run, curator_shared_count_start (ours, &error), error);
+  require_ok (run, curator_shared_count_start (theirs, &error), error);
+  require_ok (run, curator_shared_count_set (ours, 7, &error), error);
+  require (run, curator_shared_count_get_versioned (ours, NULL, &version));
+  gboolean known = curator_shared_count_try_set (ours, version, 8, &set, &error);
+  require_ok (run, known || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST),
+              error);
+  require_ok (run, curator_shared_count_set (theirs, 9, &error), error);
+  require (run, wait_until (has_value, ours, LONG_MS));
+}
+
+static void
+run_shared_count (FrameRun *run)
+{
+  g_autofree char *path = path_of (run, "count");
+  g_autoptr (CuratorSharedCount) theirs = curator_shared_count_new (run->peer, path, 3, NULL);
+  g_autoptr (CuratorSharedCount) ours = curator_shared_count_new (run->client, path, 3, NULL);
+  follow_count (run, theirs, ours);
+  curator_shared_count_close (ours);
+  curator_shared_count_close (theirs);
+}
+
+const FrameScenario frame_scenarios[] = {
+  { "mutex", run_mutex },
+  { "hand-off", run_hand_off },
+  { "time-out", run_time_out },
+  { "cancel", run_cancel },
+  { "semaphore, 1 of 1", run_semaphore_1 },
+  { "semaphore, 2 of 2", run_semaphore_n },
+  { "semaphore mutex", run_semaphore_mutex },
+  { "read", run_read },
+  { "write", run_write },
+  { "downgrade", run_downgrade },
+  { "multi-lock", run_multi_lock },
+  { "revocation", run_revocation },
+  { "shared count", run_shared_count },
+  { "fixed node", run_fixed_node },
+};
+const gsize n_frame_scenarios = G_N_ELEMENTS (frame_scenarios);
