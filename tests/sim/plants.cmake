@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bugs planted in copies of the library's sources. Each is a test that the simulator finds it, linked with
-# the changed file in front of the library, whose own object is then not taken.
+# Bugs planted in copies of the library's sources. A test is linked with the changed file in front of the
+# library, whose own object is then not taken, and judge.cmake wants it to fail, and for the right reason.
+# They say something of the tests, not of the library: sanitizers and coverage do without them.
 
-# curator_plant (name RECIPE recipe FILE source EXPECT regex CHANGE old new [old new ...])
-# Every old text has to be there: a plant must not wither when the source changes.
+# curator_plant (name FILE source EXPECT regex CHANGE old new [old new ...]
+#                RECIPE recipe | SCENE test | TEST source [PUBLISHED])
+# Every old text has to be there: a plant must not wither when the source changes. The judge is the schedules
+# of a recipe, one scene of test_sim_promises.c, or another test's source.
+# PUBLISHED: one of the sixteen that tests/README.md names.
+set(planted_results "${CMAKE_CURRENT_BINARY_DIR}/plants/results")
+file(MAKE_DIRECTORY "${planted_results}")
+
 function(curator_plant name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RECIPE;FILE;EXPECT" "CHANGE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLISHED" "RECIPE;SCENE;TEST;FILE;EXPECT" "CHANGE")
   set(source "${PROJECT_SOURCE_DIR}/src/${arg_FILE}")
   set(planted "${CMAKE_CURRENT_BINARY_DIR}/plants/${name}.c")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
@@ -21,27 +28,133 @@ function(curator_plant name)
     string(REPLACE "${old}" "${new}" text "${text}")
   endwhile()
   file(CONFIGURE OUTPUT "${planted}" CONTENT "#line 1 \"${source}\"\n${text}" @ONLY)
-  set(target "test_sim_planted_${name}")
-  curator_add_test(${target} SOURCES test_sim_planted.c "${planted}" LIBS curator_sim LABELS sim TIMEOUT 120)
-  target_compile_definitions(${target} PRIVATE SIM_RECIPE=sim_recipe_${arg_RECIPE} SIM_PROGRAM="${target}"
-                                               SIM_EXPECTED="${arg_EXPECT}")
   # What is planted leaves variables and functions without a use.
   set_source_files_properties(
     "${planted}" PROPERTIES COMPILE_DEFINITIONS "CURATOR_COMPILATION;G_LOG_DOMAIN=\"curator\"" COMPILE_OPTIONS "-w")
+
+  set(target "planted_${name}")
+  if(arg_RECIPE)
+    set(judge test_sim_planted.c)
+  elseif(arg_SCENE)
+    set(judge test_sim_promises.c)
+  else()
+    set(judge "${arg_TEST}")
+  endif()
+  add_executable(${target} ${judge} "${planted}")
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  curator_test_target(${target})
+  target_link_libraries(${target} PRIVATE curator_sim)
+  target_compile_definitions(${target} PRIVATE SIM_RECIPE=sim_recipe_${arg_RECIPE} SIM_PROGRAM="${target}")
+  add_test(NAME ${target}
+           COMMAND "${CMAKE_COMMAND}" "-DNAME=${name}" "-DPROGRAM=$<TARGET_FILE:${target}>" "-DEXPECTED=${arg_EXPECT}"
+                   "-DRESULT=${planted_results}/${name}.txt" -P "${CMAKE_CURRENT_SOURCE_DIR}/judge.cmake")
+  set_tests_properties(${target} PROPERTIES LABELS planted TIMEOUT 120 ENVIRONMENT
+                                            "G_SLICE=always-malloc;G_DEBUG=fatal-criticals;SIM_TEST=${arg_SCENE}")
+  if(arg_PUBLISHED)
+    set_property(GLOBAL APPEND PROPERTY CURATOR_PLANTED_PUBLISHED ${name})
+  else()
+    set_property(GLOBAL APPEND PROPERTY CURATOR_PLANTED_OTHERS ${name})
+  endif()
 endfunction()
 
 set(two_holders "was granted while")
+
+# --- the published list ---
+curator_plant(
+  no_guid_search PUBLISHED RECIPE mutex FILE lock/attempt.c EXPECT "hang|residue"
+  CHANGE "attempt->unknown = attempt->unknown || curator_zk_is_ambiguous (rc)" "attempt->unknown = FALSE")
+curator_plant(
+  delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_wait.c EXPECT "not so"
+  CHANGE "attempt->has_waited = TRUE@"
+         "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, attempt->node, G_MAXINT64, NULL, NULL)@")
+curator_plant(
+  string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
+  CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
+         "*number = value@" "*number = 0@"
+         "queue->exhausted = TRUE" "queue->exhausted = FALSE")
+curator_plant(
+  ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE client/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
+  CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0" "until_suspect_us (session) <= 0")
+# Of the checks, only a heartbeat has its session as user data.
+curator_plant(
+  heartbeat_by_exists PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
+  CHANGE "return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
+         "if (request->user_data == session) return ops->exists (ops, handle, request->paths->pdata[0], FALSE, ticket)@
+      return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
+         "settle (request, rc, reply)@\n  request_free (request)@\n  after_answer (session)@\n  curator_client_unlock"
+         "CuratorZkReply answer = *reply@
+  if (rc == ZNONODE && request->kind == REQUEST_CHECK && request->user_data == session) answer.failed_index = 0@
+  settle (request, rc, &answer)@ request_free (request)@ after_answer (session)@ curator_client_unlock")
+curator_plant(
+  heartbeat_by_sync PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
+  CHANGE "return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
+         "if (request->user_data == session) return ops->sync (ops, handle, request->paths->pdata[0], ticket)@
+      return ops->check (ops, handle, (const char *const *) request->paths->pdata,")
+curator_plant(
+  no_guard PUBLISHED RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
+  CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
+         "session->proof_us + t - curator_client_boottime_us (session->client)")
+curator_plant(
+  wall_clock_deadline PUBLISHED TEST ../unit/test_clocks.c FILE client/zk_real.c EXPECT "test_wall_clock_steps"
+  CHANGE "clock_us (CLOCK_BOOTTIME)" "clock_us (CLOCK_REALTIME)")
+curator_plant(
+  exists_watch PUBLISHED RECIPE mutex FILE client/watches.c EXPECT "hang|residue"
+  CHANGE "else if (entry->by_exists)" "else if (TRUE)"
+         "if (rc == ZOK)\n    {\n      entry_armed" "if (rc == ZOK || rc == ZNONODE)\n    {\n      entry_armed")
+curator_plant(
+  keep_watch_on_timeout PUBLISHED SCENE test_no_watch_after_timeout FILE lock/attempt_end.c EXPECT "watches"
+  CHANGE "g_clear_pointer (&attempt->watch, curator_watch_release)" "g_clear_pointer (&attempt->watch, curator_watch_abandon)")
+# Goes on in the next session with the node of the one that died, and proves the session only.
+curator_plant(
+  no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
+  CHANGE "g_ptr_array_add (paths, g_strdup (attempt->node))" "g_ptr_array_add (paths, g_strdup (attempt->internals->base))"
+         "  const int count = attempt->restarts.count@"
+         "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
+    {
+      curator_retry_loop_stop (&attempt->tries)@
+      curator_attempt_forget_request (&attempt->read)@
+      curator_attempt_forget_request (&attempt->list)@
+      curator_attempt_stop_watching (attempt)@
+      curator_stake_unregister (&attempt->stake)@
+      curator_session_unref (attempt->session)@
+      attempt->session = curator_session_ref (attempt->op.client->session)@
+      curator_session_add_hook (attempt->session, &attempt->hook)@
+      curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list)@
+      return@
+    }
+  const int count = attempt->restarts.count@"
+         "curator_retry_loop_again (&attempt->restarts, rc)"
+         "curator_retry_loop_again (&attempt->restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
+curator_plant(
+  release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c EXPECT "is_owned_by_current_thread"
+  CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
+         "told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done,
+                                data)@"
+         "told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@
+      if (curator_client_is_connected (client)) g_hash_table_steal (mutex->lock_data, &owner)@ else last = NULL@")
+curator_plant(
+  multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
+  EXPECT "${two_holders}|is not held|is not acquired|does not hold"
+  CHANGE "  if (error == NULL)\n    {\n      chain->n_held++@" "  if (error == NULL || chain->n_held > 0)\n    chain->n_held++@\n  if (error == NULL)\n    {"
+         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
+curator_plant(
+  semaphore_counts_foreign PUBLISHED SCENE test_foreign_children FILE lock/queue.c EXPECT "leases != NULL"
+  CHANGE "queue->n_foreign++@\n          continue@"
+         "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
+curator_plant(
+  callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE client/dispatch.c EXPECT "must not block"
+  CHANGE "void\ncurator_dispatch_callback ("
+         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nvoid\ncurator_dispatch_callback ("
+         "push_job (client, CURATOR_LANE_CALLBACKS, func, data, destroy)@"
+         "curator_client_after_unlock (client, run_here, job_new (func, data, destroy))@")
+curator_plant(
+  reentry_without_generation PUBLISHED RECIPE mutex FILE mutex/mutex.c EXPECT "a lost hold was entered again"
+  CHANGE "const gboolean lost = hold != NULL && is_lost (hold)" "const gboolean lost = FALSE")
 
 # --- the mutex ---
 curator_plant(
   mutex_second_is_first RECIPE mutex FILE lock/driver.c EXPECT "${two_holders}"
   CHANGE "results->gets_the_lock = (gint64) i < max_leases" "results->gets_the_lock = (gint64) i <= max_leases")
-curator_plant(
-  mutex_reentry_without_look RECIPE mutex FILE mutex/mutex.c EXPECT "a lost hold was entered again"
-  CHANGE "const gboolean lost = hold != NULL && is_lost (hold)" "const gboolean lost = FALSE")
-curator_plant(
-  mutex_unknown_node_not_sought RECIPE mutex FILE lock/attempt.c EXPECT "hang|residue"
-  CHANGE "attempt->unknown = attempt->unknown || curator_zk_is_ambiguous (rc)" "attempt->unknown = FALSE")
 curator_plant(
   mutex_unknown_node_stays RECIPE mutex FILE lock/attempt_end.c EXPECT "hang|residue"
   CHANGE "if (attempt->unknown)" "if (FALSE)")
@@ -49,10 +162,6 @@ curator_plant(
   mutex_no_deadline RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
   CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
          "session->state == CURATOR_SESSION_CONNECTED ? t : 0")
-curator_plant(
-  mutex_no_guard RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
-  CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
-         "session->proof_us + t - curator_client_boottime_us (session->client)")
 
 # --- the fixed node ---
 curator_plant(
@@ -123,12 +232,19 @@ curator_plant(
 
 # --- the multi-lock ---
 curator_plant(
-  multilock_without_break RECIPE multilock FILE multilock/multilock.c EXPECT "${two_holders}|is not held|is not acquired"
-  CHANGE "  if (error == NULL)\n    {\n      chain->n_held++@" "  if (error == NULL || chain->n_held > 0)\n    chain->n_held++@\n  if (error == NULL)\n    {"
-         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
-curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang"
   CHANGE "while (chain->n_held > 0)" "while (chain->n_held > 1)")
 curator_plant(
   multilock_unsorted RECIPE multilock FILE multilock/multilock.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
+
+# --- the count, for scripts/test and the reader ---
+get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)
+get_property(planted_others GLOBAL PROPERTY CURATOR_PLANTED_OTHERS)
+add_test(NAME planted_bugs
+         COMMAND "${CMAKE_COMMAND}" "-DPUBLISHED=${planted_published}" "-DOTHERS=${planted_others}"
+                 "-DRESULTS=${planted_results}" "-DREPORT=${PROJECT_BINARY_DIR}/planted-bugs.txt" -P
+                 "${CMAKE_CURRENT_SOURCE_DIR}/planted_bugs.cmake")
+set(planted_tests ${planted_published} ${planted_others})
+list(TRANSFORM planted_tests PREPEND planted_)
+set_tests_properties(planted_bugs PROPERTIES LABELS planted DEPENDS "${planted_tests}")

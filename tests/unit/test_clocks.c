@@ -1,0 +1,115 @@
+/* Which clocks the library goes by: neither waits nor leases ask the one that people set.
+ *
+ * The C library's clock_gettime is hidden behind ours, which lets the wall clock step.
+ */
+#include "client/client-private.h"
+#include "client/zk_ops.h"
+#include "unit.h"
+
+#include "curator/curator.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOUR_US (3600 * (gint64) G_USEC_PER_SEC)
+
+static gint step_s; /* atomic */
+
+int
+clock_gettime (clockid_t clock, struct timespec *now)
+{
+  const int rc = (int) syscall (SYS_clock_gettime, clock, now);
+
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)
+    {
+      now->tv_sec += g_atomic_int_get (&step_s);
+    }
+  return rc;
+}
+
+static gint64
+wall_us (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_REALTIME, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* What deadlines, time-outs and the lease clock are counted with. */
+static void
+test_wall_clock_steps (void **state)
+{
+  CuratorZkOps *ops = curator_zk_ops_real ();
+  static const int steps[] = { 3600, -3600, 7200 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (steps); i++)
+    {
+      const gint64 wall = wall_us ();
+      const gint64 boottime = ops->boottime_us (ops);
+      const gint64 monotonic = ops->monotonic_us (ops);
+
+      g_atomic_int_add (&step_s, steps[i]);
+      assert_true (ABS (wall_us () - wall) > HOUR_US / 2);
+      assert_in_range (ops->boottime_us (ops) - boottime, 0, HOUR_US / 2);
+      assert_in_range (ops->monotonic_us (ops) - monotonic, 0, HOUR_US / 2);
+    }
+}
+
+typedef struct
+{
+  gint waiting; /* atomic */
+} Stepper;
+
+static gpointer
+step_back_while_waiting (gpointer data)
+{
+  Stepper *stepper = data;
+
+  while (!g_atomic_int_get (&stepper->waiting))
+    {
+      g_thread_yield ();
+    }
+  g_atomic_int_add (&step_s, -3600);
+  return NULL;
+}
+
+/* Nobody listens at port 1: the call has to end by its own time-out. */
+static void
+test_time_out_over_a_step (void **state)
+{
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (10);
+  g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
+  g_autoptr (GError) error = NULL;
+  Stepper stepper = { 0 };
+  GThread *thread = g_thread_new ("stepper", step_back_while_waiting, &stepper);
+  const gint64 before = g_get_monotonic_time ();
+
+  assert_true (curator_client_start (client, NULL));
+  g_atomic_int_set (&stepper.waiting, TRUE);
+  assert_false (curator_client_block_until_connected (client, 500, NULL, &error));
+  assert_in_range (g_get_monotonic_time () - before, 500 * 1000, HOUR_US / 2);
+  g_thread_join (thread);
+  curator_client_close (client);
+}
+
+static void
+swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+{
+  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
+    {
+      g_log_default_handler (domain, level, message, data);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_wall_clock_steps),
+    cmocka_unit_test (test_time_out_over_a_step),
+  };
+
+  g_log_set_default_handler (swallow, NULL);
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
