@@ -386,6 +386,52 @@ test_foreign_children (void **state)
   play (roles, nothing_else);
 }
 
+/* --- a number that grows lets the next one in at once -------------------------------------------- */
+
+static void
+share_a_count (gpointer data)
+{
+  Scene *scene = data;
+  Machine *a = &scene->machines[0];
+  g_autoptr (CuratorSharedCount) count = curator_shared_count_new (a->client, PATH "/n", 1, NULL);
+
+  EXPECT (scene, curator_shared_count_start (count, NULL));
+  g_autoptr (CuratorSemaphore) semaphore =
+      curator_semaphore_new_with_shared_count (a->client, PATH "/s", count, NULL);
+  g_autoptr (CuratorLease) only = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
+  EXPECT (scene, only != NULL);
+  scene->held = TRUE;
+  AWAIT (scene, n_children (scene, PATH "/s/leases") == 2);
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, !scene->over);
+  EXPECT (scene, curator_shared_count_set (count, 2, NULL));
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, scene->over);
+}
+
+static void
+wait_for_a_larger_count (gpointer data)
+{
+  Scene *scene = data;
+  Machine *b = &scene->machines[1];
+  g_autoptr (CuratorSharedCount) count = curator_shared_count_new (b->client, PATH "/n", 1, NULL);
+
+  AWAIT (scene, scene->held);
+  EXPECT (scene, curator_shared_count_start (count, NULL));
+  g_autoptr (CuratorSemaphore) semaphore =
+      curator_semaphore_new_with_shared_count (b->client, PATH "/s", count, NULL);
+  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  scene->over = TRUE;
+}
+
+static void
+test_more_leases_at_once (void **state)
+{
+  const SimActorFunc roles[N_MACHINES] = { share_a_count, wait_for_a_larger_count };
+  play (roles, nothing_else);
+}
+
 /* --- a callback may block as long as it likes ------------------------------------------------------- */
 
 static void
@@ -464,6 +510,7 @@ main (void)
     cmocka_unit_test (test_waiters_keep_their_place),
     cmocka_unit_test (test_end_of_the_counter),
     cmocka_unit_test (test_foreign_children),
+    cmocka_unit_test (test_more_leases_at_once),
     cmocka_unit_test (test_callbacks_may_block),
     cmocka_unit_test (test_release_in_an_outage),
   };
