@@ -50,7 +50,8 @@ typedef void (*CuratorStateListener) (CuratorClient *client, CuratorConnectionSt
 /** Makes a client that is not yet started. Mirrors CuratorFrameworkFactory.newClient.
  *  @param connect_string  "host:port,host:port/chroot"; port 2181 if left out, IPv6 as
  *                         [address]:port. A string that cannot be used is reported by
- *                         curator_client_start().
+ *                         curator_client_start(). There is no TLS: a server written as
+ *                         tls://host or ssl://host is refused there with UNSUPPORTED
  *  @param retry_policy    the client takes a reference of its own; NULL is exponential backoff from
  *                         1000 ms with 3 retries
  *  @return a new client; unref it */
@@ -76,7 +77,8 @@ gboolean curator_client_set_namespace (CuratorClient *client, const char *namesp
 
 /** Adds credentials, presented in every session; may be called several times. The bytes are copied,
  *  never logged, and wiped when the client is freed. Mirrors Builder.authorization.
- *  @param scheme  for example "digest"
+ *  @param scheme  for example "digest". "sasl" and "x509", which need a connection of a kind that
+ *                 this version does not make, are refused by curator_client_start() with UNSUPPORTED
  *  @param auth    for "digest" user:password
  *  @param length  bytes at @p auth */
 CURATOR_API
@@ -91,7 +93,7 @@ void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl
 
 /** Payload of lock nodes for which nothing else is said; copied. Default: this host's address as
  *  text, as Curator writes it. NULL or length 0 for none. More than 4096 bytes are refused by
- *  curator_client_start(). Mirrors Builder.defaultData. */
+ *  curator_client_start() with LIMIT_EXCEEDED. Mirrors Builder.defaultData. */
 CURATOR_API
 void curator_client_set_default_data (CuratorClient *client, const void *data, gsize length);
 

@@ -100,7 +100,8 @@ void curator_node_request_set_name (CuratorNodeRequest *request, const char *nam
 CURATOR_API
 void curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode);
 
-/** Sets the payload; copied. Default: the lock's, or the client's default data. */
+/** Sets the payload; copied. Default: the lock's, or the client's default data. With more than 4096
+ *  bytes the acquire fails with LIMIT_EXCEEDED. */
 CURATOR_API
 void curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length);
 

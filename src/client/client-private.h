@@ -18,6 +18,9 @@
 #include <glib.h>
 #include <pthread.h>
 
+/* Bytes of a lock node. A server ends the connection of who sends 1 MiB; labels need no such sizes. */
+#define CURATOR_MAX_PAYLOAD 4096
+
 #define CURATOR_N_COUNTERS ((gsize) CURATOR_COUNTER_WAIT_LONGER + 1)
 
 typedef struct _CuratorSession CuratorSession;

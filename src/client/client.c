@@ -6,6 +6,7 @@
 #include "client/client-private.h"
 
 #include "client/dispatch-private.h"
+#include "client/features.h"
 #include "client/listeners.h"
 #include "client/log.h"
 #include "client/op.h"
@@ -22,7 +23,6 @@
 
 #define DEFAULT_SESSION_TIMEOUT_MS 60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
-#define MAX_DEFAULT_DATA 4096
 
 struct _CuratorAfter
 {
@@ -397,7 +397,6 @@ void
 curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
 {
   g_return_if_fail (client != NULL && is_latent (client));
-  g_return_if_fail (length <= MAX_DEFAULT_DATA);
   g_clear_pointer (&client->default_data, g_bytes_unref);
   client->default_data = g_bytes_new (data, length);
 }
@@ -424,6 +423,34 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
   client->trace_destroy = destroy;
 }
 
+/* @locks none; before start. */
+static gboolean
+check_features (CuratorClient *client, GError **error)
+{
+  for (guint i = 0; i < client->auths->len; i++)
+    {
+      const CuratorAuth *auth = g_ptr_array_index (client->auths, i);
+      if (!curator_features_check_auth_scheme (auth->scheme, error))
+        {
+          return FALSE;
+        }
+    }
+  return client->ops->is_shared
+         || curator_features_check_connect_string (client->connect_string, error);
+}
+
+static gboolean
+check_default_data (CuratorClient *client, GError **error)
+{
+  if (client->default_data != NULL && g_bytes_get_size (client->default_data) > CURATOR_MAX_PAYLOAD)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                   "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* Everything that the user set, checked and put into the form in which the sessions use it. */
 static gboolean
 settle_settings (CuratorClient *client, GError **error)
@@ -433,6 +460,10 @@ settle_settings (CuratorClient *client, GError **error)
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                    "the %s time-out is not between 1 and %d ms",
                    client->session_timeout_ms == 0 ? "session" : "connection", G_MAXINT32);
+      return FALSE;
+    }
+  if (!check_features (client, error) || !check_default_data (client, error))
+    {
       return FALSE;
     }
   g_clear_pointer (&client->servers, curator_connect_string_free);

@@ -5,7 +5,8 @@
  * way when a user leaves finds nobody.
  *
  * NOTES: whoever waits, waits for an event. In case one is ever lost, at a server, on the way or in the
- * library, what is watched is read again now and then, and the watch set with that.
+ * library, what is watched is read again now and then, and the watch set with that. Servers with the
+ * remedy for CVE-2024-23944 tell nothing of a node to who may not read it: such a node is looked at often.
  */
 #include "client/watches.h"
 
@@ -20,6 +21,7 @@
 #define MAX_WATCHED_BYTES (512 * 1024)
 #define AGAIN_US (100 * 1000)
 #define MOST_REREAD_US (30 * G_USEC_PER_SEC)
+#define UNTOLD_REREAD_US (400 * 1000)
 
 typedef enum
 {
@@ -379,7 +381,7 @@ static void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Entry *entry = data;
-  if (rc == ZNONODE)
+  if (rc == ZNONODE && !entry->by_exists)
     {
       /* A server tells of an end before it answers a read that comes after it. */
       g_autofree char *shown = curator_path_escape (entry->key.path);
@@ -410,13 +412,14 @@ on_reread_due (gpointer data)
     }
 }
 
-/* @locks client mutex required. After one session time-out to one and a half, so that thousands do not
- * read at once. */
+/* @locks client mutex required. After one period to one and a half, so that thousands do not read at
+ * once. */
 static void
 reread_later (Entry *entry)
 {
   CuratorSession *session = entry->session;
-  const gint64 period = MIN ((gint64) session->timeout_ms * 1000, MOST_REREAD_US);
+  const gint64 seldom = MIN ((gint64) session->timeout_ms * 1000, MOST_REREAD_US);
+  const gint64 period = entry->by_exists ? MIN (seldom, UNTOLD_REREAD_US) : seldom;
   const guint64 mixed = ((guint64) session->id + ++session->n_rereads)
                         * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
   const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);

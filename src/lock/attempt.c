@@ -295,6 +295,23 @@ attempt_finalize (CuratorOp *op)
   curator_lock_internals_unref (attempt->internals);
 }
 
+/* @locks client mutex required. The server ends the connection of who sends it too much, and a try after
+ * that would end the next one. */
+static void
+begin_or_refuse (Attempt *attempt)
+{
+  GBytes *data = attempt->wanted->data;
+
+  if (data == NULL || g_bytes_get_size (data) <= CURATOR_MAX_PAYLOAD)
+    {
+      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+      return;
+    }
+  curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                                              "the payload of a lock node has at most %d bytes",
+                                              CURATOR_MAX_PAYLOAD));
+}
+
 static void
 release_lease (gpointer lease)
 {
@@ -321,7 +338,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals, CuratorN
     {
       curator_retry_loop_init (&attempt->tries, client, tries_go, tries_give_up, attempt);
       curator_retry_loop_init (&attempt->restarts, client, restarts_go, tries_give_up, attempt);
-      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+      begin_or_refuse (attempt);
     }
   return &attempt->op;
 }

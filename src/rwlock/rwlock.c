@@ -20,7 +20,6 @@
 
 #define READ_NAME "__READ__"
 #define WRITE_NAME "__WRIT__"
-#define MAX_DATA 4096
 
 struct _CuratorRwLock
 {
@@ -165,10 +164,10 @@ check_arguments (CuratorClient *client, const char *path, gsize length, GError *
                            " or " WRITE_NAME);
       return FALSE;
     }
-  if (length > MAX_DATA)
+  if (length > CURATOR_MAX_PAYLOAD)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                   "the payload of a lock node has at most %d bytes", MAX_DATA);
+                   "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
       return FALSE;
     }
   return TRUE;

@@ -22,7 +22,6 @@
 
 #include <string.h>
 
-#define MAX_DATA 4096
 
 struct _CuratorSemaphore
 {
@@ -474,12 +473,12 @@ check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellab
     }
   curator_client_lock (semaphore->client);
   const gboolean too_long
-      = semaphore->node_data != NULL && g_bytes_get_size (semaphore->node_data) > MAX_DATA;
+      = semaphore->node_data != NULL && g_bytes_get_size (semaphore->node_data) > CURATOR_MAX_PAYLOAD;
   curator_client_unlock (semaphore->client);
   if (too_long)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                   "the payload of a lease node has at most %d bytes", MAX_DATA);
+                   "the payload of a lease node has at most %d bytes", CURATOR_MAX_PAYLOAD);
       return FALSE;
     }
   return curator_check_call (semaphore->client, timeout_ms, cancellable, error);

@@ -152,13 +152,19 @@ raw_zk_get_acl (RawZk *raw, const char *path, struct ACL_vector *acl)
 }
 
 int
+raw_zk_set_acl (RawZk *raw, const char *path, const struct ACL_vector *acl)
+{
+  return zoo_set_acl (raw->handle, path, -1, acl);
+}
+
+int
 raw_zk_set_world_acl (RawZk *raw, const char *path, int permissions)
 {
   char scheme[] = "world";
   char id[] = "anyone";
   struct ACL entry = { .perms = permissions, .id = { .scheme = scheme, .id = id } };
   struct ACL_vector acl = { .count = 1, .data = &entry };
-  return zoo_set_acl (raw->handle, path, -1, &acl);
+  return raw_zk_set_acl (raw, path, &acl);
 }
 
 gint64

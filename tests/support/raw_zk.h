@@ -24,6 +24,7 @@ gboolean raw_zk_exists (RawZk *raw, const char *path);
 /* data may be NULL; it becomes NULL for a node without data (which is not the same as empty). */
 int raw_zk_get (RawZk *raw, const char *path, GBytes **data, struct Stat *stat);
 int raw_zk_get_acl (RawZk *raw, const char *path, struct ACL_vector *acl);
+int raw_zk_set_acl (RawZk *raw, const char *path, const struct ACL_vector *acl);
 /* Leaves these permissions, and no others, to everybody. */
 int raw_zk_set_world_acl (RawZk *raw, const char *path, int permissions);
 /* Session that owns the node; 0 if none does, -1 if there is no such node. */

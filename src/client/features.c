@@ -1,0 +1,91 @@
+/* Requests for TLS and SASL, recognised to be refused. See features.h. */
+#include "client/features.h"
+
+#include "curator/error.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static const struct
+{
+  const char *name;
+  const char *symbol; /* exported by a libzookeeper that has it */
+} features[CURATOR_N_FEATURES] = {
+  [CURATOR_FEATURE_TLS] = { "TLS", "zookeeper_init_ssl" },
+  [CURATOR_FEATURE_SASL] = { "SASL", "zookeeper_init_sasl" },
+};
+
+static const struct
+{
+  const char *word;
+  CuratorFeature feature;
+} words[] = {
+  { "ssl", CURATOR_FEATURE_TLS },
+  { "tls", CURATOR_FEATURE_TLS },
+  { "x509", CURATOR_FEATURE_TLS },
+  { "sasl", CURATOR_FEATURE_SASL },
+};
+
+gboolean
+curator_feature_is_built_in (CuratorFeature feature)
+{
+  return dlsym (RTLD_DEFAULT, features[feature].symbol) != NULL;
+}
+
+static gboolean
+refuse (CuratorFeature feature, const char *what, GError **error)
+{
+  const gboolean built_in = curator_feature_is_built_in (feature);
+  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "%s asks for %s, %s", what,
+               features[feature].name,
+               built_in ? "which this version of curator does not use"
+                        : "which this libzookeeper is built without");
+  return FALSE;
+}
+
+/* A host may have one of those names: then nothing but a port follows the colon. */
+static gboolean
+is_demanded (const char *server, const char *word)
+{
+  const gsize length = strlen (word);
+  if (g_ascii_strncasecmp (server, word, length) != 0 || server[length] != ':')
+    {
+      return FALSE;
+    }
+  const char *rest = server + length + 1;
+  const gsize port = strspn (rest, "0123456789");
+  return g_str_has_prefix (rest, "//") || strchr (",/ \t", rest[port]) == NULL;
+}
+
+gboolean
+curator_features_check_connect_string (const char *connect_string, GError **error)
+{
+  const char *server = connect_string;
+
+  while (server != NULL)
+    {
+      server += strspn (server, ", \t");
+      for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+        {
+          if (is_demanded (server, words[i].word))
+            {
+              return refuse (words[i].feature, "the connect string", error);
+            }
+        }
+      server = strchr (server, ',');
+    }
+  return TRUE;
+}
+
+gboolean
+curator_features_check_auth_scheme (const char *scheme, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      if (g_ascii_strcasecmp (scheme, words[i].word) == 0)
+        {
+          return refuse (words[i].feature, "an authentication scheme", error);
+        }
+    }
+  return TRUE;
+}

@@ -1,0 +1,476 @@
+/* Who may do what under which ACLs; secrets that do not stay; TLS and SASL, which are refused. */
+#include "taking.h"
+
+#include "client/features.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SETTLE_MS 3000
+/* ZooKeeper's are variables. */
+#define MAY_READ  (1 << 0)
+#define MAY_WRITE (1 << 1)
+
+typedef struct
+{
+  const char *name;
+  const char *own;  /* user:password, or NULL */
+  const char *team; /* the same, of the group */
+} Identity;
+
+enum
+{
+  JOE, /* whose nodes the others meet */
+  ANN,
+  ADMIN,
+  EVE, /* knows the group's name but not its password */
+  NOBODY,
+  N_IDENTITIES
+};
+
+static const Identity identities[N_IDENTITIES] = {
+  [JOE] = { "joe", "joe:apple", "team:orange" },
+  [ANN] = { "ann", "ann:pear", "team:orange" },
+  [ADMIN] = { "admin", "admin:fig", NULL },
+  [EVE] = { "eve", "eve:plum", "team:lemon" },
+  [NOBODY] = { "nobody", NULL, NULL },
+};
+
+/* What the group may do with a node whose creator may do everything; -1: all may do everything. The
+ * parent of the closed ones lets the group create, list and delete, and the admin do everything. */
+static const struct
+{
+  const char *name;
+  int team;
+  /* For each identity: list, inspect, revoke, wait, break, acquire. */
+  const char *expected[N_IDENTITIES];
+} sets[] = {
+  { "open", -1, { "yyyyyy", "yyyyyy", "yyyyyy", "yyyyyy", "yyyyyy" } },
+  { "members", MAY_READ, { "yyyyyy", "yy-yyy", "y--yyy", "------", "------" } },
+  { "revocable",
+    MAY_READ | MAY_WRITE,
+    { "yyyyyy", "yyyyyy", "y--yyy", "------", "------" } },
+  { "private", 0, { "yyyyyy", "y--yyy", "y--yyy", "------", "------" } },
+};
+
+/* An entry for "user:password", as DigestAuthenticationProvider makes its ids. */
+static struct ACL
+entry_of (const char *credentials, int permissions)
+{
+  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA1);
+  guint8 digest[20];
+  gsize length = sizeof digest;
+  g_checksum_update (checksum, (const guchar *) credentials, (gssize) strlen (credentials));
+  g_checksum_get_digest (checksum, digest, &length);
+  g_autofree char *base64 = g_base64_encode (digest, length);
+  g_autofree char *user = g_strndup (credentials, strcspn (credentials, ":"));
+  return (struct ACL){ .perms = permissions,
+                       .id = { .scheme = (char *) "digest",
+                               .id = g_strconcat (user, ":", base64, NULL) } };
+}
+
+static CuratorClient *
+client_of (Fixture *fixture, const Identity *identity, int team)
+{
+  CuratorClient *client = client_new (fixture_server (fixture));
+  const char *const credentials[] = { identity->own, identity->team };
+  for (gsize i = 0; i < G_N_ELEMENTS (credentials); i++)
+    {
+      if (credentials[i] != NULL)
+        {
+          curator_client_add_auth (client, "digest", credentials[i], strlen (credentials[i]));
+        }
+    }
+  if (team >= 0 && identity->own != NULL)
+    {
+      struct ACL entries[] = { entry_of (identity->own, ZOO_PERM_ALL),
+                               entry_of (identities[JOE].team, team) };
+      const struct ACL_vector acl = { team > 0 ? 2 : 1, entries };
+      curator_client_set_acl (client, &acl);
+      g_free (entries[0].id.id);
+      g_free (entries[1].id.id);
+    }
+  client_start (client);
+  return client;
+}
+
+static RawZk *
+raw_of (Fixture *fixture, const Identity *identity)
+{
+  RawZk *raw = raw_zk_open (fixture_server (fixture));
+  assert_non_null (raw);
+  if (identity->own != NULL)
+    {
+      assert_int_equal (raw_zk_add_auth (raw, "digest", identity->own), ZOK);
+    }
+  if (identity->team != NULL)
+    {
+      assert_int_equal (raw_zk_add_auth (raw, "digest", identity->team), ZOK);
+    }
+  return raw;
+}
+
+static void
+make_parent (Fixture *fixture, const char *path, int team)
+{
+  struct ACL entries[]
+      = { entry_of (identities[JOE].team, ZOO_PERM_CREATE | ZOO_PERM_READ | ZOO_PERM_DELETE),
+          entry_of (identities[ADMIN].own, ZOO_PERM_ALL) };
+  const struct ACL_vector acl = { G_N_ELEMENTS (entries), entries };
+  assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
+  assert_int_equal (team >= 0 ? raw_zk_set_acl (fixture->raw, path, &acl) : ZOK, ZOK);
+  g_free (entries[0].id.id);
+  g_free (entries[1].id.id);
+}
+
+/* 'y' for a success, '-' for NOAUTH, '?' for anything else. Clears the error. */
+static char
+outcome (gboolean success, GError **error)
+{
+  char letter = success                                                    ? 'y'
+                : g_error_matches (*error, CURATOR_ZK_ERROR, (int) ZNOAUTH) ? '-'
+                                                                            : '?';
+  if (letter == '?')
+    {
+      print_error ("%s\n", *error != NULL ? (*error)->message : "no error");
+    }
+  g_clear_error (error);
+  return letter;
+}
+
+/* Joe's node, and who meets it. */
+typedef struct
+{
+  Fixture *fixture;
+  CuratorLock *held;
+  CuratorLease *lease;
+  CuratorClient *client;
+  CuratorLock *lock;
+  RawZk *raw;
+} Meeting;
+
+static void
+hold_again (Meeting *meeting)
+{
+  g_autoptr (GError) error = NULL;
+  g_clear_pointer (&meeting->lease, curator_lease_unref);
+  meeting->lease = curator_lock_acquire_lease (meeting->held, LONG_MS, NULL, &error);
+  assert_ok (meeting->lease != NULL, &error);
+}
+
+static void
+let_go (Meeting *meeting)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_lease_release (meeting->lease, &error), &error);
+}
+
+static char
+try_list (Meeting *meeting)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (meeting->lock, &error);
+  return outcome (nodes != NULL && g_strv_length (nodes) == 1, &error);
+}
+
+static char
+try_inspect (Meeting *meeting, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorInspection) inspection = curator_inspect (meeting->client, path, &error);
+  if (inspection == NULL || curator_inspection_get_n_participants (inspection) != 1)
+    {
+      return outcome (FALSE, &error);
+    }
+  const CuratorParticipant *joe = curator_inspection_get_participant (inspection, 0);
+  return curator_participant_is_readable (joe) ? 'y' : '-';
+}
+
+static char
+try_revoke (Meeting *meeting)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean written = curator_attempt_revoke (
+      meeting->client, curator_lease_get_node_path (meeting->lease), &error);
+  return outcome (written, &error);
+}
+
+/* Waits behind Joe. What nobody may read is watched by its existence. */
+static char
+try_wait (Meeting *meeting, const char *path)
+{
+  g_autoptr (Taking) taking = taking_start_lock (meeting->lock, LONG_MS, NULL);
+  if (raw_zk_count_children (meeting->raw, path) >= 0)
+    {
+      assert_children (meeting->fixture, path, 2, LONG_MS);
+      assert_false (taking_has_returned (taking));
+    }
+  else
+    {
+      assert_true (taking_wait (taking, LONG_MS));
+    }
+  let_go (meeting);
+  assert_true (taking_wait (taking, LONG_MS));
+  char letter = outcome (taking->leases != NULL, &taking->error);
+  taking_give_back (taking);
+  hold_again (meeting);
+  return letter;
+}
+
+/* Deletes Joe's node, who hears of it. */
+static char
+try_break (Meeting *meeting)
+{
+  int rc = raw_zk_delete (meeting->raw, curator_lease_get_node_path (meeting->lease));
+  if (rc == ZOK)
+    {
+      assert_lease_state (meeting->lease, CURATOR_LEASE_LOST, LONG_MS);
+      hold_again (meeting);
+    }
+  return rc == ZOK ? 'y' : rc == ZNOAUTH ? '-' : '?';
+}
+
+static char
+try_acquire (Meeting *meeting)
+{
+  g_autoptr (GError) error = NULL;
+  let_go (meeting);
+  gboolean acquired = curator_lock_acquire (meeting->lock, LONG_MS, NULL, &error);
+  char letter = outcome (acquired, &error);
+  if (acquired)
+    {
+      assert_ok (curator_lock_release (meeting->lock, &error), &error);
+    }
+  hold_again (meeting);
+  return letter;
+}
+
+static void
+meet (Meeting *meeting, const char *path, char letters[7])
+{
+  letters[0] = try_list (meeting);
+  letters[1] = try_inspect (meeting, path);
+  letters[2] = try_revoke (meeting);
+  letters[3] = try_wait (meeting, path);
+  letters[4] = try_break (meeting);
+  letters[5] = try_acquire (meeting);
+  letters[6] = '\0';
+}
+
+/* Five identities, six operations, four ACLs. Whatever is refused is refused with NOAUTH and leaves
+ * nothing behind. */
+static void
+test_acl_matrix (void **state)
+{
+  Fixture *fixture = *state;
+  int wrong = 0;
+  for (gsize s = 0; s < G_N_ELEMENTS (sets); s++)
+    {
+      g_autofree char *path = g_strdup_printf ("/acl/%s", sets[s].name);
+      make_parent (fixture, path, sets[s].team);
+      g_autoptr (CuratorClient) joe = client_of (fixture, &identities[JOE], sets[s].team);
+      g_autoptr (CuratorLock) held = mutex_new (joe, path);
+      RawZk *observer = g_steal_pointer (&fixture->raw);
+      fixture->raw = raw_of (fixture, &identities[JOE]);
+      for (int i = 0; i < N_IDENTITIES; i++)
+        {
+          char letters[7];
+          Meeting meeting = { .fixture = fixture, .held = held };
+          meeting.client = client_of (fixture, &identities[i], sets[s].team);
+          meeting.lock = mutex_new (meeting.client, path);
+          meeting.raw = raw_of (fixture, &identities[i]);
+          hold_again (&meeting);
+          meet (&meeting, path, letters);
+          print_message ("%-10s %-7s %s\n", sets[s].name, identities[i].name, letters);
+          wrong += strcmp (letters, sets[s].expected[i]) == 0 ? 0 : 1;
+          let_go (&meeting);
+          assert_no_residue (fixture, path, SETTLE_MS);
+          curator_lease_unref (meeting.lease);
+          curator_lock_unref (meeting.lock);
+          curator_client_unref (meeting.client);
+          raw_zk_close (meeting.raw);
+        }
+      raw_zk_close (fixture->raw);
+      fixture->raw = observer;
+    }
+  assert_int_equal (wrong, 0);
+}
+
+/* Nodes that nobody but their creator may read or write: the queue goes on in its order. */
+static void
+test_creator_only_queue (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 8
+  };
+  const char *path = "/acl/queue";
+  Taking *takings[N];
+  make_parent (fixture, path, 0);
+  RawZk *observer = g_steal_pointer (&fixture->raw);
+  fixture->raw = raw_of (fixture, &identities[JOE]);
+  g_autoptr (CuratorClient) joe = client_of (fixture, &identities[JOE], 0);
+  g_autoptr (CuratorClient) ann = client_of (fixture, &identities[ANN], 0);
+  g_autoptr (CuratorLock) his = mutex_new (joe, path);
+  g_autoptr (CuratorLock) hers = mutex_new (ann, path);
+  for (int i = 0; i < N; i++)
+    {
+      takings[i] = taking_start_lock (i % 2 == 0 ? his : hers, 60000, NULL);
+      assert_children (fixture, path, i + 1, LONG_MS);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      taking_assert_granted (takings[i]);
+      assert_true (i + 1 == N || !taking_has_returned (takings[i + 1]));
+      taking_give_back (takings[i]);
+      taking_free (takings[i]);
+    }
+  assert_no_residue (fixture, path, SETTLE_MS);
+  raw_zk_close (fixture->raw);
+  fixture->raw = observer;
+}
+
+#define SECRET_LENGTH 24
+#define MASK          0x5a
+
+/* The test must not find its own copy: it keeps none but this one, masked. */
+static char masked_secret[SECRET_LENGTH];
+
+static void
+unmask (char secret[SECRET_LENGTH])
+{
+  for (int i = 0; i < SECRET_LENGTH; i++)
+    {
+      secret[i] = (char) (masked_secret[i] ^ MASK);
+    }
+}
+
+static int
+count_secrets (const char *bytes, gssize length)
+{
+  int n = 0;
+  for (gssize at = 0; at + SECRET_LENGTH <= length; at++)
+    {
+      int i = 0;
+      while (i < SECRET_LENGTH && (bytes[at + i] ^ MASK) == masked_secret[i])
+        {
+          i++;
+        }
+      n += i == SECRET_LENGTH ? 1 : 0;
+    }
+  return n;
+}
+
+/* How often the secret stands in writable memory of a size that programs, not sanitizers, use. */
+static int
+count_secrets_in_memory (void)
+{
+  enum
+  {
+    LARGEST = 64 * 1024 * 1024
+  };
+  int fd = open ("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  FILE *maps = fopen ("/proc/self/maps", "re");
+  char line[512];
+  int n = 0;
+  assert_true (fd >= 0 && maps != NULL);
+  while (fgets (line, sizeof line, maps) != NULL)
+    {
+      unsigned long from = 0;
+      unsigned long to = 0;
+      char mode[8] = "";
+      if (sscanf (line, "%lx-%lx %7s", &from, &to, mode) == 3 && g_str_has_prefix (mode, "rw")
+          && to - from <= LARGEST)
+        {
+          g_autofree char *copy = g_malloc (to - from);
+          gssize length = pread (fd, copy, to - from, (off_t) from);
+          n += count_secrets (copy, length);
+          memset (copy, 0, to - from);
+        }
+    }
+  fclose (maps);
+  close (fd);
+  return n;
+}
+
+/* Our copy of what was added goes with the client, and not into a freed block. */
+static void
+test_secrets_are_wiped (void **state)
+{
+  Fixture *fixture = *state;
+  char secret[SECRET_LENGTH];
+  for (int i = 0; i < SECRET_LENGTH; i++)
+    {
+      masked_secret[i] = (char) (g_random_int_range ('a', 'z' + 1) ^ MASK);
+    }
+  CuratorClient *client = client_new (fixture_server (fixture));
+  unmask (secret);
+  curator_client_add_auth (client, "digest", secret, sizeof secret);
+  explicit_bzero (secret, sizeof secret);
+  assert_true (count_secrets_in_memory () > 0);
+  curator_client_unref (client);
+  assert_int_equal (count_secrets_in_memory (), 0);
+}
+
+static void
+assert_start (const char *servers, const char *scheme, gboolean unsupported)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (servers);
+  if (scheme != NULL)
+    {
+      curator_client_add_auth (client, scheme, "x", 1);
+    }
+  if (!unsupported)
+    {
+      assert_ok (curator_client_start (client, &error), &error);
+      return;
+    }
+  if (curator_client_start (client, &error))
+    {
+      fail_msg ("\"%s\" with %s should have been refused", servers, scheme);
+    }
+  print_message ("%s: %s\n", servers, error->message);
+  assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
+}
+
+/* Who asks for an encrypted connection does not get one in clear text. */
+static void
+test_tls_and_sasl_are_refused (void **state)
+{
+  static const char *const asking[]
+      = { "tls://127.0.0.1:2281", "SSL://127.0.0.1",        "ssl:127.0.0.1:2281",
+          "sasl://zk1:2181",      "127.0.0.1:2181, tls://b", "tls:zk1/app" };
+  static const char *const names[] = { "ssl:2281", "tls", "sasl:2181/app", "sslhost:2181" };
+  static const char *const schemes[] = { "sasl", "SASL", "x509", "tls" };
+  for (gsize i = 0; i < G_N_ELEMENTS (asking); i++)
+    {
+      assert_start (asking[i], NULL, TRUE);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
+    {
+      assert_start ("127.0.0.1:2181", schemes[i], TRUE);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      assert_start (names[i], "digest", FALSE);
+    }
+  /* The library that runs is as the one that was found when this was configured. */
+  assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_TLS), HAS_TLS);
+  assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_SASL), HAS_SASL);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_acl_matrix),
+    heal_and_test (test_creator_only_queue),
+    heal_and_test (test_secrets_are_wiped),
+    heal_and_test (test_tls_and_sasl_are_refused),
+  };
+  return cmocka_run_group_tests_name ("security", tests, fixture_start, fixture_stop);
+}
