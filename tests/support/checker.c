@@ -11,6 +11,7 @@ typedef struct
   gboolean granted;
   gboolean believed;
   int depth;
+  guint lost;     /* 1 + index of its loss, 0 if there was none */
   gint64 over_ns; /* when it can be in nobody's way any more, G_MAXINT64 while unknown */
 } Claim;
 
@@ -44,7 +45,8 @@ check_kind_to_string (CheckKind kind)
     "two holders",        "too many permits", "token not rising", "token given twice",
     "no token",           "re-entry token",   "dead session",     "after death",
     "false busy",         "early time-out",   "late return",      "never returned",
-    "release of nothing", "stale write",      "forged token",     "malformed"
+    "release of nothing", "stale write",      "forged token",     "malformed",
+    "confident loser"
   };
   return kind < CHECK_N_KINDS ? names[kind] : "?";
 }
@@ -415,7 +417,23 @@ on_lost (Check *check, guint i)
       report (check, CHECK_FORGED_TOKEN, i, i);
       return;
     }
+  claim->lost = claim->lost != 0 ? claim->lost : i + 1;
   stop_believing (check, claim);
+}
+
+static void
+on_sample (Check *check, guint i)
+{
+  const RecordEvent *event = event_at (check, i);
+  const Claim *claim = claim_of (check, event);
+  if (claim == NULL)
+    {
+      report (check, CHECK_FORGED_TOKEN, i, i);
+    }
+  else if (event->op == RECORD_SAMPLE && event->timeout_ms > 0 && claim->lost != 0)
+    {
+      report (check, CHECK_CONFIDENT_LOSER, claim->lost - 1, i);
+    }
 }
 
 static void
@@ -491,6 +509,10 @@ on_event (Check *check, guint i)
       break;
     case RECORD_RESOURCE_WRITE:
       on_resource_write (check, i);
+      break;
+    case RECORD_SUSPECT:
+    case RECORD_SAMPLE:
+      on_sample (check, i);
       break;
     case RECORD_N_OPS:
     default:

@@ -27,6 +27,7 @@ typedef enum
   CHECK_STALE_WRITE,        /* write with the higher token, later write with a lower one */
   CHECK_FORGED_TOKEN,       /* what used a token that nobody was granted; twice the same event */
   CHECK_MALFORMED,          /* the recording itself makes no sense */
+  CHECK_CONFIDENT_LOSER,    /* loss, a sample of the same hold that claims time left */
   CHECK_N_KINDS
 } CheckKind;
 

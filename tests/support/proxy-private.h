@@ -45,6 +45,7 @@ struct _Proxy
   int counts[256];
   int accepted;
   GPtrArray *conns;
+  GArray *deserted;      /* sockets to the server whose clients were cut off unseen */
   GHashTable *passwords; /* gint64 * to guint8[16] */
   gint64 last_session;
 };
@@ -77,6 +78,8 @@ ProxyConn *proxy_conn_new (Proxy *proxy, int client_fd);
 void proxy_conn_free (ProxyConn *conn); /* also closes its sockets */
 /* Delivers to the server what it should have got, then resets the client. */
 void proxy_conn_cut (ProxyConn *conn);
+/* Resets the client and hands over the socket to the server, which learns nothing; -1 if none. */
+int proxy_conn_desert (ProxyConn *conn);
 
 void proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *server);
 void proxy_conn_handle (ProxyConn *conn, short client_events, short server_events);

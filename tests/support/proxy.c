@@ -66,6 +66,36 @@ cut_all (Proxy *proxy)
 }
 
 static void
+desert_all (Proxy *proxy)
+{
+  for (guint i = 0; i < proxy->conns->len; i++)
+    {
+      const int fd = proxy_conn_desert (g_ptr_array_index (proxy->conns, i));
+      g_array_append_val (proxy->deserted, fd);
+    }
+}
+
+static void
+end_desertion (Proxy *proxy)
+{
+  for (guint i = 0; i < proxy->deserted->len; i++)
+    {
+      const int fd = g_array_index (proxy->deserted, int, i);
+      if (fd >= 0)
+        {
+          close (fd);
+        }
+    }
+  g_array_set_size (proxy->deserted, 0);
+}
+
+static gboolean
+is_closed (const Proxy *proxy)
+{
+  return proxy->mode == PROXY_REFUSE || proxy->mode == PROXY_DESERT;
+}
+
+static void
 handle_all (Proxy *proxy, gboolean let_go)
 {
   for (guint i = 0; i < proxy->conns->len; i++)
@@ -97,13 +127,21 @@ obey_orders (Proxy *proxy)
     {
       return;
     }
-  if (proxy->mode == PROXY_REFUSE && proxy->listen_fd >= 0)
+  if (is_closed (proxy) && proxy->listen_fd >= 0)
     {
       close (proxy->listen_fd);
       proxy->listen_fd = -1;
+      if (proxy->mode == PROXY_DESERT)
+        {
+          desert_all (proxy);
+        }
       cut_all (proxy);
     }
-  if (proxy->mode != PROXY_REFUSE && proxy->listen_fd < 0)
+  if (proxy->mode != PROXY_DESERT)
+    {
+      end_desertion (proxy);
+    }
+  if (!is_closed (proxy) && proxy->listen_fd < 0)
     {
       proxy->listen_fd = net_listen (&proxy->name);
     }
@@ -126,7 +164,9 @@ poll_timeout (Proxy *proxy)
   gint64 due = G_MAXINT64;
   for (guint i = 0; i < proxy->conns->len; i++)
     {
-      due = MIN (due, proxy_conn_due_ms (g_ptr_array_index (proxy->conns, i)));
+      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+      /* One whose server could not be reached just now is to be closed without waiting. */
+      due = MIN (due, conn->dead ? 0 : proxy_conn_due_ms (conn));
     }
   gint64 left = due - wait_now_ms ();
   return due == G_MAXINT64 ? -1 : (int) CLAMP (left, 0, 60000);
@@ -188,6 +228,7 @@ run (void *data)
       g_array_unref (fds);
     }
   cut_all (proxy);
+  end_desertion (proxy);
   remove_dead (proxy);
   pthread_mutex_unlock (&proxy->mutex);
   return NULL;
@@ -232,6 +273,7 @@ new_proxy (const char *server, const char *host, gboolean raw)
   proxy->address = g_strdup_printf ("%s:%d", host, ntohs (proxy->name.sin_port));
   proxy->wake_fd = eventfd (0, EFD_CLOEXEC);
   proxy->conns = g_ptr_array_new_with_free_func ((GDestroyNotify) proxy_conn_free);
+  proxy->deserted = g_array_new (FALSE, FALSE, sizeof (int));
   proxy->passwords = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   pthread_mutex_init (&proxy->mutex, NULL);
   pthread_condattr_t monotonic;
@@ -283,6 +325,7 @@ proxy_free (Proxy *proxy)
     }
   close (proxy->wake_fd);
   g_ptr_array_unref (proxy->conns);
+  g_array_unref (proxy->deserted);
   g_hash_table_unref (proxy->passwords);
   pthread_cond_destroy (&proxy->changed);
   pthread_mutex_destroy (&proxy->mutex);

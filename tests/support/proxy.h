@@ -19,7 +19,8 @@ typedef enum
                          * except on connections that their client has closed meanwhile */
   PROXY_HOLE_TO_SERVER, /* requests pile up, replies still flow */
   PROXY_HOLE_TO_CLIENT, /* replies pile up, requests still flow */
-  PROXY_REFUSE          /* connections are cut and new ones refused */
+  PROXY_REFUSE,         /* connections are cut and new ones refused */
+  PROXY_DESERT          /* the same for clients, but their servers only ever see silence */
 } ProxyMode;
 
 /* What happens at a request that a rule picks. */

@@ -153,6 +153,16 @@ proxy_conn_cut (ProxyConn *conn)
   conn->dead = TRUE;
 }
 
+int
+proxy_conn_desert (ProxyConn *conn)
+{
+  const int server_fd = conn->server_fd;
+  conn->server_fd = -1;
+  net_reset_on_close (conn->client_fd);
+  conn->dead = TRUE;
+  return server_fd;
+}
+
 /* TRUE if the frame may be forwarded, FALSE if it must wait where it is or the connection died. */
 static gboolean
 on_picked_request (ProxyConn *conn, gint32 xid, ProxyAction action)

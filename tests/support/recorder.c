@@ -33,8 +33,9 @@ Recorder *
 recorder_open (const char *directory, int process, int thread, gsize capacity)
 {
   g_autofree char *path = g_strdup_printf ("%s/%d-%d.log", directory, process, thread);
+  g_autofree char *unfinished = g_strconcat (path, ".new", NULL);
   gsize size = sizeof (LogHeader) + capacity * sizeof (RecordEvent);
-  int fd = open (path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int fd = open (unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   void *memory = MAP_FAILED;
   if (fd >= 0 && ftruncate (fd, (off_t) size) == 0)
     {
@@ -56,6 +57,11 @@ recorder_open (const char *directory, int process, int thread, gsize capacity)
   recorder->thread = thread;
   recorder->header->magic = MAGIC;
   recorder->header->capacity = capacity;
+  /* Who reads while others write finds whole logs only. */
+  if (rename (unfinished, path) != 0)
+    {
+      g_clear_pointer (&recorder, recorder_close);
+    }
   return recorder;
 }
 
@@ -130,8 +136,8 @@ recorder_sort (GArray *events)
   g_array_sort (events, compare_events);
 }
 
-gboolean
-recorder_read_all (const char *directory, GArray *events)
+static gboolean
+read_logs (const char *directory, const char *prefix, GArray *events)
 {
   GDir *dir = g_dir_open (directory, 0, NULL);
   gboolean fine = dir != NULL;
@@ -139,11 +145,25 @@ recorder_read_all (const char *directory, GArray *events)
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       g_autofree char *path = g_build_filename (directory, name, NULL);
-      fine = (!g_str_has_suffix (name, ".log") || read_log (path, events)) && fine;
+      const gboolean wanted = g_str_has_suffix (name, ".log") && g_str_has_prefix (name, prefix);
+      fine = (!wanted || read_log (path, events)) && fine;
     }
   g_clear_pointer (&dir, g_dir_close);
   recorder_sort (events);
   return fine;
+}
+
+gboolean
+recorder_read_all (const char *directory, GArray *events)
+{
+  return read_logs (directory, "", events);
+}
+
+gboolean
+recorder_read_process (const char *directory, int process, GArray *events)
+{
+  g_autofree char *prefix = g_strdup_printf ("%d-", process);
+  return read_logs (directory, prefix, events);
 }
 
 /* The worker names a grant's node only once; its release is matched by thread. */
@@ -206,7 +226,8 @@ record_op_to_string (RecordOp op)
 {
   static const char *const names[RECORD_N_OPS] = {
     "acquire called", "acquire returned", "release called", "release returned", "lost",
-    "deadline",       "session ended",    "process died",   "resource write"
+    "deadline",       "session ended",    "process died",   "resource write",
+    "suspect",        "sample"
   };
   return op < RECORD_N_OPS ? names[op] : "?";
 }

@@ -23,6 +23,8 @@ typedef enum
   RECORD_SESSION_ENDED,    /* session; no grant of it may come later */
   RECORD_PROCESS_DIED,     /* process; nothing of it is believed from here on */
   RECORD_RESOURCE_WRITE,   /* token, result OK: the fenced resource accepted it */
+  RECORD_SUSPECT,          /* token; the holder was told SUSPECT */
+  RECORD_SAMPLE,           /* token; timeout_ms: how long the lease said that it is still provable */
   RECORD_N_OPS
 } RecordOp;
 
@@ -78,6 +80,8 @@ void recorder_add (Recorder *recorder, RecordEvent event);
 /* All events of all logs of a directory, by time. FALSE, with a word on stderr, if a log is full or
  * cannot be read. */
 gboolean recorder_read_all (const char *directory, GArray *events);
+/* Those of one process, which may still be running. */
+gboolean recorder_read_process (const char *directory, int process, GArray *events);
 /* Events that tie on the clock keep the order in which their thread recorded them. */
 void recorder_sort (GArray *events);
 

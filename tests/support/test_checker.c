@@ -5,7 +5,7 @@
  *   ask [m|r|w|sPERMITS/LIMIT] [tMS]   acquire called (kind stays the actor's until named again)
  *   got TOKEN [SESSION], busy, cancelled, failed      how it returned
  *   drop [TOKEN], dropped, pending, refused           release called; how it returned
- *   lost TOKEN, deadline TOKEN, ended SESSION, died, wrote TOKEN
+ *   suspect TOKEN, sample TOKEN tLEFT, lost TOKEN, deadline TOKEN, ended SESSION, died, wrote TOKEN
  */
 #include "checker.h"
 
@@ -42,7 +42,9 @@ static const struct
               { "deadline", RECORD_DEADLINE, RECORD_OK },
               { "ended", RECORD_SESSION_ENDED, RECORD_OK },
               { "died", RECORD_PROCESS_DIED, RECORD_OK },
-              { "wrote", RECORD_RESOURCE_WRITE, RECORD_OK } };
+              { "wrote", RECORD_RESOURCE_WRITE, RECORD_OK },
+              { "suspect", RECORD_SUSPECT, RECORD_OK },
+              { "sample", RECORD_SAMPLE, RECORD_OK } };
 
 static void
 parse_verb (const char *word, RecordEvent *event)
@@ -201,6 +203,11 @@ static const struct
     "0 a ask; 1 a got 5; 2 a lost 5; 3 b ask; 4 b got 6; 5 b wrote 6; 6 a wrote 5" },
   { CHECK_FORGED_TOKEN, 0, 0, "0 a wrote 5" },
   { CHECK_FORGED_TOKEN, 2, 2, "0 a ask; 1 a got 5; 2 a lost 9" },
+  /* who is told of a loss and goes on believing */
+  { CHECK_CONFIDENT_LOSER, 2, 4, "0 a ask; 1 a got 5; 2 a lost 5; 3 b ask; 4 a sample 5 t10" },
+  { CHECK_CONFIDENT_LOSER, 2, 3, "0 a ask; 1 a got 5; 2 a deadline 5; 3 a sample 5 t1" },
+  { CHECK_FORGED_TOKEN, 2, 2, "0 a ask; 1 a got 5; 2 a sample 6 t10" },
+  { CHECK_FORGED_TOKEN, 1, 1, "0 a ask; 1 a suspect 5; 2 a got 5" },
   /* the recording */
   { CHECK_MALFORMED, 0, 0, "0 a got 5" },
   { CHECK_MALFORMED, 0, 1, "0 a ask; 1 a ask; 2 a got 5" },
@@ -217,6 +224,7 @@ static const char *const GOOD[] = {
   /* lost, told, handed on; the loser's release comes late and succeeds */
   "0 a ask; 1 a got 5 70; 2 b ask; 3 a lost 5; 4 b got 6 71; 5 a drop 5; 6 a dropped",
   "0 a ask; 1 a got 5; 2 a deadline 5; 3 b ask; 4 b got 6",
+  "0 a ask; 1 a got 5; 2 a sample 5 t9; 3 a suspect 5; 11 a lost 5; 12 a sample 5 t0; 13 b ask; 14 b got 6",
   "0 a ask; 1 a got 5; 2 a died; 3 b ask; 4 b got 6",
   "0 a ask; 1 a died",
   /* readers together, a writer after them, a reader under its own write lock */

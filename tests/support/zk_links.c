@@ -112,6 +112,19 @@ zk_links_mute (ZkLinks *links, int from, int to)
   set_one (links, to, from, PROXY_HOLE_TO_CLIENT);
 }
 
+void
+zk_links_depose (ZkLinks *links, int leader)
+{
+  for (int i = 0; i < links->n; i++)
+    {
+      if (i != leader)
+        {
+          set_one (links, leader, i, PROXY_HOLE);
+          set_one (links, i, leader, PROXY_DESERT);
+        }
+    }
+}
+
 static void
 delay_one (ZkLinks *links, int from, int to, int ms)
 {

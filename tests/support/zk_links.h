@@ -23,6 +23,8 @@ void zk_links_set (ZkLinks *links, int a, int b, ProxyMode mode);
 void zk_links_set_all (ZkLinks *links, int a, ProxyMode mode);
 /* What one member sends to the other does not arrive; the other way it does. */
 void zk_links_mute (ZkLinks *links, int from, int to);
+/* A leader's followers lose it at once, while it sees nothing but silence. */
+void zk_links_depose (ZkLinks *links, int leader);
 void zk_links_delay (ZkLinks *links, int a, int b, int ms);
 void zk_links_heal (ZkLinks *links);
 

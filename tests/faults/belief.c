@@ -1,0 +1,225 @@
+/* The keeper's mutex guards its list and every belief in it. The listener of a lease runs on the
+ * client's callback thread and has a log of its own. */
+#include "belief.h"
+
+#include "support/waiting.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#define MS G_GINT64_CONSTANT (1000000)
+/* A look that took longer than this says nothing about when it was taken. */
+#define LONGEST_LOOK_NS (5 * MS)
+#define PAUSE_NS        (50 * MS)
+
+struct _BeliefKeeper
+{
+  Recorder *looks;
+  Recorder *told; /* callbacks come one at a time */
+  int period_us;
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  GPtrArray *beliefs;
+  gboolean quit;
+};
+
+struct _Belief
+{
+  BeliefKeeper *keeper;
+  CuratorLease *lease;
+  RecordEvent event;
+  guint listener;
+  gint64 deadline_ns;
+  gint64 looked_ns;
+  gboolean over;
+};
+
+typedef struct
+{
+  gint64 at_ns;
+  gint64 left_ms;
+  gint64 deadline_ns;
+} Look;
+
+/* FALSE if the process was held up meanwhile. */
+static gboolean
+look_once (CuratorLease *lease, Look *look)
+{
+  look->at_ns = wait_now_ns ();
+  look->left_ms = curator_lease_get_remaining_ms (lease);
+  if (curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
+    {
+      look->left_ms = 0;
+    }
+  const gint64 after_ns = wait_now_ns ();
+  look->deadline_ns = after_ns + (look->left_ms + 1) * MS;
+  return after_ns - look->at_ns <= LONGEST_LOOK_NS;
+}
+
+static void
+record_sample (const Belief *belief, Recorder *recorder, const Look *look)
+{
+  RecordEvent event = belief->event;
+  event.op = RECORD_SAMPLE;
+  event.time_ns = look->at_ns;
+  event.timeout_ms = look->left_ms;
+  recorder_add (recorder, event);
+}
+
+static void
+record_deadline (Belief *belief, gint64 now_ns)
+{
+  RecordEvent event = belief->event;
+  event.op = RECORD_DEADLINE;
+  event.time_ns = MIN (belief->deadline_ns, now_ns);
+  recorder_add (belief->keeper->looks, event);
+  belief->over = TRUE;
+}
+
+/* With the keeper's mutex held. A holder that finds no time left never believes again. */
+static void
+look_at (Belief *belief)
+{
+  Look look;
+  if (belief->over)
+    {
+      return;
+    }
+  const gboolean clear = look_once (belief->lease, &look);
+  const gboolean paused = look.at_ns - belief->looked_ns > PAUSE_NS;
+  if (look.left_ms == 0)
+    {
+      record_deadline (belief, look.at_ns);
+    }
+  if (clear && (paused || look.left_ms == 0))
+    {
+      record_sample (belief, belief->keeper->looks, &look);
+    }
+  if (clear && look.left_ms > 0)
+    {
+      belief->deadline_ns = look.deadline_ns;
+    }
+  belief->looked_ns = look.at_ns;
+}
+
+static void *
+keep_looking (void *data)
+{
+  BeliefKeeper *keeper = data;
+  pthread_mutex_lock (&keeper->mutex);
+  while (!keeper->quit)
+    {
+      for (guint i = 0; i < keeper->beliefs->len; i++)
+        {
+          look_at (g_ptr_array_index (keeper->beliefs, i));
+        }
+      pthread_mutex_unlock (&keeper->mutex);
+      g_usleep ((gulong) keeper->period_us);
+      pthread_mutex_lock (&keeper->mutex);
+    }
+  pthread_mutex_unlock (&keeper->mutex);
+  return NULL;
+}
+
+BeliefKeeper *
+belief_keeper_new (const char *directory, int process, int period_us, gsize capacity)
+{
+  BeliefKeeper *keeper = g_new0 (BeliefKeeper, 1);
+  keeper->looks = recorder_open (directory, process, 1000, capacity);
+  keeper->told = recorder_open (directory, process, 1001, capacity);
+  keeper->period_us = period_us;
+  keeper->beliefs = g_ptr_array_new ();
+  pthread_mutex_init (&keeper->mutex, NULL);
+  pthread_create (&keeper->thread, NULL, keep_looking, keeper);
+  return keeper;
+}
+
+void
+belief_keeper_free (BeliefKeeper *keeper)
+{
+  pthread_mutex_lock (&keeper->mutex);
+  keeper->quit = TRUE;
+  pthread_mutex_unlock (&keeper->mutex);
+  pthread_join (keeper->thread, NULL);
+  recorder_close (keeper->looks);
+  recorder_close (keeper->told);
+  g_ptr_array_unref (keeper->beliefs);
+  pthread_mutex_destroy (&keeper->mutex);
+  g_free (keeper);
+}
+
+typedef struct
+{
+  Recorder *recorder;
+  RecordEvent event;
+} Told;
+
+static void
+on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  const Told *told = data;
+  RecordEvent event = told->event;
+  (void) lease;
+  event.op = state == CURATOR_LEASE_SUSPECT ? RECORD_SUSPECT : RECORD_LOST;
+  if (state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_LOST)
+    {
+      recorder_add (told->recorder, event);
+    }
+}
+
+Belief *
+belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event)
+{
+  Look look;
+  while (!look_once (lease, &look))
+    {
+    }
+  if (look.left_ms == 0)
+    {
+      return NULL;
+    }
+  event->token = curator_lease_get_fencing_token (lease);
+  event->session = curator_lease_get_session_id (lease);
+  event->time_ns = look.at_ns;
+
+  Belief *belief = g_new0 (Belief, 1);
+  belief->keeper = keeper;
+  belief->lease = curator_lease_ref (lease);
+  belief->event = *event;
+  belief->event.time_ns = 0;
+  belief->event.result = RECORD_OK;
+  belief->deadline_ns = look.deadline_ns;
+  belief->looked_ns = look.at_ns;
+  Told *told = g_new0 (Told, 1);
+  told->recorder = keeper->told;
+  told->event = belief->event;
+  belief->listener = curator_lease_add_listener (lease, on_state, told, g_free);
+  pthread_mutex_lock (&keeper->mutex);
+  g_ptr_array_add (keeper->beliefs, belief);
+  pthread_mutex_unlock (&keeper->mutex);
+  return belief;
+}
+
+gboolean
+belief_end (Belief *belief)
+{
+  BeliefKeeper *keeper = belief->keeper;
+  pthread_mutex_lock (&keeper->mutex);
+  look_at (belief);
+  const gboolean over = belief->over;
+  g_ptr_array_remove_fast (keeper->beliefs, belief);
+  pthread_mutex_unlock (&keeper->mutex);
+  curator_lease_remove_listener (belief->lease, belief->listener);
+  curator_lease_unref (belief->lease);
+  g_free (belief);
+  return over;
+}
+
+gboolean
+belief_is_over (Belief *belief)
+{
+  pthread_mutex_lock (&belief->keeper->mutex);
+  const gboolean over = belief->over;
+  pthread_mutex_unlock (&belief->keeper->mutex);
+  return over;
+}

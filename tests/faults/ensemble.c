@@ -1,0 +1,57 @@
+#include "ensemble.h"
+
+#include "support/raw_zk.h"
+
+ZkEnsemble *
+lab_start_ensemble (int sync_limit)
+{
+  const ZkEnsembleSetup setup = { .tick_ms = LAB_TICK_MS,
+                                  .sync_limit = sync_limit,
+                                  .by_links = TRUE };
+  return zk_server_available () ? zk_ensemble_start_as (&setup) : NULL;
+}
+
+const char *
+lab_server (ZkEnsemble *ensemble, int member)
+{
+  return zk_server_address (zk_ensemble_server (ensemble, member));
+}
+
+int
+lab_wait_leader (ZkEnsemble *ensemble)
+{
+  assert_true (zk_ensemble_wait_whole (ensemble, LAB_PATIENCE_MS));
+  const int leader = zk_ensemble_leader (ensemble);
+  assert_true (leader >= 0);
+  return leader;
+}
+
+void
+control_duel_start (Lab *lab, ControlDuel *duel, const char *holder_at, const char *waiter_at)
+{
+  g_autofree char *path = g_strdup_printf ("/faults/%u", duel->lock);
+  RawZk *raw = raw_zk_open (waiter_at);
+  assert_non_null (raw);
+  duel->holder = control_start (lab, holder_at, duel->lock);
+  if (control_wait (duel->holder, "GRANTED", LAB_PATIENCE_MS) == 0)
+    {
+      fail_msg ("Java Curator was not granted its lock");
+    }
+  duel->waiter = lab_start_holder (lab, waiter_at, duel->lock);
+  assert_true (raw_zk_wait_children (raw, path, 2, LAB_PATIENCE_MS));
+  raw_zk_close (raw);
+}
+
+double
+control_duel_overlap_ms (Lab *lab, ControlDuel *duel)
+{
+  RecordEvent grant;
+  assert_true (lab_wait (lab, duel->waiter, RECORD_ACQUIRE_RETURNED, LAB_PATIENCE_MS, &grant));
+  const gint64 doubts_ns = control_wait (duel->holder, "SUSPENDED", LAB_PATIENCE_MS);
+  assert_true (doubts_ns != 0);
+  control_stop (duel->holder);
+  lab_end_holder (lab, duel->waiter);
+  const double overlap_ms = (double) (doubts_ns - grant.time_ns) / 1e6;
+  lab_figure (lab, "control_overlap_ms", overlap_ms);
+  return overlap_ms;
+}

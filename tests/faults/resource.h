@@ -1,0 +1,34 @@
+/* What locks protect: a cell for each lock that remembers the highest fencing token it was shown and
+ * refuses lower ones, and a twin of it that takes whatever comes. All processes of a history map the
+ * same file, and no process that is stopped can keep another one from writing. */
+#ifndef CURATOR_TEST_RESOURCE_H
+#define CURATOR_TEST_RESOURCE_H
+
+#include <glib.h>
+
+#define RESOURCE_LOCKS 64
+
+typedef struct _Resource Resource;
+
+typedef struct
+{
+  guint64 accepted;
+  guint64 refused;
+  guint64 stale;          /* accepted although a higher token had been there before */
+  guint64 unfenced;       /* writes to the twin */
+  guint64 unfenced_stale; /* those that overwrote what a later holder had written */
+} ResourceFigures;
+
+Resource *resource_open (const char *directory); /* NULL if it cannot be mapped */
+void resource_close (Resource *resource);
+
+/* TRUE if the fenced cell took it. */
+gboolean resource_write (Resource *resource, guint lock, guint64 token);
+gboolean resource_write_unfenced (Resource *resource, guint lock, guint64 token);
+
+/* The token of the last write that the fenced cell took; 0 if there was none. */
+guint64 resource_token (Resource *resource, guint lock);
+
+void resource_get_figures (Resource *resource, ResourceFigures *figures);
+
+#endif

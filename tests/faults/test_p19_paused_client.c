@@ -1,0 +1,151 @@
+/* P19: a holder that is stopped, by a signal, a debugger or a virtual machine's host, and goes on.
+ * Nobody can keep it from believing while it stands still; but the first thing that it reads when
+ * it goes on says that the hold is over, if the server had ended it. What it writes without looking
+ * is turned away by a resource that compares tokens, and does harm to one that does not. */
+#include "lab.h"
+#include "support/waiting.h"
+#include "support/zk_server.h"
+
+#define N_PAUSES 4
+
+typedef struct
+{
+  double pause; /* in session time-outs */
+  const char *name;
+} Pause;
+
+static const Pause PAUSES[N_PAUSES] = { { 0.5, "client stopped for 0.5 T" },
+                                        { 0.9, "client stopped for 0.9 T" },
+                                        { 1.1, "client stopped for 1.1 T" },
+                                        { 2.0, "client stopped for 2 T" } };
+
+/* What the holder read first when it went on. */
+static RecordEvent
+first_look_after (Lab *lab, int process, gint64 at_ns)
+{
+  const gint64 deadline = wait_now_ms () + LAB_PATIENCE_MS;
+  while (wait_now_ms () < deadline)
+    {
+      g_autoptr (GArray) events = lab_events (lab, process);
+      for (guint i = 0; i < events->len; i++)
+        {
+          const RecordEvent *event = &g_array_index (events, RecordEvent, i);
+          if (event->op == RECORD_SAMPLE && event->time_ns >= at_ns)
+            {
+              return *event;
+            }
+        }
+      wait_ms (10);
+    }
+  fail_msg ("process %d never looked again", process);
+  return (RecordEvent){ 0 };
+}
+
+typedef struct
+{
+  Resource *resource;
+  guint lock;
+  guint64 token;
+} Written;
+
+static gboolean
+has_written (gpointer data)
+{
+  const Written *written = data;
+  return resource_token (written->resource, written->lock) == written->token;
+}
+
+/* The later holder has not only been granted the lock, but worked with it. */
+static void
+wait_for_work_of (Lab *lab, const Duel *duel)
+{
+  RecordEvent grant;
+  assert_true (lab_wait (lab, duel->b, RECORD_ACQUIRE_RETURNED, LAB_PATIENCE_MS, &grant));
+  Written written = { lab_resource (lab), duel->lock, grant.token };
+  assert_true (wait_until (has_written, &written, LAB_PATIENCE_MS));
+}
+
+static void
+go_on (Lab *lab, Duel *duel)
+{
+  const gint64 continued_ns = wait_now_ns ();
+  RecordEvent grant;
+  lab_continue_holder (lab, duel->a);
+  const RecordEvent look = first_look_after (lab, duel->a, continued_ns);
+  const gboolean was_granted = lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, &grant)
+                               && grant.time_ns <= look.time_ns;
+  print_message ("%-28s first look %4.1f ms after going on: %" G_GINT64_FORMAT
+                 " ms left; %s by then\n",
+                 duel->name, (double) (look.time_ns - continued_ns) / 1e6, look.timeout_ms,
+                 was_granted ? "granted elsewhere" : "granted to nobody else");
+  assert_true (!was_granted || look.timeout_ms == 0);
+}
+
+static void
+test_p19_paused_client (void **state)
+{
+  ZkServer *server = *state;
+  Lab *lab = lab_new ("test_p19_paused_client");
+  Duel duels[N_PAUSES];
+  for (guint i = 0; i < N_PAUSES; i++)
+    {
+      duels[i] = (Duel){ .name = PAUSES[i].name,
+                         .lock = i + 1,
+                         .holder_at = zk_server_address (server),
+                         .waiter_at = zk_server_address (server) };
+      duel_start (lab, &duels[i]);
+    }
+  for (guint i = 0; i < N_PAUSES; i++)
+    {
+      duel_note_fault (&duels[i]);
+      lab_stop_holder (lab, duels[i].a);
+    }
+  for (guint i = 0; i < N_PAUSES; i++)
+    {
+      const gint64 until = duels[i].fault_ns + (gint64) (PAUSES[i].pause * LAB_SESSION_MS * 1e6);
+      wait_ms ((int) MAX ((until - wait_now_ns ()) / 1000000, 0));
+      if (i == N_PAUSES - 1)
+        {
+          wait_for_work_of (lab, &duels[i]);
+        }
+      go_on (lab, &duels[i]);
+    }
+  for (guint i = 0; i < N_PAUSES; i++)
+    {
+      duel_finish (lab, &duels[i]);
+    }
+  assert_true (duels[N_PAUSES - 1].lost);
+
+  ResourceFigures figures;
+  resource_get_figures (lab_resource (lab), &figures);
+  print_message ("late writes: the fenced resource refused %" G_GUINT64_FORMAT
+                 ", its twin was corrupted by %" G_GUINT64_FORMAT "\n",
+                 figures.refused, figures.unfenced_stale);
+  assert_int_equal (figures.stale, 0);
+  assert_true (figures.refused > 0);
+  assert_true (figures.unfenced_stale > 0);
+  lab_figure (lab, "fenced_stale", (double) figures.stale);
+  lab_figure (lab, "unfenced_stale", (double) figures.unfenced_stale);
+  lab_finish (lab);
+}
+
+static int
+start (void **state)
+{
+  *state = zk_server_available () ? zk_server_start (LAB_TICK_MS, NULL) : NULL;
+  return *state != NULL ? 0 : -1;
+}
+
+static int
+stop (void **state)
+{
+  zk_server_stop (*state);
+  return 0;
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p19_paused_client) };
+  return cmocka_run_group_tests_name ("P19", tests, start, stop);
+}

@@ -1,0 +1,166 @@
+/* P20: servers that stand still, restart one after the other, hear each other late or only one way.
+ * Some of it costs a hold and some does not; what is lost is known to be lost before it is granted to
+ * somebody else. */
+#include "ensemble.h"
+#include "support/waiting.h"
+
+typedef struct
+{
+  ZkEnsemble *ensemble;
+  Lab *lab;
+  guint next_lock;
+} Scene;
+
+#define N_DUELS 2
+
+/* One holder at the leader, one at a follower; both wait at the other follower. */
+static void
+begin (Scene *scene, const char *const names[N_DUELS], Duel duels[N_DUELS], int leader)
+{
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      duels[i] = (Duel){ .name = names[i],
+                         .lock = scene->next_lock++,
+                         .holder_at = lab_server (scene->ensemble, (leader + i) % 3),
+                         .waiter_at = lab_server (scene->ensemble, (leader + 2) % 3) };
+      duel_start (scene->lab, &duels[i]);
+    }
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      duel_note_fault (&duels[i]);
+    }
+}
+
+static void
+finish (Scene *scene, Duel duels[N_DUELS])
+{
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      duel_finish (scene->lab, &duels[i]);
+    }
+}
+
+static void
+freeze_leader (Scene *scene, double pause, const char *const names[N_DUELS])
+{
+  Duel duels[N_DUELS];
+  const int leader = lab_wait_leader (scene->ensemble);
+  begin (scene, names, duels, leader);
+  zk_server_freeze (zk_ensemble_server (scene->ensemble, leader));
+  wait_ms ((int) (pause * LAB_SESSION_MS));
+  zk_server_thaw (zk_ensemble_server (scene->ensemble, leader));
+  assert_true (zk_ensemble_wait_whole (scene->ensemble, LAB_PATIENCE_MS));
+  finish (scene, duels);
+}
+
+static void
+test_p20_leader_frozen (void **state)
+{
+  static const char *const names[][N_DUELS] = {
+    { "leader frozen 0.3 T, at it", "leader frozen 0.3 T" },
+    { "leader frozen 0.9 T, at it", "leader frozen 0.9 T" },
+    { "leader frozen 1.5 T, at it", "leader frozen 1.5 T" }
+  };
+  freeze_leader (*state, 0.3, names[0]);
+  freeze_leader (*state, 0.9, names[1]);
+  freeze_leader (*state, 1.5, names[2]);
+}
+
+static void
+test_p20_all_frozen (void **state)
+{
+  Scene *scene = *state;
+  static const char *const names[N_DUELS] = { "all frozen, at the leader", "all frozen" };
+  Duel duels[N_DUELS];
+  begin (scene, names, duels, lab_wait_leader (scene->ensemble));
+  for (int i = 0; i < 3; i++)
+    {
+      zk_server_freeze (zk_ensemble_server (scene->ensemble, i));
+    }
+  wait_ms (LAB_SESSION_MS);
+  for (int i = 0; i < 3; i++)
+    {
+      zk_server_thaw (zk_ensemble_server (scene->ensemble, i));
+    }
+  finish (scene, duels);
+  assert_true (duels[0].lost);
+  assert_true (duels[1].lost);
+}
+
+static void
+test_p20_slow_and_mute (void **state)
+{
+  Scene *scene = *state;
+  static const char *const names[N_DUELS] = { "members slow, at the leader", "members slow" };
+  static const char *const mute_names[N_DUELS] = { "follower mute, at the leader", "follower mute" };
+  ZkLinks *links = zk_ensemble_links (scene->ensemble);
+  const int leader = lab_wait_leader (scene->ensemble);
+  Duel slow[N_DUELS];
+  begin (scene, names, slow, leader);
+  zk_links_delay (links, leader, (leader + 1) % 3, 300);
+  zk_links_delay (links, leader, (leader + 2) % 3, 300);
+  wait_ms (LAB_SESSION_MS);
+  zk_links_heal (links);
+  finish (scene, slow);
+
+  Duel mute[N_DUELS];
+  begin (scene, mute_names, mute, leader);
+  zk_links_mute (links, (leader + 1) % 3, leader);
+  assert_true (duel_wait_grant (scene->lab, &mute[1], LAB_PATIENCE_MS));
+  zk_links_heal (links);
+  finish (scene, mute);
+  assert_true (mute[1].lost);
+}
+
+/* Holders that know all servers move on to the next one. */
+static void
+test_p20_rolling_restart (void **state)
+{
+  Scene *scene = *state;
+  lab_wait_leader (scene->ensemble);
+  Duel duel = { .name = "rolling restart",
+                .lock = scene->next_lock++,
+                .holder_at = zk_ensemble_connect_string (scene->ensemble),
+                .waiter_at = zk_ensemble_connect_string (scene->ensemble) };
+  duel_start (scene->lab, &duel);
+  duel_note_fault (&duel);
+  for (int i = 0; i < 3; i++)
+    {
+      assert_true (zk_server_restart (zk_ensemble_server (scene->ensemble, i)));
+      assert_true (zk_ensemble_wait_whole (scene->ensemble, LAB_PATIENCE_MS));
+    }
+  duel_finish (scene->lab, &duel);
+}
+
+static int
+start (void **state)
+{
+  Scene *scene = g_new0 (Scene, 1);
+  *state = scene;
+  scene->next_lock = 1;
+  scene->ensemble = lab_start_ensemble (LAB_SYNC_EARLY);
+  scene->lab = scene->ensemble != NULL ? lab_new ("test_p20_servers") : NULL;
+  return scene->ensemble != NULL ? 0 : -1;
+}
+
+static int
+stop (void **state)
+{
+  Scene *scene = *state;
+  const gboolean good = lab_conclude (scene->lab);
+  zk_ensemble_stop (scene->ensemble);
+  g_free (scene);
+  return good ? 0 : -1;
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_p20_leader_frozen),
+    cmocka_unit_test (test_p20_all_frozen),
+    cmocka_unit_test (test_p20_slow_and_mute),
+    cmocka_unit_test (test_p20_rolling_restart),
+  };
+  return cmocka_run_group_tests_name ("P20, servers", tests, start, stop);
+}

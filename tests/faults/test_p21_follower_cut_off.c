@@ -1,0 +1,61 @@
+/* P21: a follower is cut off from its leader, and goes on answering reads for as long as it hopes to
+ * find the leader again. Who holds through it must know that the session may end on the leader's
+ * side meanwhile. Java Curator, in the same run behind the same follower, is the control: it holds
+ * by what its connection says, and that overlaps with the next holder. */
+#include "ensemble.h"
+
+static void
+run_cut_off (int sync_limit, gboolean with_control)
+{
+  ZkEnsemble *ensemble = lab_start_ensemble (sync_limit);
+  assert_non_null (ensemble);
+  Lab *lab = lab_new (with_control ? "test_p21_follower_cut_off" : "test_p21_follower_gives_up");
+  const int leader = lab_wait_leader (ensemble);
+  const int follower = (leader + 1) % 3;
+  Duel duel = { .name = with_control ? "follower cut off" : "follower cut off, gives up",
+                .lock = 1,
+                .holder_at = lab_server (ensemble, follower),
+                .waiter_at = lab_server (ensemble, leader) };
+  ControlDuel control = { .lock = 2 };
+  if (with_control)
+    {
+      control_duel_start (lab, &control, duel.holder_at, duel.waiter_at);
+    }
+  duel_start (lab, &duel);
+
+  duel_note_fault (&duel);
+  zk_links_set_all (zk_ensemble_links (ensemble), follower, PROXY_HOLE);
+  assert_true (duel_wait_grant (lab, &duel, LAB_PATIENCE_MS));
+  const double overlap_ms = with_control ? control_duel_overlap_ms (lab, &control) : 0;
+  zk_links_heal (zk_ensemble_links (ensemble));
+  duel_finish (lab, &duel);
+  assert_true (duel.lost);
+  if (with_control)
+    {
+      print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);
+      assert_true (overlap_ms > 0);
+    }
+  lab_finish (lab);
+  zk_ensemble_stop (ensemble);
+}
+
+static void
+test_p21_follower_cut_off (void **state)
+{
+  run_cut_off (LAB_SYNC_LATE, TRUE);
+}
+
+/* Its patience is shorter than the session: it closes its connections before the session ends. */
+static void
+test_p21_follower_gives_up (void **state)
+{
+  run_cut_off (LAB_SYNC_EARLY, FALSE);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p21_follower_cut_off),
+                                      cmocka_unit_test (test_p21_follower_gives_up) };
+  return cmocka_run_group_tests_name ("P21, follower", tests, NULL, NULL);
+}

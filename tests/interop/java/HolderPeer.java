@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import java.util.concurrent.CountDownLatch;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+
+/**
+ * Takes a mutex with Java Curator and keeps it until it is killed, and tells on stdout all that Curator tells a
+ * holder, with the time in nanoseconds of CLOCK_MONOTONIC:
+ *
+ * <pre>
+ * GRANTED ns
+ * CONNECTED ns, SUSPENDED ns, RECONNECTED ns, LOST ns
+ * ERROR text
+ * </pre>
+ */
+final class HolderPeer
+{
+    private HolderPeer()
+    {
+    }
+
+    private static synchronized void tell(String line)
+    {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    public static void main(String[] args) throws Exception
+    {
+        int sessionMs = Integer.parseInt(args[2]);
+        try (CuratorFramework client =
+            CuratorFrameworkFactory.newClient(args[0], sessionMs, sessionMs, new ExponentialBackoffRetry(1000, 3)))
+        {
+            client.getConnectionStateListenable()
+                .addListener((framework, state) -> tell(state.name() + " " + System.nanoTime()));
+            client.start();
+            new InterProcessMutex(client, args[1]).acquire();
+            tell("GRANTED " + System.nanoTime());
+            new CountDownLatch(1).await();
+        }
+        catch (Exception e)
+        {
+            tell("ERROR " + e.toString().replace('\n', ' '));
+            System.exit(1);
+        }
+    }
+}
