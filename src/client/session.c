@@ -41,6 +41,7 @@ curator_session_unref (CuratorSession *session)
     {
       g_assert (session->handle == NULL);
       g_hash_table_unref (session->watches);
+      g_hash_table_unref (session->lines);
       g_object_unref (session->resolving);
       curator_client_memory_unref (session->client);
       g_free (session);
@@ -125,6 +126,7 @@ curator_session_open (CuratorClient *client)
   session->epoch = ++client->epoch;
   session->timeout_ms = client->session_timeout_ms;
   session->watches = curator_watches_table_new ();
+  session->lines = g_hash_table_new (g_str_hash, g_str_equal);
   session->resolving = g_cancellable_new ();
   curator_client_memory_ref (client);
   client->session = session;

@@ -57,6 +57,7 @@ struct _CuratorSession
   gsize watched_bytes;
   guint64 n_rereads;             /* of what is watched */
   GQueue hooks;                  /* CuratorSessionHook */
+  GHashTable *lines;             /* full path -> CuratorLine, see lock/line.h */
 
   /* The lease clock; see lease_clock.h. */
   GQueue held;                   /* CuratorStake */

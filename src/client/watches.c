@@ -510,6 +510,12 @@ curator_watch_release (CuratorWatch *watch)
     }
 }
 
+const char *
+curator_watch_get_path (const CuratorWatch *watch)
+{
+  return watch->entry != NULL ? watch->entry->key.path : NULL;
+}
+
 /* @locks client mutex held. */
 static void
 on_abandoned (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,

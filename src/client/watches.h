@@ -33,6 +33,9 @@ void curator_watch_release (CuratorWatch *watch);
  * would be a request for nothing. */
 void curator_watch_abandon (CuratorWatch *watch);
 
+/* NULL once it is spent. */
+const char *curator_watch_get_path (const CuratorWatch *watch);
+
 /* For session.c. */
 GHashTable *curator_watches_table_new (void);
 void curator_watches_event (CuratorSession *session, int type, const char *path);

@@ -14,6 +14,7 @@
 #include "client/request.h"
 #include "client/retry_loop.h"
 #include "client/watches.h"
+#include "lock/line.h"
 #include "lock/lock_internals-private.h"
 #include "lock/own_watch.h"
 #include "lock/verdict.h"
@@ -62,7 +63,13 @@ typedef struct
   CuratorRequest *list; /* the one sent behind the create */
   CuratorParents *parents;
   CuratorWatch *watch;
+  CuratorWatch *further; /* on the one in front of the one watched */
   gboolean watches_parent;
+  gboolean is_next; /* when the one watched goes, nobody is in front */
+  CuratorLine *line;
+  CuratorPlace place;
+  CuratorListingUser listing;
+  guint64 create_number; /* of the line */
   CuratorStake stake;
   CuratorOwnWatch *own_watch;
   guint64 question; /* rises with each question to a user's driver */
@@ -78,6 +85,8 @@ gboolean curator_attempt_has_queue (const Attempt *attempt);
 
 void curator_attempt_set_state (Attempt *attempt, AttemptState state);
 void curator_attempt_forget_request (CuratorRequest **request);
+/* The read or listing under way, if there is one. */
+void curator_attempt_forget_read (Attempt *attempt);
 /* Tries func now, and again as the policy says. */
 void curator_attempt_try_step (Attempt *attempt, AttemptState state,
                                void (*func) (gpointer attempt));
@@ -91,14 +100,20 @@ void curator_attempt_find (gpointer attempt);
 void curator_attempt_look_whose (gpointer attempt);
 void curator_attempt_confirm (gpointer attempt);
 
+/* The answer to a listing that others of ours may have asked for too. */
+void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
+                                gpointer attempt);
 /* The answer to the list that was sent behind the create. */
 void curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us,
                                     gpointer attempt);
 /* path is our node's, made in the present session. */
 void curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid);
 void curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict);
-/* leaf NULL: the parent's children. */
-void curator_attempt_wait_for (Attempt *attempt, const char *leaf);
+/* leaf NULL: the parent's children. further may be NULL. */
+void curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *further);
+/* For place.turn. */
+void curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf);
+void curator_attempt_wait_behind (Attempt *attempt);
 void curator_attempt_stop_watching (Attempt *attempt);
 
 /* The predicate says ours. */

@@ -64,11 +64,18 @@ curator_attempt_forget_request (CuratorRequest **request)
     }
 }
 
+void
+curator_attempt_forget_read (Attempt *attempt)
+{
+  curator_attempt_forget_request (&attempt->read);
+  curator_listing_leave (&attempt->listing);
+}
+
 /* @locks client mutex required. Tries func now, and again as the policy says. */
 void
 curator_attempt_try_step (Attempt *attempt, AttemptState state, void (*func) (gpointer attempt))
 {
-  curator_attempt_forget_request (&attempt->read);
+  curator_attempt_forget_read (attempt);
   curator_attempt_set_state (attempt, state);
   attempt->step = func;
   curator_retry_loop_begin (&attempt->tries);
@@ -111,14 +118,43 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
     }
 }
 
+/* -1 for a name that has none. */
+static gint64
+number_of_node (Attempt *attempt)
+{
+  const char *key
+      = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
+  gint64 number;
+  return curator_queue_parse_number (key, &number) ? number : -1;
+}
+
 static gboolean
 number_is_usable (Attempt *attempt)
 {
-  const char *key = curator_lock_driver_key (
-      attempt->internals->driver, curator_path_leaf (attempt->node), attempt->internals->lock_name);
+  const char *key
+      = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
   gint64 number;
   return !curator_queue_parse_number (key, &number)
          || (number >= 0 && number <= CURATOR_QUEUE_LAST_NUMBER);
+}
+
+/* Waiters of one session with consecutive numbers pass the lock on among themselves. */
+static gboolean
+has_neighbours (const Attempt *attempt)
+{
+  return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
+         && attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+}
+
+/* @locks client mutex required. */
+static void
+take_place (Attempt *attempt)
+{
+  const gint64 number = number_of_node (attempt);
+  if (has_neighbours (attempt) && number >= 0)
+    {
+      curator_place_take (&attempt->place, attempt->line, attempt->internals->lock_name, number);
+    }
 }
 
 /* @locks client mutex required. path: our node's, which is this session's. */
@@ -149,6 +185,12 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
   if (!curator_attempt_has_queue (attempt))
     {
       curator_attempt_win (attempt);
+      return;
+    }
+  take_place (attempt);
+  if (attempt->place.ahead != NULL)
+    {
+      curator_attempt_wait_behind (attempt);
       return;
     }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
@@ -229,6 +271,8 @@ adopt_session (Attempt *attempt)
       attempt->session = curator_session_ref (current);
       attempt->hook.died = on_session_died;
       curator_session_add_hook (current, &attempt->hook);
+      attempt->line = curator_line_join (current, attempt->internals->base);
+      attempt->place.turn = curator_attempt_on_turn;
     }
   if (attempt->wanted->protected_ && attempt->prefix == NULL)
     {
@@ -255,6 +299,25 @@ choose_payload (Attempt *attempt)
   attempt->payload = g_bytes_ref (payload);
 }
 
+/* A list is sent behind the create, unless it is likely that another of ours is right in front. */
+static gboolean
+lists_at_once (const Attempt *attempt)
+{
+  return curator_attempt_has_queue (attempt)
+         && !(has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
+}
+
+/* @locks client mutex required. What is made under a hold in the same queue may stand right behind
+ * it. */
+static void
+cover_hold (Attempt *attempt)
+{
+  if (attempt->wanted->under != NULL)
+    {
+      curator_lease_cover (attempt->wanted->under, attempt->line);
+    }
+}
+
 /* @locks client mutex held (retry loop). */
 void
 curator_attempt_create (gpointer data)
@@ -272,13 +335,15 @@ curator_attempt_create (gpointer data)
       return;
     }
   choose_payload (attempt);
+  cover_hold (attempt);
+  attempt->create_number = curator_line_note_create (attempt->line);
   g_autofree char *leaf =
       g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", attempt->wanted->name, NULL);
   g_autofree char *path = curator_path_join (internals->base, leaf);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   attempt->create = curator_request_create (attempt->session, path, attempt->payload,
                                             modes[attempt->wanted->mode], on_created, attempt);
-  if (curator_attempt_has_queue (attempt))
+  if (lists_at_once (attempt))
     {
       attempt->list = curator_request_get_children (attempt->session, internals->base, FALSE,
                                                     curator_attempt_on_first_list, attempt);
@@ -333,6 +398,8 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals, CuratorN
   attempt->wanted = request;
   attempt->once = once;
   attempt->link.data = attempt;
+  attempt->listing.listed = curator_attempt_on_listed;
+  attempt->listing.data = attempt;
   attempt->called_us = curator_client_now_us (client);
   if (curator_op_begin (&attempt->op))
     {

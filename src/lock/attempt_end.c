@@ -16,6 +16,8 @@ void
 curator_attempt_stop_watching (Attempt *attempt)
 {
   g_clear_pointer (&attempt->watch, curator_watch_release);
+  g_clear_pointer (&attempt->further, curator_watch_release);
+  attempt->is_next = FALSE;
 }
 
 /* @locks client mutex required. A number of the server's makes a name that is nobody else's; without
@@ -32,6 +34,15 @@ delete_plain_node (Attempt *attempt)
   curator_reaper_delete_owned (client, attempt->node,
                                curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0,
                                attempt->czxid, G_MAXINT64, NULL, NULL);
+}
+
+/* @locks client mutex required. */
+static void
+leave_line (Attempt *attempt)
+{
+  curator_place_leave (&attempt->place, FALSE,
+                       attempt->node != NULL ? curator_path_leaf (attempt->node) : NULL);
+  g_clear_pointer (&attempt->line, curator_line_leave);
 }
 
 /* @locks client mutex required. Whatever of ours is or may be on the server goes to the reaper. */
@@ -74,6 +85,7 @@ leave_node (Attempt *attempt)
     {
       curator_reaper_delete_unknown (client, &unknown);
     }
+  leave_line (attempt);
   attempt->unknown = FALSE;
   g_clear_pointer (&attempt->node, g_free);
   g_clear_pointer (&attempt->candidate, g_free);
@@ -88,7 +100,7 @@ curator_attempt_let_go (Attempt *attempt)
   attempt->question++;
   curator_retry_loop_stop (&attempt->tries);
   curator_retry_loop_stop (&attempt->restarts);
-  curator_attempt_forget_request (&attempt->read);
+  curator_attempt_forget_read (attempt);
   curator_attempt_forget_request (&attempt->list);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_attempt_stop_watching (attempt);
@@ -152,6 +164,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
       curator_attempt_set_state (attempt, ATTEMPT_LEAVING);
       curator_op_stop_clock (&attempt->op);
       curator_op_ref (&attempt->op);
+      curator_place_leave (&attempt->place, FALSE, curator_path_leaf (attempt->node));
       g_autofree char *node = g_steal_pointer (&attempt->node);
       curator_attempt_let_go (attempt);
       curator_reaper_delete (client, node, LEAVE_PATIENCE_US, on_left, attempt);
@@ -236,6 +249,7 @@ grant (Attempt *attempt)
                                                   || curator_attempt_is_sequential (attempt),
                                   .is_ephemeral = curator_attempt_is_ephemeral (attempt) };
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
+  curator_lease_take_place (lease, &attempt->place);
   curator_lease_watch_own_node (lease, g_steal_pointer (&attempt->own_watch));
   curator_attempt_let_go (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);

@@ -42,7 +42,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     }
   else if (rc == ZOK && !curator_attempt_is_sequential (attempt))
     {
-      curator_attempt_wait_for (attempt, curator_path_leaf (path));
+      curator_attempt_wait_for (attempt, curator_path_leaf (path), NULL);
     }
   else
     {

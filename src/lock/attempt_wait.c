@@ -9,83 +9,196 @@
 #include "client/stats-private.h"
 #include "lock/verdict.h"
 
-static void decide (Attempt *attempt, const struct String_vector *children);
+static void decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order);
+
+/* @locks client mutex held. The children may have changed between the list and the watch, whose read
+ * shows them. */
+static void
+on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
+{
+  if (reply != NULL)
+    {
+      CuratorOrder order = { 0 };
+      curator_attempt_forget_read (attempt);
+      decide (attempt, reply->children, &order);
+      curator_queue_clear (&order.queue);
+      return;
+    }
+  curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
+}
 
 /* @locks client mutex held. */
+static void
+on_front_gone (Attempt *attempt)
+{
+  const gboolean is_next = attempt->is_next;
+
+  curator_attempt_stop_watching (attempt);
+  if (!curator_attempt_has_queue (attempt))
+    {
+      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+    }
+  else if (is_next)
+    {
+      curator_attempt_win (attempt);
+    }
+  else
+    {
+      curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
+    }
+}
+
+/* @locks client mutex held. */
+static void
+on_watch_failed (Attempt *attempt, int rc)
+{
+  curator_attempt_stop_watching (attempt);
+  attempt->step
+      = curator_attempt_has_queue (attempt) ? curator_attempt_list : curator_attempt_look_whose;
+  curator_attempt_step_failed (attempt, rc, "watching");
+}
+
+/* @locks client mutex held. Data says nothing about the queue; of children, ARMED follows with the
+ * new ones. */
 static void
 on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   Attempt *attempt = data;
 
-  switch (news)
+  if (news == CURATOR_WATCH_ARMED && attempt->watches_parent)
     {
-    case CURATOR_WATCH_ARMED:
-      /* The children may have changed between the list and the watch, whose read shows them. */
-      if (attempt->watches_parent && reply != NULL)
-        {
-          curator_attempt_forget_request (&attempt->read);
-          decide (attempt, reply->children);
-        }
-      else if (attempt->watches_parent)
-        {
-          curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
-        }
-      break;
-    case CURATOR_WATCH_CHANGED:
-      /* Data says nothing about the queue; of children, ARMED follows with the new ones. */
-      break;
-    case CURATOR_WATCH_GONE:
-      curator_attempt_stop_watching (attempt);
-      if (curator_attempt_has_queue (attempt))
-        {
-          curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
-        }
-      else
-        {
-          curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
-        }
-      break;
-    case CURATOR_WATCH_FAILED:
-      curator_attempt_stop_watching (attempt);
-      attempt->step =
-          curator_attempt_has_queue (attempt) ? curator_attempt_list : curator_attempt_look_whose;
-      curator_attempt_step_failed (attempt, rc, "watching");
-      break;
-    default:
-      g_assert_not_reached ();
+      on_parent_armed (attempt, reply);
+    }
+  else if (news == CURATOR_WATCH_GONE)
+    {
+      on_front_gone (attempt);
+    }
+  else if (news == CURATOR_WATCH_FAILED)
+    {
+      on_watch_failed (attempt, rc);
     }
 }
 
-/* @locks client mutex required. leaf NULL: the parent's children. */
-void
-curator_attempt_wait_for (Attempt *attempt, const char *leaf)
+/* @locks client mutex held. The one in front of the one in front is gone: a list made while that one
+ * holds the lock shows that it is the head, and then its end is our grant. Nobody waits for this. */
+static void
+on_further (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+            gpointer data)
 {
-  CuratorLockInternals *internals = attempt->internals;
-  g_autofree char *path =
-      leaf != NULL ? curator_path_join (internals->base, leaf) : g_strdup (internals->base);
+  Attempt *attempt = data;
 
-  attempt->has_waited = TRUE;
-  if (attempt->once)
-    {
-      curator_attempt_fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-                                                          "somebody else is in front"));
-      return;
-    }
-  curator_attempt_set_state (attempt, ATTEMPT_WAITING);
-  if (leaf == NULL && attempt->watch != NULL && attempt->watches_parent)
+  if (news != CURATOR_WATCH_GONE && news != CURATOR_WATCH_FAILED)
     {
       return;
     }
-  curator_attempt_stop_watching (attempt);
+  g_clear_pointer (&attempt->further, curator_watch_release);
+  if (news == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
+    {
+      curator_attempt_forget_read (attempt);
+      curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
+    }
+}
+
+static gboolean
+watches (CuratorWatch *watch, const char *path)
+{
+  const char *watched = watch != NULL ? curator_watch_get_path (watch) : NULL;
+  return watched != NULL && g_str_equal (watched, path);
+}
+
+/* @locks client mutex required. A second watch is worth having, never worth failing for. */
+static void
+watch_further (Attempt *attempt, const char *leaf)
+{
+  g_autofree char *path
+      = leaf != NULL ? curator_path_join (attempt->internals->base, leaf) : NULL;
+
+  if (leaf != NULL && watches (attempt->further, path))
+    {
+      return;
+    }
+  g_clear_pointer (&attempt->further, curator_watch_release);
+  if (leaf != NULL)
+    {
+      attempt->further
+          = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA, on_further, attempt);
+    }
+}
+
+/* @locks client mutex required. FALSE when it cannot be watched; the attempt has then failed. */
+static gboolean
+watch_front (Attempt *attempt, const char *leaf)
+{
+  g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf)
+                                       : g_strdup (attempt->internals->base);
+
+  if (watches (attempt->watch, path) && attempt->watches_parent == (leaf == NULL))
+    {
+      return TRUE;
+    }
+  /* Whoever is watched further on may have come to the front: its watch stays until the new one is
+   * there, so that it is not taken from the server in between. */
+  CuratorWatch *before = g_steal_pointer (&attempt->watch);
   attempt->watches_parent = leaf == NULL;
   attempt->watch = curator_watch_add (
       attempt->session, path, leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, on_watch, attempt);
+  g_clear_pointer (&before, curator_watch_release);
   if (attempt->watch == NULL)
     {
       curator_attempt_fail (attempt,
                             g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                                                  "this client watches as much as one session can"));
+    }
+  return attempt->watch != NULL;
+}
+
+/* @locks client mutex required. FALSE for a single try, which has then failed. */
+static gboolean
+begin_to_wait (Attempt *attempt)
+{
+  attempt->has_waited = TRUE;
+  if (attempt->once)
+    {
+      curator_attempt_fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
+                                                          "somebody else is in front"));
+      return FALSE;
+    }
+  curator_attempt_set_state (attempt, ATTEMPT_WAITING);
+  return TRUE;
+}
+
+/* @locks client mutex required. leaf NULL: the parent's children. */
+void
+curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *further)
+{
+  attempt->is_next = FALSE;
+  if (begin_to_wait (attempt) && watch_front (attempt, leaf))
+    {
+      watch_further (attempt, further);
+    }
+}
+
+/* @locks client mutex required. One of ours is right in front: nothing has to be watched. */
+void
+curator_attempt_wait_behind (Attempt *attempt)
+{
+  curator_attempt_forget_request (&attempt->list);
+  begin_to_wait (attempt);
+}
+
+/* @locks client mutex held. */
+void
+curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
+{
+  Attempt *attempt = (Attempt *) ((char *) place - G_STRUCT_OFFSET (Attempt, place));
+  if (clean)
+    {
+      curator_attempt_win (attempt);
+    }
+  else
+    {
+      curator_attempt_wait_for (attempt, leaf, NULL);
     }
 }
 
@@ -110,7 +223,8 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_win (attempt);
       break;
     case VERDICT_WAIT:
-      curator_attempt_wait_for (attempt, verdict->watch);
+      curator_attempt_wait_for (attempt, verdict->watch, verdict->further);
+      attempt->is_next = attempt->state == ATTEMPT_WAITING && verdict->is_next;
       break;
     default:
       g_assert_not_reached ();
@@ -133,10 +247,13 @@ ask_user (gpointer data)
 {
   Question *question = data;
   Attempt *attempt = question->attempt;
-  const CuratorVerdict verdict =
-      curator_judge (attempt->internals, question->max_leases, question->own,
-                     (const char *const *) question->children->pdata, question->children->len,
-                     curator_attempt_is_sequential (attempt));
+  g_auto (CuratorQueue) order = { 0 };
+
+  curator_queue_init (&order, (const char *const *) question->children->pdata,
+                      question->children->len, curator_lock_internals_key, attempt->internals);
+  const CuratorVerdict verdict
+      = curator_judge (attempt->internals, question->max_leases, question->own, &order,
+                       curator_attempt_is_sequential (attempt));
 
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
@@ -144,7 +261,6 @@ ask_user (gpointer data)
       curator_attempt_obey (attempt, &verdict);
     }
   curator_client_unlock (attempt->op.client);
-  g_free (verdict.watch);
   g_free (question->own);
   g_ptr_array_unref (question->children);
   curator_op_unref (&attempt->op);
@@ -153,27 +269,16 @@ ask_user (gpointer data)
 
 /* @locks client mutex required. */
 static void
-decide (Attempt *attempt, const struct String_vector *children)
+ask_later (Attempt *attempt, const struct String_vector *children)
 {
-  CuratorLockInternals *internals = attempt->internals;
-  const char *own = curator_path_leaf (attempt->node);
-
-  if (internals->driver->is_ours)
-    {
-      const CuratorVerdict verdict = curator_judge (
-          internals, internals->max_leases, own, (const char *const *) children->data,
-          (gsize) children->count, curator_attempt_is_sequential (attempt));
-      curator_attempt_obey (attempt, &verdict);
-      g_free (verdict.watch);
-      return;
-    }
   Question *question = g_new (Question, 1);
+
   curator_attempt_set_state (attempt, ATTEMPT_DECIDING);
   curator_op_ref (&attempt->op);
   question->attempt = attempt;
   question->number = ++attempt->question;
-  question->max_leases = internals->max_leases;
-  question->own = g_strdup (own);
+  question->max_leases = attempt->internals->max_leases;
+  question->own = g_strdup (curator_path_leaf (attempt->node));
   question->children = g_ptr_array_new_full ((guint) children->count, g_free);
   for (int i = 0; i < children->count; i++)
     {
@@ -182,20 +287,39 @@ decide (Attempt *attempt, const struct String_vector *children)
   curator_client_after_unlock (attempt->op.client, ask_user, question);
 }
 
-/* @locks client mutex held. */
+/* @locks client mutex required. */
 static void
-on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order)
+{
+  CuratorLockInternals *internals = attempt->internals;
+
+  if (!internals->driver->is_ours)
+    {
+      ask_later (attempt, children);
+      return;
+    }
+  const CuratorVerdict verdict
+      = curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node),
+                       curator_order_get (order, children, internals),
+                       curator_attempt_is_sequential (attempt));
+  curator_attempt_obey (attempt, &verdict);
+}
+
+/* @locks client mutex held. */
+void
+curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order, gpointer data)
 {
   static const struct String_vector nothing = { 0 };
   Attempt *attempt = data;
 
-  attempt->read = NULL;
   if (rc == ZOK || rc == ZNONODE)
     {
-      decide (attempt, rc == ZOK ? reply->children : &nothing);
-      return;
+      decide (attempt, rc == ZOK ? reply->children : &nothing, order);
     }
-  curator_attempt_step_failed (attempt, rc, "listing");
+  else if (attempt->state == ATTEMPT_LISTING)
+    {
+      curator_attempt_step_failed (attempt, rc, "listing");
+    }
 }
 
 /* @locks client mutex held (retry loop). */
@@ -203,8 +327,7 @@ void
 curator_attempt_list (gpointer data)
 {
   Attempt *attempt = data;
-  attempt->read = curator_request_get_children (attempt->session, attempt->internals->base, FALSE,
-                                                on_listed, attempt);
+  curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
 }
 
 /* @locks client mutex held. The list that was sent behind the create. */
@@ -212,10 +335,12 @@ void
 curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
+  CuratorOrder order = { 0 };
+
   attempt->list = NULL;
-  if (attempt->state != ATTEMPT_LISTING)
+  if (attempt->state == ATTEMPT_LISTING)
     {
-      return;
+      curator_attempt_on_listed (rc, reply, &order, attempt);
+      curator_queue_clear (&order.queue);
     }
-  on_listed (rc, reply, sent_us, attempt);
 }

@@ -20,6 +20,7 @@ struct _CuratorLease
 
   /* Guarded by the client's mutex. */
   CuratorLease *whole;             /* the composite that this is a member of; no reference */
+  CuratorPlace place;              /* among the nodes of its session */
   CuratorStake stake;              /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook;         /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;

@@ -5,6 +5,7 @@
 #include "client/reaper.h"
 #include "client/session.h"
 #include "curator/lease.h"
+#include "lock/line.h"
 #include "lock/lock_internals-private.h"
 #include "lock/own_watch.h"
 
@@ -23,6 +24,11 @@ CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *
 /* @locks client mutex required. own: the watch that the attempt had already, transfer full; NULL: one
  * is set when the hold has lasted for a while. */
 void curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own);
+
+/* @locks client mutex required. Whoever is behind the attempt is behind the hold. */
+void curator_lease_take_place (CuratorLease *lease, CuratorPlace *place);
+/* @locks client mutex required. A node with the number of this hold's may be made in line. */
+void curator_lease_cover (CuratorLease *lease, CuratorLine *line);
 
 /* A lease over several (a multi-lock's); takes the array of CuratorLease, which is not empty. */
 CuratorLease *curator_lease_new_composite (GPtrArray *members);

@@ -122,6 +122,7 @@ lose (CuratorLease *lease, CuratorCounter reason)
       curator_lease_set_state (lease, CURATOR_LEASE_LOST);
       note_end (lease, CURATOR_TRACE_LOST, reason);
       delete_node (lease, G_MAXINT64, NULL, NULL);
+      curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
     }
 }
 
@@ -221,6 +222,21 @@ curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
       client, curator_client_now_us (client) + OWN_WATCH_AFTER_US, on_own_watch_due, lease);
 }
 
+void
+curator_lease_take_place (CuratorLease *lease, CuratorPlace *place)
+{
+  curator_place_move (place, &lease->place);
+}
+
+void
+curator_lease_cover (CuratorLease *lease, CuratorLine *line)
+{
+  if (lease->place.line == line)
+    {
+      lease->place.is_covered = TRUE;
+    }
+}
+
 CuratorLease *
 curator_lease_ref (CuratorLease *lease)
 {
@@ -239,6 +255,7 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone do
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
   delete_node (lease, patience_us, done, data);
+  curator_place_leave (&lease->place, TRUE, curator_path_leaf (lease->path));
   return TRUE;
 }
 

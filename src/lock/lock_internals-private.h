@@ -26,6 +26,7 @@ struct _CuratorLockDriver
   GDestroyNotify destroy;
   gboolean is_ours;           /* its functions are the library's own and run under our mutex */
   gboolean nothing_overtakes;
+  gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
   gboolean watches_parent;    /* waiters watch the children of the path, not one of them */
 };
 

@@ -9,41 +9,66 @@
 #include "client/path.h"
 #include "lock/queue.h"
 
-/* @locks client mutex held for a driver of ours, none for a user's. */
+static void
+note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
+{
+  if (order->n_foreign > 0)
+    {
+      g_autofree char *shown = curator_path_escape (order->first_foreign);
+      curator_debug ("%s: %" G_GSIZE_FORMAT " children are no lock nodes and are ignored, as %s",
+                     internals->base, order->n_foreign, shown);
+    }
+}
+
+/* What the driver's declarations spare a waiter. With nobody able to come in front later, the first
+ * max_leases of the queue have the lock: right behind them, the end of the very first lets us in.
+ * Further back, the end of the one before the one in front says that it is time to look. */
+static void
+look_ahead (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
+            const CuratorQueue *order, gssize index)
+{
+  if (!driver->nothing_overtakes || verdict->watch == NULL || index < max_leases)
+    {
+      return;
+    }
+  const gboolean is_front = g_str_equal (verdict->watch, order->names[index - max_leases]);
+  verdict->is_next = is_front && index == max_leases;
+  if (is_front && max_leases == 1 && index >= 2)
+    {
+      verdict->further = order->names[index - 2];
+    }
+}
+
 CuratorVerdict
 curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-               const char *const *children, gsize n_children, gboolean sequential)
+               const CuratorQueue *order, gboolean sequential)
 {
   CuratorLockDriver *driver = internals->driver;
-  g_auto (CuratorQueue) queue = { 0 };
   CuratorPredicateResults results = { 0 };
+  CuratorVerdict verdict = { .kind = VERDICT_WAIT, .n_foreign = order->n_foreign };
+  const gssize index = sequential ? curator_queue_index_of (order, own) : 0;
 
-  curator_queue_init (&queue, children, n_children, curator_lock_internals_key, internals);
-  if (queue.n_foreign > 0)
+  note_foreign (internals, order);
+  if (sequential && (order->exhausted || index < 0))
     {
-      g_autofree char *shown = curator_path_escape (queue.first_foreign);
-      curator_debug ("%s: %" G_GSIZE_FORMAT " children are no lock nodes and are ignored, as %s",
-                     internals->base, queue.n_foreign, shown);
+      verdict.kind = order->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING;
+      return verdict;
     }
-  if (sequential && queue.exhausted)
+  void (*ask) (CuratorLockDriver *, const char *const *, gsize, const char *, int,
+               CuratorPredicateResults *, gpointer)
+      = driver->funcs.gets_the_lock != NULL ? driver->funcs.gets_the_lock
+                                            : curator_standard_gets_the_lock;
+  ask (driver, (const char *const *) order->names, order->n_names, own, max_leases, &results,
+       driver->user_data);
+  if (results.gets_the_lock)
     {
-      return (CuratorVerdict){ .kind = VERDICT_EXHAUSTED, .n_foreign = queue.n_foreign };
+      verdict.kind = VERDICT_OURS;
+      return verdict;
     }
-  if (sequential && curator_queue_index_of (&queue, own) < 0)
+  verdict.watch = results.path_to_watch;
+  if (sequential)
     {
-      return (CuratorVerdict){ .kind = VERDICT_MISSING, .n_foreign = queue.n_foreign };
+      look_ahead (&verdict, driver, max_leases, order, index);
     }
-  if (driver->funcs.gets_the_lock != NULL)
-    {
-      driver->funcs.gets_the_lock (driver, (const char *const *) queue.names, queue.n_names, own,
-                                   max_leases, &results, driver->user_data);
-    }
-  else
-    {
-      curator_standard_gets_the_lock (driver, (const char *const *) queue.names, queue.n_names, own,
-                                      max_leases, &results, NULL);
-    }
-  return (CuratorVerdict){ .kind = results.gets_the_lock ? VERDICT_OURS : VERDICT_WAIT,
-                           .watch = results.gets_the_lock ? NULL : g_strdup (results.path_to_watch),
-                           .n_foreign = queue.n_foreign };
+  return verdict;
 }

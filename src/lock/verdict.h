@@ -3,6 +3,7 @@
 #define CURATOR_VERDICT_H
 
 #include "lock/lock_internals-private.h"
+#include "lock/queue.h"
 
 typedef enum
 {
@@ -15,12 +16,14 @@ typedef enum
 typedef struct
 {
   CuratorVerdictKind kind;
-  char *watch;     /* leaf name to watch, for g_free(); NULL: the parent's children */
-  gsize n_foreign; /* children that take no part */
+  const char *watch;   /* leaf name to watch, as long as order is there; NULL: the parent's children */
+  const char *further; /* one more, whose end brings the head of the queue nearer; or NULL */
+  gboolean is_next;    /* when the one to watch goes there is nobody in front, now or later */
+  gsize n_foreign;     /* children that take no part */
 } CuratorVerdict;
 
 /* @locks client mutex held for a driver of ours, none for a user's. own: the node's leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-                              const char *const *children, gsize n_children, gboolean sequential);
+                              const CuratorQueue *order, gboolean sequential);
 
 #endif

@@ -317,6 +317,7 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
   CuratorLockDriver *used = driver != NULL ? curator_lock_driver_ref (driver)
                                            : curator_lock_driver_new_ours (NULL, NULL);
   used->nothing_overtakes = used->nothing_overtakes || driver == NULL;
+  used->neighbours_succeed = driver == NULL;
   CuratorLock *lock = curator_mutex_new_of_kind (
       client, &kind,
       curator_lock_internals_new (client, path, lock_name, max_leases, used, NULL));

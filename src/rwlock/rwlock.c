@@ -135,6 +135,8 @@ side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
           const char *lock_name, const CuratorLockDriverFuncs *funcs, GBytes *data)
 {
   CuratorLockDriver *driver = curator_lock_driver_new_ours (funcs, NULL);
+  /* Only what a writer itself reads under its number comes between it and the next one. */
+  driver->neighbours_succeed = funcs->gets_the_lock == NULL;
   CuratorLockInternals *internals
       = curator_lock_internals_new (client, path, lock_name, 1, driver, data);
   curator_lock_driver_unref (driver);

@@ -347,6 +347,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorLockDriver *lease_driver = curator_lock_driver_new_ours (&funcs, NULL);
 
   turn_driver->nothing_overtakes = TRUE;
+  turn_driver->neighbours_succeed = TRUE;
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
   semaphore->turns = curator_lock_internals_new (client, turns, "lock-", 1, turn_driver, NULL);

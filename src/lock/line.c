@@ -1,0 +1,243 @@
+/* A session's own part of one queue: neighbours, and listings asked for together.
+ *
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex.
+ *
+ * NOTES: that nobody stands between two consecutive numbers holds within one life of the parent,
+ * which numbers its children anew when it was deleted and made again. It cannot be deleted while the
+ * node ahead is there, and that one was there when the next one's create was sent.
+ */
+#include "lock/line.h"
+
+#include "client/request.h"
+
+struct _CuratorLine
+{
+  CuratorSession *session; /* no reference: its users have one */
+  char *base;
+  guint users;
+  guint64 n_creates;
+  CuratorPlace *last;      /* the one that came last, NULL if it has left */
+  CuratorListing *listing; /* the one that was sent last, if it is under way */
+};
+
+struct _CuratorListing
+{
+  CuratorLine *line;
+  CuratorRequest *request;
+  guint64 n_creates; /* of the line when it was sent */
+  GQueue users;      /* CuratorListingUser */
+};
+
+CuratorLine *
+curator_line_join (CuratorSession *session, const char *base)
+{
+  CuratorLine *line = g_hash_table_lookup (session->lines, base);
+
+  if (line == NULL)
+    {
+      line = g_new0 (CuratorLine, 1);
+      line->session = session;
+      line->base = g_strdup (base);
+      g_hash_table_insert (session->lines, line->base, line);
+    }
+  line->users++;
+  return line;
+}
+
+void
+curator_line_leave (CuratorLine *line)
+{
+  if (--line->users > 0)
+    {
+      return;
+    }
+  g_assert (line->last == NULL && line->listing == NULL);
+  g_hash_table_remove (line->session->lines, line->base);
+  g_free (line->base);
+  g_free (line);
+}
+
+gboolean
+curator_line_is_alone (const CuratorLine *line)
+{
+  return line->users == 1;
+}
+
+guint64
+curator_line_note_create (CuratorLine *line)
+{
+  return ++line->n_creates;
+}
+
+void
+curator_place_take (CuratorPlace *place, CuratorLine *line, const char *kind, gint64 number)
+{
+  CuratorPlace *last = line->last;
+
+  /* A node that was found again after an unknown outcome may be in front of later ones. */
+  if (last != NULL && last->number >= number)
+    {
+      return;
+    }
+  place->line = line;
+  place->kind = kind;
+  place->number = number;
+  line->users++;
+  line->last = place;
+  if (last != NULL && last->number + 1 == number && g_str_equal (last->kind, kind))
+    {
+      place->ahead = last;
+      last->behind = place;
+    }
+}
+
+void
+curator_place_move (CuratorPlace *from, CuratorPlace *to)
+{
+  if (from->line == NULL)
+    {
+      return;
+    }
+  g_assert (from->ahead == NULL);
+  *to = *from;
+  if (to->behind != NULL)
+    {
+      to->behind->ahead = to;
+    }
+  if (to->line->last == from)
+    {
+      to->line->last = to;
+    }
+  *from = (CuratorPlace){ .turn = from->turn };
+}
+
+void
+curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
+{
+  CuratorLine *line = place->line;
+  CuratorPlace *ahead = place->ahead;
+  CuratorPlace *behind = place->behind;
+
+  if (line == NULL)
+    {
+      return;
+    }
+  clean = clean && !place->is_covered;
+  *place = (CuratorPlace){ .turn = place->turn };
+  if (line->last == place)
+    {
+      line->last = NULL;
+    }
+  if (ahead != NULL)
+    {
+      ahead->behind = behind;
+    }
+  if (behind != NULL)
+    {
+      behind->ahead = ahead;
+    }
+  /* Nobody can come between the two neighbours of one that leaves the middle. */
+  if (behind != NULL && ahead == NULL && curator_session_is_current (line->session))
+    {
+      behind->turn (behind, clean, leaf);
+    }
+  curator_line_leave (line);
+}
+
+const CuratorQueue *
+curator_order_get (CuratorOrder *order, const struct String_vector *children,
+                   CuratorLockInternals *internals)
+{
+  const CuratorLockInternals *before = order->sorted_for;
+
+  if (before == NULL
+      || before->driver->funcs.fix_for_sorting != internals->driver->funcs.fix_for_sorting
+      || !g_str_equal (before->lock_name, internals->lock_name))
+    {
+      curator_queue_clear (&order->queue);
+      curator_queue_init (&order->queue, (const char *const *) children->data,
+                          (gsize) children->count, curator_lock_internals_key, internals);
+      order->sorted_for = internals;
+    }
+  return &order->queue;
+}
+
+/* @locks client mutex required. */
+static CuratorListingUser *
+next_user (CuratorListing *listing)
+{
+  GList *link = g_queue_pop_head_link (&listing->users);
+  if (link == NULL)
+    {
+      return NULL;
+    }
+  CuratorListingUser *user = link->data;
+  user->listing = NULL;
+  return user;
+}
+
+static void
+forget_listing (CuratorListing *listing)
+{
+  if (listing->line->listing == listing)
+    {
+      listing->line->listing = NULL;
+    }
+}
+
+/* @locks client mutex held. */
+static void
+on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorListing *listing = data;
+  CuratorOrder order = { 0 };
+  CuratorListingUser *user;
+
+  listing->request = NULL;
+  forget_listing (listing);
+  while ((user = next_user (listing)) != NULL)
+    {
+      user->listed (rc, reply, &order, user->data);
+    }
+  curator_queue_clear (&order.queue);
+  g_free (listing);
+}
+
+void
+curator_listing_join (CuratorListingUser *user, CuratorLine *line, guint64 create)
+{
+  CuratorListing *listing = line->listing;
+
+  if (listing == NULL || listing->n_creates < create)
+    {
+      listing = g_new0 (CuratorListing, 1);
+      listing->line = line;
+      listing->n_creates = line->n_creates;
+      line->listing = listing;
+      listing->request
+          = curator_request_get_children (line->session, line->base, FALSE, on_listed, listing);
+    }
+  user->listing = listing;
+  user->link = (GList){ .data = user };
+  g_queue_push_tail_link (&listing->users, &user->link);
+}
+
+void
+curator_listing_leave (CuratorListingUser *user)
+{
+  CuratorListing *listing = user->listing;
+
+  if (listing == NULL)
+    {
+      return;
+    }
+  user->listing = NULL;
+  g_queue_unlink (&listing->users, &user->link);
+  /* While the answers are being given there is no request any more, and the listing is in use. */
+  if (listing->request != NULL && listing->users.length == 0)
+    {
+      curator_request_forget (listing->request);
+      forget_listing (listing);
+      g_free (listing);
+    }
+}
