@@ -565,7 +565,7 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
     }
   if (deleted)
     {
-      entry_end (entry, CURATOR_WATCH_GONE, ZNONODE);
+      entry_end (entry, CURATOR_WATCH_GONE, ZOK);
     }
   else
     {

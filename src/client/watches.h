@@ -13,7 +13,7 @@ typedef enum
 {
   CURATOR_WATCH_ARMED,    /* set; reply has what the read brought (NULL if it was set before); comes
                            * again whenever what is watched was read again */
-  CURATOR_WATCH_GONE,     /* the node is not there, or was deleted; the watch is spent */
+  CURATOR_WATCH_GONE,     /* the node was deleted (ZOK), or is not there (ZNONODE); the watch is spent */
   CURATOR_WATCH_CHANGED,  /* data or children changed; it is being set again, ARMED follows */
   CURATOR_WATCH_FAILED    /* rc says why; the watch is spent */
 } CuratorWatchNews;

@@ -27,11 +27,11 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
   curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
 }
 
-/* @locks client mutex held. */
+/* @locks client mutex held. Only the event that it was deleted under our eyes is taken for a grant. */
 static void
-on_front_gone (Attempt *attempt)
+on_front_gone (Attempt *attempt, int rc)
 {
-  const gboolean is_next = attempt->is_next;
+  const gboolean is_next = attempt->is_next && rc == ZOK;
 
   curator_attempt_stop_watching (attempt);
   if (!curator_attempt_has_queue (attempt))
@@ -52,9 +52,11 @@ on_front_gone (Attempt *attempt)
 static void
 on_watch_failed (Attempt *attempt, int rc)
 {
+  const gboolean has_queue = curator_attempt_has_queue (attempt);
+
   curator_attempt_stop_watching (attempt);
-  attempt->step
-      = curator_attempt_has_queue (attempt) ? curator_attempt_list : curator_attempt_look_whose;
+  curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_TAKEN);
+  attempt->step = has_queue ? curator_attempt_list : curator_attempt_look_whose;
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -72,7 +74,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
     }
   else if (news == CURATOR_WATCH_GONE)
     {
-      on_front_gone (attempt);
+      on_front_gone (attempt, rc);
     }
   else if (news == CURATOR_WATCH_FAILED)
     {
