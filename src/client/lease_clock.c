@@ -18,6 +18,8 @@
 #include "client/stats-private.h"
 
 #define MAX_CHECKS_A_BEAT 1000
+/* Of those waiting: each in its turn, so that a node that somebody else has deleted is made anew. */
+#define MAX_WAITING_A_BEAT 16
 #define HALF_TICK_US G_USEC_PER_SEC
 /* An answer that takes longer than this part of the session's time-out proves nothing. */
 #define PROMPT_SHARE 10
@@ -341,10 +343,7 @@ beat_send (CuratorSession *session)
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   GPtrArray *stakes = g_ptr_array_new ();
   add_stakes (stakes, paths, &session->held, MAX_CHECKS_A_BEAT);
-  if (stakes->len == 0)
-    {
-      add_stakes (stakes, paths, &session->waiting, 1);
-    }
+  add_stakes (stakes, paths, &session->waiting, MAX_WAITING_A_BEAT);
   if (stakes->len == 0)
     {
       g_ptr_array_unref (paths);

@@ -211,6 +211,11 @@ curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
 {
   CuratorClient *client = lease->client;
 
+  if (curator_lease_is_over (lease->state))
+    {
+      g_clear_pointer (&own, curator_own_watch_abandon);
+      return;
+    }
   lease->own_watch = own;
   if (own != NULL)
     {
@@ -226,6 +231,11 @@ void
 curator_lease_take_place (CuratorLease *lease, CuratorPlace *place)
 {
   curator_place_move (place, &lease->place);
+  /* The clock may have run out between the look at it and the grant. */
+  if (curator_lease_is_over (lease->state))
+    {
+      curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
+    }
 }
 
 void

@@ -254,7 +254,9 @@ test_waiting_node_deleted_by_another (void **state)
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/expiry/pushed");
   g_autofree char *theirs = g_strconcat ("/expiry/pushed/", names[1], NULL);
   assert_int_equal (raw_zk_delete (fixture->raw, theirs), ZOK);
-  wait_ms (100);
+  assert_children (fixture, "/expiry/pushed", 1, LONG_MS);
+  /* The next heartbeat finds out. */
+  assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
   contender_join (holder);
   assert_true (contender_wait (waiter, LONG_MS));
   assert_true (waiter->acquired);

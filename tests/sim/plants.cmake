@@ -238,6 +238,33 @@ curator_plant(
   multilock_unsorted RECIPE multilock FILE multilock/multilock.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
 
+# --- the shortcuts ---
+curator_plant(
+  shortcut_skip_too_early RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}"
+  CHANGE "is_front && index == max_leases" "is_front")
+curator_plant(
+  shortcut_skip_in_rwlock RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
+  CHANGE "driver->neighbours_succeed = funcs->gets_the_lock == NULL"
+         "driver->nothing_overtakes = funcs->gets_the_lock == NULL")
+curator_plant(
+  shortcut_neighbours_far_apart RECIPE mutex FILE lock/line.c EXPECT "${two_holders}|token"
+  CHANGE "last->number + 1 == number" "last->number < number")
+curator_plant(
+  shortcut_neighbour_of_a_reader RECIPE rwlock FILE lock/line.c EXPECT "${two_holders}"
+  CHANGE "clean = clean && !place->is_covered" "")
+# An event that comes late is taken for news of the session.
+curator_plant(
+  shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
+  CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      grant (attempt)@"
+         "  attempt->session->proof_us = attempt->session->known_us = curator_client_boottime_us (attempt->op.client)@\n  if (TRUE)\n    {\n      grant (attempt)@")
+# The number right after that of a session before, taken for the next in line.
+curator_plant(
+  shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
+  CHANGE "static void\ntake_place (Attempt *attempt)\n{"
+         "static void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
+         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  attempt->step"
+         "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_win (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  attempt->step")
+
 # --- the count, for scripts/test and the reader ---
 get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)
 get_property(planted_others GLOBAL PROPERTY CURATOR_PLANTED_OTHERS)
