@@ -112,12 +112,14 @@ curator_plant(
          "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
-      curator_attempt_forget_request (&attempt->read)@
+      curator_attempt_forget_read (attempt)@
       curator_attempt_forget_request (&attempt->list)@
       curator_attempt_stop_watching (attempt)@
       curator_stake_unregister (&attempt->stake)@
+      leave_line (attempt)@
       curator_session_unref (attempt->session)@
       attempt->session = curator_session_ref (attempt->op.client->session)@
+      attempt->line = curator_line_join (attempt->session, attempt->internals->base)@
       curator_session_add_hook (attempt->session, &attempt->hook)@
       curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list)@
       return@
@@ -136,7 +138,8 @@ curator_plant(
   multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
   EXPECT "${two_holders}|is not held|is not acquired|does not hold"
   CHANGE "  if (error == NULL)\n    {\n      chain->n_held++@" "  if (error == NULL || chain->n_held > 0)\n    chain->n_held++@\n  if (error == NULL)\n    {"
-         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
+         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)"
+         "g_ptr_array_remove_index (chain->leases, chain->n_held)" "g_ptr_array_set_size (chain->leases, (int) MIN (chain->n_held, chain->leases->len))")
 curator_plant(
   semaphore_counts_foreign PUBLISHED SCENE test_foreign_children FILE lock/queue.c EXPECT "leases != NULL"
   CHANGE "queue->n_foreign++@\n          continue@"
