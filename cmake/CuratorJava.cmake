@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Java peers: programs on Apache Curator itself that the demo and the interop tests run against us.
+# Builds the Java peers: programs on Apache Curator itself that the demo, the interop tests and the benchmark run against us.
 # Sets CURATOR_JAVA (the java program; empty where there is no JDK) and CURATOR_JAVA_CLASSPATH.
 set(CURATOR_JAVA "")
 set(CURATOR_JAVA_CLASSPATH "")
@@ -16,7 +16,8 @@ foreach(jar IN ITEMS curator-client curator-framework curator-recipes zookeeper 
     list(APPEND _missing "${jar}.jar")
   endif()
 endforeach()
-file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/interop/java/*.java")
+file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/interop/java/*.java"
+     "${PROJECT_SOURCE_DIR}/bench/java/*.java")
 
 if(NOT CURATOR_JAVA_PROGRAM OR NOT CURATOR_JAVAC_PROGRAM OR _missing)
   message(STATUS "No Java peers: a JDK, libzookeeper-java and libcurator-recipes-java are needed (missing: ${_missing})")

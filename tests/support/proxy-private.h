@@ -43,6 +43,7 @@ struct _Proxy
   ProxyRule rule;
   int fired;
   int counts[256];
+  ProxyBytes bytes;
   int accepted;
   GPtrArray *conns;
   GArray *deserted;      /* sockets to the server whose clients were cut off unseen */
@@ -84,7 +85,7 @@ int proxy_conn_desert (ProxyConn *conn);
 void proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *server);
 void proxy_conn_handle (ProxyConn *conn, short client_events, short server_events);
 /* When the next delayed frame may go, G_MAXINT64 if none waits. */
-gint64 proxy_conn_due_ms (ProxyConn *conn);
+gint64 proxy_conn_due_ns (ProxyConn *conn);
 
 /* The election greeting at the start of in, complete? Its length, or 0. */
 guint proxy_greeting_length (const GByteArray *in);

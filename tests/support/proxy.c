@@ -158,18 +158,20 @@ obey_orders (Proxy *proxy)
   pthread_cond_broadcast (&proxy->changed);
 }
 
-static int
-poll_timeout (Proxy *proxy)
+/* NULL: until something happens. Milliseconds would be too coarse for a delay of one. */
+static const struct timespec *
+poll_timeout (Proxy *proxy, struct timespec *room)
 {
   gint64 due = G_MAXINT64;
   for (guint i = 0; i < proxy->conns->len; i++)
     {
       ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
       /* One whose server could not be reached just now is to be closed without waiting. */
-      due = MIN (due, conn->dead ? 0 : proxy_conn_due_ms (conn));
+      due = MIN (due, conn->dead ? 0 : proxy_conn_due_ns (conn));
     }
-  gint64 left = due - wait_now_ms ();
-  return due == G_MAXINT64 ? -1 : (int) CLAMP (left, 0, 60000);
+  gint64 left = MAX (due - wait_now_ns (), 0);
+  *room = (struct timespec){ left / 1000000000, left % 1000000000 };
+  return due == G_MAXINT64 ? NULL : room;
 }
 
 /* pollfds: wake_fd, listen_fd, then two for each connection. */
@@ -220,9 +222,10 @@ run (void *data)
     {
       obey_orders (proxy);
       GArray *fds = prepare (proxy);
-      int timeout = poll_timeout (proxy);
+      struct timespec room;
+      const struct timespec *timeout = poll_timeout (proxy, &room);
       pthread_mutex_unlock (&proxy->mutex);
-      poll ((struct pollfd *) (gpointer) fds->data, fds->len, timeout);
+      ppoll ((struct pollfd *) (gpointer) fds->data, fds->len, timeout, NULL);
       pthread_mutex_lock (&proxy->mutex);
       handle (proxy, fds);
       g_array_unref (fds);
@@ -433,11 +436,21 @@ proxy_count (Proxy *proxy, int type)
   return sum;
 }
 
+ProxyBytes
+proxy_bytes (Proxy *proxy)
+{
+  pthread_mutex_lock (&proxy->mutex);
+  ProxyBytes bytes = proxy->bytes;
+  pthread_mutex_unlock (&proxy->mutex);
+  return bytes;
+}
+
 void
 proxy_reset_counts (Proxy *proxy)
 {
   pthread_mutex_lock (&proxy->mutex);
   memset (proxy->counts, 0, sizeof proxy->counts);
+  proxy->bytes = (ProxyBytes){ 0 };
   pthread_mutex_unlock (&proxy->mutex);
 }
 

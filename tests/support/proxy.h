@@ -83,7 +83,16 @@ void proxy_let_go (Proxy *proxy);
 
 /* Requests of that type seen since the last reset (PROXY_ANY_REQUEST: all but pings). */
 int proxy_count (Proxy *proxy, int type);
-void proxy_reset_counts (Proxy *proxy);
+/* Bytes of whole frames that went each way since the last reset, their four bytes of length, pings
+ * and connect requests included. */
+typedef struct
+{
+  guint64 to_server;
+  guint64 to_client;
+} ProxyBytes;
+
+ProxyBytes proxy_bytes (Proxy *proxy);
+void proxy_reset_counts (Proxy *proxy); /* of requests and bytes */
 int proxy_connections (Proxy *proxy); /* open now */
 int proxy_accepted (Proxy *proxy);    /* since the start */
 

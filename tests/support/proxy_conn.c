@@ -14,7 +14,7 @@
 
 typedef struct
 {
-  gint64 due_ms;
+  gint64 due_ns;
   GByteArray *bytes;
 } Frame;
 
@@ -52,7 +52,7 @@ static void
 pipe_push (ProxyPipe *pipe, const guint8 *at, guint length, int delay_ms)
 {
   Frame *frame = g_new (Frame, 1);
-  frame->due_ms = wait_now_ms () + delay_ms;
+  frame->due_ns = wait_now_ns () + delay_ms * G_GINT64_CONSTANT (1000000);
   frame->bytes = g_byte_array_sized_new (length);
   g_byte_array_append (frame->bytes, at, length);
   g_queue_push_tail (&pipe->frames, frame);
@@ -60,10 +60,10 @@ pipe_push (ProxyPipe *pipe, const guint8 *at, guint length, int delay_ms)
 
 /* Moves frames whose time has come to the buffer that is written. */
 static void
-pipe_ripen (ProxyPipe *pipe, gint64 now_ms)
+pipe_ripen (ProxyPipe *pipe, gint64 now_ns)
 {
   Frame *frame;
-  while ((frame = g_queue_peek_head (&pipe->frames)) != NULL && frame->due_ms <= now_ms)
+  while ((frame = g_queue_peek_head (&pipe->frames)) != NULL && frame->due_ns <= now_ns)
     {
       g_byte_array_append (pipe->out, frame->bytes->data, frame->bytes->len);
       frame_free (g_queue_pop_head (&pipe->frames));
@@ -318,6 +318,7 @@ take_requests (ProxyConn *conn)
     {
       if (on_request (conn, pipe->in->data, length))
         {
+          conn->proxy->bytes.to_server += length;
           pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_server_ms);
           g_byte_array_remove_range (pipe->in, 0, length);
         }
@@ -341,6 +342,7 @@ take_replies (ProxyConn *conn)
     {
       if (on_reply (conn, pipe->in->data, length))
         {
+          conn->proxy->bytes.to_client += length;
           pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_client_ms);
         }
       g_byte_array_remove_range (pipe->in, 0, length);
@@ -363,7 +365,7 @@ connect_upstream (ProxyConn *conn)
 void
 proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *server)
 {
-  gint64 now = wait_now_ms ();
+  gint64 now = wait_now_ns ();
   connect_upstream (conn);
   gboolean up = requests_flow (conn);
   gboolean down = replies_flow (conn);
@@ -452,9 +454,9 @@ proxy_conn_handle (ProxyConn *conn, short client_events, short server_events)
 }
 
 gint64
-proxy_conn_due_ms (ProxyConn *conn)
+proxy_conn_due_ns (ProxyConn *conn)
 {
   Frame *up = requests_flow (conn) ? g_queue_peek_head (&conn->to_server.frames) : NULL;
   Frame *down = replies_flow (conn) ? g_queue_peek_head (&conn->to_client.frames) : NULL;
-  return MIN (up != NULL ? up->due_ms : G_MAXINT64, down != NULL ? down->due_ms : G_MAXINT64);
+  return MIN (up != NULL ? up->due_ns : G_MAXINT64, down != NULL ? down->due_ns : G_MAXINT64);
 }

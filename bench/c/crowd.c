@@ -1,0 +1,87 @@
+/* Contenders, each with a thread and a session of its own, on one path. */
+#include "peer.h"
+
+#include <pthread.h>
+
+typedef struct
+{
+  pthread_t thread;
+  Recipe recipe;
+  pthread_barrier_t *start;
+  const int *stop;
+  gint64 ops;   /* granted before the end */
+  gint64 total; /* those granted later, too */
+  Samples waits;
+} Contender;
+
+static void *
+contend (void *data)
+{
+  Contender *me = data;
+  pthread_barrier_wait (me->start);
+  while (!g_atomic_int_get (me->stop))
+    {
+      const gint64 began = peer_now_ns ();
+      recipe_acquire (&me->recipe);
+      if (!g_atomic_int_get (me->stop))
+        {
+          samples_add (&me->waits, peer_now_ns () - began);
+          me->ops++;
+        }
+      recipe_release (&me->recipe);
+      me->total++;
+    }
+  return NULL;
+}
+
+static void
+contender_init (Contender *me, const Request *request, int i)
+{
+  CuratorClient *client = peer_session (request, "server", i);
+  recipe_init (&me->recipe, "mutex", client, request_text (request, "path"),
+               request_flag (request, "async"));
+  samples_init (&me->waits);
+}
+
+/* crowd server= path= n= ms= [async=1]: ready; ok ops= ns= (of the window) total= (with those who
+ * still waited at its end) q= (of waits) */
+void
+verb_crowd (const Request *request)
+{
+  const int n = (int) request_number (request, "n");
+  g_autofree Contender *contenders = g_new0 (Contender, n);
+  pthread_barrier_t start;
+  int stop = 0;
+  gint64 ops = 0;
+  gint64 total = 0;
+  pthread_barrier_init (&start, NULL, (unsigned) n + 1);
+  for (int i = 0; i < n; i++)
+    {
+      contender_init (&contenders[i], request, i);
+      contenders[i].start = &start;
+      contenders[i].stop = &stop;
+      pthread_create (&contenders[i].thread, NULL, contend, &contenders[i]);
+    }
+  peer_ready_steady ("n=%d", n);
+  pthread_barrier_wait (&start);
+  const gint64 began = peer_now_ns ();
+  g_usleep ((gulong) request_number (request, "ms") * 1000);
+  g_atomic_int_set (&stop, 1);
+  const gint64 ns = peer_now_ns () - began;
+  Samples all;
+  samples_init (&all);
+  for (int i = 0; i < n; i++)
+    {
+      pthread_join (contenders[i].thread, NULL);
+      ops += contenders[i].ops;
+      total += contenders[i].total;
+      samples_take (&all, &contenders[i].waits);
+      samples_clear (&contenders[i].waits);
+      recipe_clear (&contenders[i].recipe);
+    }
+  pthread_barrier_destroy (&start);
+  g_autofree char *quantiles = samples_quantiles (&all);
+  peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT " total=%" G_GINT64_FORMAT " q=%s", ops, ns,
+              total, quantiles);
+  samples_clear (&all);
+}

@@ -1,0 +1,98 @@
+/* The ground on which the peers meet: one server, and a proxy in front of it that counts requests and
+ * bytes and can be told to delay.
+ *
+ *   bench_lab                 prints "server=HOST:PORT proxy=HOST:PORT pid=PID"
+ *   delay MS                  each answer from now on that much later; ok
+ *   reset                     counts from zero; ok
+ *   counts                    ok to_server=BYTES to_client=BYTES all=N create=N delete=N ...
+ *
+ * Ends at the end of stdin. The server is as Debian runs it, but for the sync of its disk, which
+ * would measure the disk; its JVM may compile as it likes.
+ */
+#include "support/proxy.h"
+#include "support/zk_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MS 2000
+
+static void
+print_counts (Proxy *proxy)
+{
+  static const struct
+  {
+    const char *name;
+    int type;
+  } kinds[] = { { "all", PROXY_ANY_REQUEST },
+                { "create", PROXY_CREATE },
+                { "create2", PROXY_CREATE2 },
+                { "container", PROXY_CREATE_CONTAINER },
+                { "delete", PROXY_DELETE },
+                { "exists", PROXY_EXISTS },
+                { "get", PROXY_GET_DATA },
+                { "list", PROXY_GET_CHILDREN },
+                { "list2", PROXY_GET_CHILDREN2 },
+                { "multi", PROXY_MULTI },
+                { "unwatch", PROXY_REMOVE_WATCHES },
+                { "ping", PROXY_PING } };
+  const ProxyBytes bytes = proxy_bytes (proxy);
+  printf ("ok to_server=%" G_GUINT64_FORMAT " to_client=%" G_GUINT64_FORMAT, bytes.to_server,
+          bytes.to_client);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      printf (" %s=%d", kinds[i].name, proxy_count (proxy, kinds[i].type));
+    }
+  putchar ('\n');
+}
+
+static void
+obey (Proxy *proxy, const char *line)
+{
+  int delay_ms;
+  if (sscanf (line, "delay %d", &delay_ms) == 1)
+    {
+      proxy_set_delay (proxy, 0, delay_ms);
+      puts ("ok");
+    }
+  else if (g_str_equal (line, "reset\n"))
+    {
+      proxy_reset_counts (proxy);
+      puts ("ok");
+    }
+  else if (g_str_equal (line, "counts\n"))
+    {
+      print_counts (proxy);
+    }
+  else
+    {
+      puts ("error unknown");
+    }
+  fflush (stdout);
+}
+
+int
+main (void)
+{
+  static const char *const java[] = { "-Xmx512m", "-XX:TieredStopAtLevel=4", NULL };
+  char line[256];
+  ZkServer *server = zk_server_start (TICK_MS, java);
+  Proxy *proxy = server != NULL ? proxy_new (zk_server_address (server)) : NULL;
+  if (proxy == NULL)
+    {
+      g_printerr ("bench_lab: no server\n");
+      zk_server_stop (server);
+      return 1;
+    }
+  printf ("server=%s proxy=%s pid=%d\n", zk_server_address (server), proxy_address (proxy),
+          (int) zk_server_pid (server));
+  fflush (stdout);
+  while (fgets (line, sizeof line, stdin) != NULL)
+    {
+      obey (proxy, line);
+    }
+  proxy_free (proxy);
+  zk_server_stop (server);
+  return 0;
+}

@@ -1,0 +1,97 @@
+/* The recipes behind one face. Threads: a Recipe belongs to one. */
+#include "peer.h"
+
+#define LEASES 1
+
+static void
+demand (gboolean went_well, const char *what, const GError *error)
+{
+  if (!went_well)
+    {
+      peer_die (what, error);
+    }
+}
+
+void
+recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char *path,
+             gboolean async)
+{
+  g_autoptr (GError) error = NULL;
+  *recipe = (Recipe){ .async = async };
+  if (g_str_equal (name, "mutex"))
+    {
+      recipe->lock = curator_mutex_new (client, path, &error);
+    }
+  else if (g_str_equal (name, "semmutex"))
+    {
+      recipe->lock = curator_semaphore_mutex_new (client, path, &error);
+    }
+  else if (g_str_equal (name, "semaphore"))
+    {
+      recipe->semaphore = curator_semaphore_new (client, path, LEASES, &error);
+    }
+  else if ((recipe->pair = curator_rw_lock_new (client, path, NULL, 0, &error)) != NULL)
+    {
+      recipe->lock = curator_lock_ref (g_str_equal (name, "read")
+                                           ? curator_rw_lock_read_lock (recipe->pair)
+                                           : curator_rw_lock_write_lock (recipe->pair));
+    }
+  demand (recipe->lock != NULL || recipe->semaphore != NULL, name, error);
+}
+
+void
+recipe_acquire (Recipe *recipe)
+{
+  g_autoptr (GError) error = NULL;
+  if (recipe->semaphore != NULL)
+    {
+      recipe->lease =
+          curator_semaphore_acquire (recipe->semaphore, CURATOR_WAIT_FOREVER, NULL, &error);
+      demand (recipe->lease != NULL, "acquire", error);
+    }
+  else
+    {
+      demand (curator_lock_acquire (recipe->lock, CURATOR_WAIT_FOREVER, NULL, &error), "acquire",
+              error);
+    }
+}
+
+static void
+recipe_release_async (Recipe *recipe)
+{
+  if (recipe->semaphore != NULL)
+    {
+      g_clear_pointer (&recipe->lease, curator_lease_unref);
+    }
+  else
+    {
+      curator_lock_release_async (recipe->lock, NULL, NULL);
+    }
+}
+
+void
+recipe_release (Recipe *recipe)
+{
+  g_autoptr (GError) error = NULL;
+  if (recipe->async)
+    {
+      recipe_release_async (recipe);
+    }
+  else if (recipe->semaphore != NULL)
+    {
+      demand (curator_lease_release (recipe->lease, &error), "release", error);
+      g_clear_pointer (&recipe->lease, curator_lease_unref);
+    }
+  else
+    {
+      demand (curator_lock_release (recipe->lock, &error), "release", error);
+    }
+}
+
+void
+recipe_clear (Recipe *recipe)
+{
+  g_clear_pointer (&recipe->lock, curator_lock_unref);
+  g_clear_pointer (&recipe->pair, curator_rw_lock_unref);
+  g_clear_pointer (&recipe->semaphore, curator_semaphore_unref);
+}

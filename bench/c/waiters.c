@@ -1,0 +1,222 @@
+/* Many who wait for one lock in one session, without a thread each; and chains on many paths.
+ *
+ * Threads: results come on the client's callback thread, one at a time; the main thread waits.
+ */
+#include "peer.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+typedef struct
+{
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  gint64 left;
+} Latch;
+
+static void
+latch_init (Latch *latch, gint64 n)
+{
+  pthread_mutex_init (&latch->mutex, NULL);
+  pthread_cond_init (&latch->changed, NULL);
+  latch->left = n;
+}
+
+static void
+latch_down (Latch *latch)
+{
+  pthread_mutex_lock (&latch->mutex);
+  if (--latch->left == 0)
+    {
+      pthread_cond_signal (&latch->changed);
+    }
+  pthread_mutex_unlock (&latch->mutex);
+}
+
+/* Waits until it is 0 and destroys it. */
+static void
+latch_finish (Latch *latch)
+{
+  pthread_mutex_lock (&latch->mutex);
+  while (latch->left > 0)
+    {
+      pthread_cond_wait (&latch->changed, &latch->mutex);
+    }
+  pthread_mutex_unlock (&latch->mutex);
+  pthread_cond_destroy (&latch->changed);
+  pthread_mutex_destroy (&latch->mutex);
+}
+
+static gint64
+resident_bytes (void)
+{
+  long pages = 0;
+  FILE *file = fopen ("/proc/self/statm", "re");
+  if (file == NULL || fscanf (file, "%*s %ld", &pages) != 1)
+    {
+      peer_die ("/proc/self/statm", NULL);
+    }
+  fclose (file);
+  return pages * sysconf (_SC_PAGESIZE);
+}
+
+static gint64
+allocated_bytes (void)
+{
+  const struct mallinfo2 info = mallinfo2 ();
+  return (gint64) (info.uordblks + info.hblkhd);
+}
+
+static void
+on_turn (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer latch)
+{
+  if (lease == NULL)
+    {
+      peer_die ("a waiter", error);
+    }
+  curator_lease_unref (lease);
+  latch_down (latch);
+}
+
+/* waiters server= observe= path= n=: ready once n nodes queue; ok bytes= resident= (at "go", for each
+ * waiter) ns= (from the release of the holder, which has a session of its own, until the last of n
+ * has had the lock) */
+void
+verb_waiters (const Request *request)
+{
+  const char *path = request_text (request, "path");
+  const int n = (int) request_number (request, "n");
+  Recipe holder;
+  Recipe waiter;
+  Latch latch;
+  recipe_init (&holder, "mutex", peer_session (request, "server", 1), path, TRUE);
+  recipe_init (&waiter, "mutex", peer_session (request, "server", 0), path, TRUE);
+  latch_init (&latch, n);
+  recipe_acquire (&holder);
+
+  const gint64 resident = resident_bytes ();
+  const gint64 allocated = allocated_bytes ();
+  for (int i = 0; i < n; i++)
+    {
+      curator_lock_acquire_async (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, &latch);
+    }
+  peer_await_queue (request, "mutex", n + 1);
+  peer_ready_steady ("n=%d", n);
+  const gint64 bytes = (allocated_bytes () - allocated) / n;
+  const gint64 pages = (resident_bytes () - resident) / n;
+
+  const gint64 began = peer_now_ns ();
+  recipe_release (&holder);
+  latch_finish (&latch);
+  peer_reply ("ops=%d ns=%" G_GINT64_FORMAT " bytes=%" G_GINT64_FORMAT
+              " resident=%" G_GINT64_FORMAT,
+              n, peer_now_ns () - began, bytes, pages);
+  recipe_clear (&waiter);
+  recipe_clear (&holder);
+}
+
+typedef struct
+{
+  CuratorLock *lock;
+  const int *stop;
+  gint64 *ops; /* touched by the callback thread only, until the latch is down */
+  Latch *latch;
+} Chain;
+
+static void
+on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  Chain *chain = data;
+  if (lease == NULL)
+    {
+      peer_die ("a chain", error);
+    }
+  curator_lease_unref (lease);
+  if (g_atomic_int_get (chain->stop))
+    {
+      latch_down (chain->latch);
+      return;
+    }
+  (*chain->ops)++;
+  curator_lock_acquire_async (chain->lock, CURATOR_WAIT_FOREVER, NULL, on_link, chain);
+}
+
+/* paths server= path= n= ms=: ok ops= ns=. One session; on each of n paths acquire, release, again.
+ */
+void
+verb_paths (const Request *request)
+{
+  CuratorClient *client = peer_session (request, "server", 0);
+  const int n = (int) request_number (request, "n");
+  g_autofree Chain *chains = g_new0 (Chain, n);
+  int stop = 0;
+  gint64 ops = 0;
+  Latch latch;
+  latch_init (&latch, n);
+  const gint64 began = peer_now_ns ();
+  for (int i = 0; i < n; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
+      CuratorLock *lock = curator_mutex_new (client, path, &error);
+      if (lock == NULL)
+        {
+          peer_die (path, error);
+        }
+      chains[i] = (Chain){ lock, &stop, &ops, &latch };
+      curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_link, &chains[i]);
+    }
+  g_usleep ((gulong) request_number (request, "ms") * 1000);
+  g_atomic_int_set (&stop, 1);
+  const gint64 ns = peer_now_ns () - began;
+  latch_finish (&latch);
+  peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT, ops, ns);
+  for (int i = 0; i < n; i++)
+    {
+      curator_lock_unref (chains[i].lock);
+    }
+}
+
+/* idle server= path= n=: ok bytes= (allocated for a lock that nobody has taken yet) */
+void
+verb_idle (const Request *request)
+{
+  CuratorClient *client = peer_session (request, "server", 0);
+  const int n = (int) request_number (request, "n");
+  g_autofree CuratorLock **locks = g_new0 (CuratorLock *, n);
+  const gint64 before = allocated_bytes ();
+  for (int i = 0; i < n; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
+      locks[i] = curator_mutex_new (client, path, NULL);
+    }
+  const gint64 bytes = allocated_bytes () - before;
+  for (int i = 0; i < n; i++)
+    {
+      curator_lock_unref (locks[i]);
+    }
+  peer_reply ("ops=%d bytes=%" G_GINT64_FORMAT, n, bytes / n);
+}
+
+/* reentrant server= path= ops=: ok ops= ns=. One level more and one level less, on top of a hold. */
+void
+verb_reentrant (const Request *request)
+{
+  const gint64 ops = request_number (request, "ops");
+  Recipe recipe;
+  recipe_init (&recipe, "mutex", peer_session (request, "server", 0),
+               request_text (request, "path"), FALSE);
+  recipe_acquire (&recipe);
+  const gint64 began = peer_now_ns ();
+  for (gint64 i = 0; i < ops; i++)
+    {
+      recipe_acquire (&recipe);
+      recipe_release (&recipe);
+    }
+  const gint64 ns = peer_now_ns () - began;
+  recipe_release (&recipe);
+  recipe_clear (&recipe);
+  peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT, ops, ns);
+}

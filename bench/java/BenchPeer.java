@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+
+/** The rig's peer that uses Java Curator; ../c/peer.h says what the lines mean. */
+final class BenchPeer
+{
+    private static final int SESSION_TIMEOUT_MS = 30000;
+    private static final int ENOUGH_SAMPLES = 200000;
+
+    private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+    private final Map<String, CuratorFramework> sessions = new HashMap<>();
+    private Map<String, String> request = Map.of();
+
+    /** Acquire and release, whatever the recipe. */
+    private interface Recipe
+    {
+        void acquire() throws Exception;
+
+        void release() throws Exception;
+    }
+
+    /** Thread bodies may throw: that ends the process, as no figure is to be made up. */
+    private interface Body
+    {
+        void run() throws Exception;
+    }
+
+    private static Thread start(Body body)
+    {
+        Thread thread = new Thread(() ->
+        {
+            try
+            {
+                body.run();
+            }
+            catch (Throwable e)
+            {
+                e.printStackTrace();
+                System.exit(1);
+            }
+        });
+        thread.start();
+        return thread;
+    }
+
+    private static final class Samples
+    {
+        private final long[] ns = new long[ENOUGH_SAMPLES];
+        private int n;
+
+        void add(long value)
+        {
+            if (n < ns.length)
+            {
+                ns[n++] = value;
+            }
+        }
+
+        static String quantiles(List<Samples> all)
+        {
+            long[] sorted = all.stream().flatMapToLong(s -> Arrays.stream(s.ns, 0, s.n)).sorted().toArray();
+            StringBuilder text = new StringBuilder();
+            for (int q = 0; sorted.length > 0 && q <= 100; q++)
+            {
+                long value = sorted[(int)((long)(sorted.length - 1) * q / 100)];
+                text.append(q > 0 ? "," : "").append(value / 100 / 10.0);
+            }
+            return text.toString();
+        }
+    }
+
+    private static void tell(String line)
+    {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private void readySteady(int n) throws IOException
+    {
+        tell("ready n=" + n);
+        if (!"go".equals(in.readLine()))
+        {
+            throw new IOException("no go");
+        }
+    }
+
+    private String text(String key)
+    {
+        String value = request.get(key);
+        if (value == null)
+        {
+            throw new IllegalArgumentException(key);
+        }
+        return value;
+    }
+
+    private long number(String key)
+    {
+        return Long.parseLong(text(key));
+    }
+
+    private long number(String key, long otherwise)
+    {
+        return request.containsKey(key) ? number(key) : otherwise;
+    }
+
+    private CuratorFramework session(String server, int i) throws InterruptedException
+    {
+        String key = server + " " + i;
+        CuratorFramework client = sessions.get(key);
+        if (client == null)
+        {
+            client = CuratorFrameworkFactory.newClient(server, SESSION_TIMEOUT_MS, 15000, new ExponentialBackoffRetry(1000, 3));
+            client.start();
+            if (!client.blockUntilConnected(30, TimeUnit.SECONDS))
+            {
+                throw new IllegalStateException("no connection to " + server);
+            }
+            sessions.put(key, client);
+        }
+        return client;
+    }
+
+    private CuratorFramework session(int i) throws InterruptedException
+    {
+        return session(text("server"), i);
+    }
+
+    /** Until the path has n children; asked elsewhere, so that a proxy in between does not count the questions. */
+    private void awaitQueue(int n) throws Exception
+    {
+        CuratorFramework observer = session(text("observe"), -1);
+        while (observer.getChildren().forPath(text("path")).size() < n)
+        {
+            Thread.sleep(10);
+        }
+    }
+
+    private static Recipe recipe(String name, CuratorFramework client, String path)
+    {
+        switch (name)
+        {
+            case "mutex":
+                return new MutexRecipe(new InterProcessMutex(client, path));
+            case "read":
+                return new MutexRecipe(new InterProcessReadWriteLock(client, path).readLock());
+            case "write":
+                return new MutexRecipe(new InterProcessReadWriteLock(client, path).writeLock());
+            case "semmutex":
+                return new SemaphoreMutexRecipe(new InterProcessSemaphoreMutex(client, path));
+            case "semaphore":
+                return new SemaphoreRecipe(new InterProcessSemaphoreV2(client, path, 1));
+            default:
+                throw new IllegalArgumentException(name);
+        }
+    }
+
+    private static final class MutexRecipe implements Recipe
+    {
+        private final InterProcessMutex mutex;
+
+        MutexRecipe(InterProcessMutex mutex)
+        {
+            this.mutex = mutex;
+        }
+
+        @Override
+        public void acquire() throws Exception
+        {
+            mutex.acquire();
+        }
+
+        @Override
+        public void release() throws Exception
+        {
+            mutex.release();
+        }
+    }
+
+    private static final class SemaphoreMutexRecipe implements Recipe
+    {
+        private final InterProcessSemaphoreMutex mutex;
+
+        SemaphoreMutexRecipe(InterProcessSemaphoreMutex mutex)
+        {
+            this.mutex = mutex;
+        }
+
+        @Override
+        public void acquire() throws Exception
+        {
+            mutex.acquire();
+        }
+
+        @Override
+        public void release() throws Exception
+        {
+            mutex.release();
+        }
+    }
+
+    private static final class SemaphoreRecipe implements Recipe
+    {
+        private final InterProcessSemaphoreV2 semaphore;
+        private Lease lease;
+
+        SemaphoreRecipe(InterProcessSemaphoreV2 semaphore)
+        {
+            this.semaphore = semaphore;
+        }
+
+        @Override
+        public void acquire() throws Exception
+        {
+            lease = semaphore.acquire();
+        }
+
+        @Override
+        public void release()
+        {
+            semaphore.returnLease(lease);
+        }
+    }
+
+    private void solo() throws Exception
+    {
+        long opsWanted = number("ops", Long.MAX_VALUE);
+        long ns = number("ms", 3600 * 1000) * 1000000;
+        Recipe recipe = recipe(text("recipe"), session(0), text("path"));
+        Samples samples = new Samples();
+        long began = System.nanoTime();
+        long now = began;
+        long ops = 0;
+        while (ops < opsWanted && now - began < ns)
+        {
+            recipe.acquire();
+            recipe.release();
+            long then = now;
+            now = System.nanoTime();
+            samples.add(now - then);
+            ops++;
+        }
+        tell("ok ops=" + ops + " ns=" + (now - began) + " q=" + Samples.quantiles(List.of(samples)));
+    }
+
+    private static final class Contender
+    {
+        final Samples waits = new Samples();
+        long ops;
+        long total;
+        Thread thread;
+
+        void contend(Recipe recipe, CountDownLatch begin, AtomicLong stop) throws Exception
+        {
+            begin.await();
+            while (stop.get() == 0)
+            {
+                long began = System.nanoTime();
+                recipe.acquire();
+                if (stop.get() == 0)
+                {
+                    waits.add(System.nanoTime() - began);
+                    ops++;
+                }
+                recipe.release();
+                total++;
+            }
+        }
+    }
+
+    private void crowd() throws Exception
+    {
+        int n = (int)number("n");
+        CountDownLatch begin = new CountDownLatch(1);
+        AtomicLong stop = new AtomicLong();
+        List<Contender> contenders = new ArrayList<>();
+        for (int i = 0; i < n; i++)
+        {
+            Recipe recipe = recipe("mutex", session(i), text("path"));
+            Contender contender = new Contender();
+            contender.thread = start(() -> contender.contend(recipe, begin, stop));
+            contenders.add(contender);
+        }
+        readySteady(n);
+        long began = System.nanoTime();
+        begin.countDown();
+        Thread.sleep(number("ms"));
+        stop.set(1);
+        long ns = System.nanoTime() - began;
+        List<Samples> waits = new ArrayList<>();
+        long ops = 0;
+        long total = 0;
+        for (Contender contender : contenders)
+        {
+            contender.thread.join();
+            ops += contender.ops;
+            total += contender.total;
+            waits.add(contender.waits);
+        }
+        tell("ok ops=" + ops + " ns=" + ns + " total=" + total + " q=" + Samples.quantiles(waits));
+    }
+
+    private static long residentBytes() throws IOException
+    {
+        String statm = Files.readString(Path.of("/proc/self/statm"));
+        return Long.parseLong(statm.split(" ")[1]) * 4096;
+    }
+
+    private static void acquireAndRelease(Recipe recipe) throws Exception
+    {
+        recipe.acquire();
+        recipe.release();
+    }
+
+    /** One session, n threads with a lock object each: of threads that share one, Curator wakes all at each release. */
+    private void waiters() throws Exception
+    {
+        int n = (int)number("n");
+        Recipe holder = recipe("mutex", session(1), text("path"));
+        CuratorFramework client = session(0);
+        holder.acquire();
+        long resident = residentBytes();
+        Thread[] threads = new Thread[n];
+        for (int i = 0; i < n; i++)
+        {
+            Recipe recipe = recipe("mutex", client, text("path"));
+            threads[i] = start(() -> acquireAndRelease(recipe));
+        }
+        awaitQueue(n + 1);
+        readySteady(n);
+        long each = (residentBytes() - resident) / n;
+        long began = System.nanoTime();
+        holder.release();
+        for (Thread thread : threads)
+        {
+            thread.join();
+        }
+        tell("ok ops=" + n + " ns=" + (System.nanoTime() - began) + " resident=" + each);
+    }
+
+    private void readers() throws Exception
+    {
+        int nWriters = (int)number("writers");
+        int nReaders = (int)number("readers");
+        int n = nWriters + nReaders;
+        Recipe holder = recipe("write", session(0), text("path"));
+        holder.acquire();
+        Thread[] threads = new Thread[n];
+        for (int i = 0; i < n; i++)
+        {
+            Recipe recipe = recipe(i < nWriters ? "write" : "read", session(1 + i), text("path"));
+            threads[i] = start(() -> acquireAndRelease(recipe));
+            if (i == nWriters - 1)
+            {
+                awaitQueue(1 + nWriters);
+            }
+        }
+        awaitQueue(1 + n);
+        readySteady(n);
+        long began = System.nanoTime();
+        holder.release();
+        for (Thread thread : threads)
+        {
+            thread.join();
+        }
+        tell("ok ops=" + n + " ns=" + (System.nanoTime() - began));
+    }
+
+    private void paths() throws Exception
+    {
+        int n = (int)number("n");
+        CuratorFramework client = session(0);
+        AtomicLong ops = new AtomicLong();
+        AtomicLong stop = new AtomicLong();
+        Thread[] threads = new Thread[n];
+        long began = System.nanoTime();
+        for (int i = 0; i < n; i++)
+        {
+            Recipe recipe = recipe("mutex", client, text("path") + "-" + i);
+            threads[i] = start(() ->
+            {
+                while (stop.get() == 0)
+                {
+                    acquireAndRelease(recipe);
+                    ops.incrementAndGet();
+                }
+            });
+        }
+        Thread.sleep(number("ms"));
+        stop.set(1);
+        long done = ops.get();
+        long ns = System.nanoTime() - began;
+        for (Thread thread : threads)
+        {
+            thread.join();
+        }
+        tell("ok ops=" + done + " ns=" + ns);
+    }
+
+    private void reentrant() throws Exception
+    {
+        long ops = number("ops");
+        Recipe recipe = recipe("mutex", session(0), text("path"));
+        recipe.acquire();
+        long began = System.nanoTime();
+        for (long i = 0; i < ops; i++)
+        {
+            recipe.acquire();
+            recipe.release();
+        }
+        long ns = System.nanoTime() - began;
+        recipe.release();
+        tell("ok ops=" + ops + " ns=" + ns);
+    }
+
+    private static long liveBytes()
+    {
+        System.gc();
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+    }
+
+    private void idle() throws Exception
+    {
+        int n = (int)number("n");
+        InterProcessMutex[] locks = new InterProcessMutex[n];
+        CuratorFramework client = session(0);
+        long before = liveBytes();
+        for (int i = 0; i < n; i++)
+        {
+            locks[i] = new InterProcessMutex(client, text("path") + "-" + i);
+        }
+        long bytes = liveBytes() - before;
+        tell("ok ops=" + locks.length + " bytes=" + bytes / n);
+    }
+
+    private void obey(String line) throws Exception
+    {
+        String[] words = line.trim().split(" ");
+        request = new HashMap<>();
+        for (int i = 1; i < words.length; i++)
+        {
+            String[] pair = words[i].split("=", 2);
+            request.put(pair[0], pair[1]);
+        }
+        switch (words[0])
+        {
+            case "solo": solo(); break;
+            case "crowd": crowd(); break;
+            case "waiters": waiters(); break;
+            case "readers": readers(); break;
+            case "paths": paths(); break;
+            case "reentrant": reentrant(); break;
+            case "idle": idle(); break;
+            default: throw new IllegalArgumentException(line);
+        }
+    }
+
+    public static void main(String[] args)
+    {
+        int status = 0;
+        try
+        {
+            BenchPeer peer = new BenchPeer();
+            String line;
+            while ((line = peer.in.readLine()) != null)
+            {
+                peer.obey(line);
+            }
+        }
+        catch (Throwable e)
+        {
+            e.printStackTrace();
+            status = 1;
+        }
+        System.exit(status);
+    }
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rig: runs the rows in interleaved rounds and tells what came out. scripts/bench builds everything and calls it."""
+import argparse
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import plots
+import report
+from lab import Cast, Failure, Lab
+from results import Results
+from rows import DELAYED, all_rows
+
+WARM_UP_OPS = 10000
+
+
+class Rig:
+    """What a measurement may use."""
+
+    def __init__(self, programs, lab_program, results, window_ms, warm_up_ops):
+        self.results = results
+        self.window_ms = window_ms
+        self.warm_up_ops = warm_up_ops
+        self.lab = Lab(lab_program)
+        self.cast = Cast(programs, self.lab, self._warm_up)
+        self.seen = set()
+
+    def _warm_up(self, peer, lab, role):
+        """Java compiles what it has run often: it has to have."""
+        if peer.name != "java":
+            return
+        say(f"warming up Java ({role})")
+        peer.ask(f"solo server={lab.server} path=/bench/warm recipe=mutex ops={self.warm_up_ops}")
+        if role != "main":
+            return
+        for recipe in ("read", "write", "semaphore", "semmutex"):
+            peer.ask(f"solo server={lab.server} path=/bench/warm-{recipe} recipe={recipe} ops={self.warm_up_ops // 5}")
+        peer.ask(f"crowd server={lab.server} path=/bench/warm n=8 ms={self.warm_up_ops // 10}", "ready")
+        peer.ask("go")
+
+    def address(self, net):
+        if net == DELAYED:
+            self.lab.ask("delay 1")
+            return self.lab.proxy
+        return self.lab.server
+
+    def shapes(self, row, entry, quantiles):
+        self.results.add_shape(row, entry, quantiles)
+
+    def server_cpu_ns(self):
+        return time.clock_gettime_ns((~self.lab.server_pid << 3) | 2)
+
+    def stop(self):
+        self.cast.stop()
+        self.lab.stop()
+
+
+def say(text):
+    print(f"    {text}", file=sys.stderr, flush=True)
+
+
+def play(rig, rows, rounds, results):
+    """Round by round, row by row, one competitor after the other; who begins changes from round to round."""
+    for number in range(rounds):
+        for row in rows:
+            if row.rounds is not None and number >= row.rounds:
+                continue
+            entries = [entry for entry in row.entries if rig.cast.has(entry.peer)]
+            shift = number % len(entries)
+            figures = []
+            for entry in entries[shift:] + entries[:shift]:
+                metrics = row.measure(rig, row, entry)
+                results.add(row, entry, number, metrics)
+                figures.append(f"{entry.label} {report.number(metrics[row.show])}")
+            say(f"{number + 1}/{rounds} {row.name}: {'; '.join(figures)} {row.unit}")
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="scripts/bench")
+    parser.add_argument("--programs", required=True, help="NAME=WORD WORD..., one a line")
+    parser.add_argument("--lab", required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--window", type=int, default=500, help="milliseconds of one measurement")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--publish", type=Path, help="the docs folder")
+    parser.add_argument("--command", default="scripts/bench")
+    return parser.parse_args(argv)
+
+
+def choose(options):
+    rows = [row for row in all_rows() if not options.only or any(row.name.startswith(prefix) for prefix in options.only)]
+    if options.quick:
+        rows = [row for row in rows if not row.slow]
+    return rows
+
+
+def tell(rows, results, options):
+    options.output.mkdir(parents=True, exist_ok=True)
+    results.write_csv(options.output / "figures.csv")
+    results.write_shapes(options.output / "latency.csv")
+    for headings, lines in ((report.PEER_HEADINGS, report.peer_rows(rows, results)),
+                            (report.MEMORY_HEADINGS, report.memory_rows(rows, results)),
+                            (report.TARGET_HEADINGS, report.target_rows(rows, results))):
+        lines = list(lines)
+        if lines:
+            print("\n".join(report.plain(headings, lines)) + "\n")
+    drawn = plots.draw(rows, results, options.output)
+    say(f"figures.csv, latency.csv and {len(drawn)} plots are in {options.output}")
+    if options.publish:
+        drawn = plots.draw(rows, results, options.publish / "plots")
+        report.replace_measured(options.publish / "performance.md",
+                                report.document(rows, results, options.command, date.today().isoformat(), drawn))
+        say(f"{options.publish / 'performance.md'} is up to date")
+
+
+def main(argv):
+    options = parse(argv)
+    rows = choose(options)
+    if options.list:
+        print("\n".join(f"{row.name:16} {row.title}" for row in all_rows()))
+        return 0
+    if not rows:
+        print("scripts/bench: no such row; see --list", file=sys.stderr)
+        return 64
+    programs = dict(line.split("=", 1) for line in options.programs.splitlines() if line)
+    results = Results()
+    rig = Rig({name: argv.split("\t") for name, argv in programs.items()}, options.lab, results,
+              100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)
+    try:
+        play(rig, rows, 2 if options.quick else options.rounds, results)
+    except Failure as failure:
+        print(f"scripts/bench: {failure}", file=sys.stderr)
+        return 1
+    finally:
+        rig.stop()
+    tell(rows, results, options)
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes: the laboratory (a server and a proxy) and the peers, each of which answers lines with lines."""
+import os
+import select
+import socket
+import subprocess
+import time
+
+ANSWER_S = 300  # nothing that is asked takes longer, on any machine
+
+
+class Failure(Exception):
+    """A process did not do what it was asked."""
+
+
+def _fields(line):
+    """"ok a=1 b=2" to {"a": "1", "b": "2"}"""
+    return dict(word.split("=", 1) for word in line.split() if "=" in word)
+
+
+class Process:
+    """A child that reads requests on stdin and writes one line for each on stdout."""
+
+    def __init__(self, name, argv):
+        self.name = name
+        self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.child.pid
+        self.rest = b""
+
+    def line(self):
+        deadline = time.monotonic() + ANSWER_S
+        while b"\n" not in self.rest:
+            readable, _, _ = select.select([self.child.stdout], [], [], max(0, deadline - time.monotonic()))
+            data = os.read(self.child.stdout.fileno(), 65536) if readable else b""
+            if not data:
+                raise Failure(f"{self.name}: no answer" if not readable else f"{self.name} has ended")
+            self.rest += data
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line.decode("ascii")
+
+    def tell(self, line):
+        self.child.stdin.write(line.encode("ascii") + b"\n")
+
+    def ask(self, line, expect="ok"):
+        self.tell(line)
+        answer = self.line()
+        if not answer.startswith(expect):
+            raise Failure(f"{self.name}: {line}: {answer}")
+        return _fields(answer)
+
+    def cpu_ns(self):
+        """Processor time of the whole process so far; the clock's id is how Linux encodes the pid."""
+        return time.clock_gettime_ns((~self.pid << 3) | 2)
+
+    def stop(self):
+        self.child.stdin.close()
+        try:
+            self.child.wait(30)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        self.child.stdout.close()
+
+
+class Lab(Process):
+    """One server, and one proxy in front of it that counts and delays."""
+
+    def __init__(self, program):
+        super().__init__("bench_lab", [program])
+        where = _fields(self.line())
+        self.server = where["server"]
+        self.proxy = where["proxy"]
+        self.server_pid = int(where["pid"])
+
+    def counts(self):
+        return {key: int(value) for key, value in self.ask("counts").items()}
+
+    def monitor(self):
+        """What the server counts, by "mntr"."""
+        host, port = self.server.split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(b"mntr")
+            text = b"".join(iter(lambda: connection.recv(65536), b""))
+        pairs = (line.split("\t") for line in text.decode("ascii", "replace").splitlines() if "\t" in line)
+        return {key: int(value) for key, value in pairs if value.isdigit()}
+
+    def settle(self):
+        """Until no request has reached the server for a moment, other than this one and perhaps a ping."""
+        before = self.monitor()
+        while True:
+            time.sleep(0.15)
+            now = self.monitor()
+            if now["zk_packets_received"] - before["zk_packets_received"] <= 2 and now["zk_outstanding_requests"] == 0:
+                return
+            before = now
+
+
+class Cast:
+    """Starts peers when they are first needed, and knows how to warm them up."""
+
+    def __init__(self, programs, lab, warm_up):
+        self.programs = programs  # name to argv
+        self.lab = lab
+        self.warm_up = warm_up
+        self.playing = {}
+
+    def peer(self, name, role="main"):
+        """Two roles of one name are two processes."""
+        if (name, role) not in self.playing:
+            peer = Process(name, self.programs[name])
+            self.playing[name, role] = peer
+            self.warm_up(peer, self.lab, role)
+        return self.playing[name, role]
+
+    def dismiss(self, name, role):
+        if (name, role) in self.playing:
+            self.playing.pop((name, role)).stop()
+
+    def has(self, name):
+        return name in self.programs
+
+    def stop(self):
+        for peer in self.playing.values():
+            peer.stop()
+        self.playing.clear()

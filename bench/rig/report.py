@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables: for the terminal and for the documentation, from the same cells."""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from rows import JAVA
+
+BEGIN = "<!-- measured: begin -->"
+END = "<!-- measured: end -->"
+METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "requests": ("requests", "", 1),
+           "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1), "ns": ("time", "ns", 1),
+           "to_client": ("bytes from the server", "bytes", 1), "to_server": ("bytes to the server", "bytes", 1),
+           "resident": ("resident memory", "bytes", 1)}
+
+
+def number(value):
+    """Three digits that mean something, no more."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def spread_text(spread, unit=""):
+    if spread is None:
+        return "-"
+    text = number(spread.median)
+    if len(spread.values) > 1:
+        text += f" ({number(spread.low)}–{number(spread.high)})"
+    return text + (f" {unit}" if unit and not unit.startswith("/") else unit)
+
+
+def target_rows(rows, results):
+    """A line for each target: workload, theirs, ours, how it compares, target, met."""
+    for row in rows:
+        for target in row.targets:
+            verdict = results.verdict(row, target)
+            if verdict is None:
+                continue
+            name, unit, _ = METRICS[target.metric]
+            who = target.entry.label.removeprefix("C, ").removeprefix("C")
+            what = row.title if target.metric == row.show else f"{row.title}: {name}"
+            workload = f"{what}{', ' + who if who and who != target.entry.label and target.limit is None else ''}"
+            net = "" if row.net == "loopback" else f", {row.net}"
+            against = JAVA if target.limit is not None else target.against
+            if target.limit is not None:
+                ratio, goal = "", f"≤ {number(target.limit)} {unit}".strip()
+            elif target.no_loss:
+                ratio, goal = spread_text(verdict.spread), "reaches 1"
+            else:
+                ratio, goal = spread_text(verdict.spread), f"≥ {target.factor:g}"
+            yield (workload + net, spread_text(results.spread(row, against, target.metric), unit),
+                   spread_text(results.spread(row, target.entry, target.metric), unit), ratio, goal,
+                   "yes" if verdict.met else "**no**")
+
+
+TARGET_HEADINGS = ("workload", "compared with", "this library", "times as good", "target", "met")
+
+
+def peer_rows(rows, results):
+    """What everybody did, as times Java's figure."""
+    for row in rows:
+        if len(row.entries) < 2 or JAVA not in row.entries or results.spread(row, JAVA, row.show) is None:
+            continue
+        for entry in row.entries:
+            spread = results.spread(row, entry, row.show)
+            if spread is None:
+                continue
+            ratio = results.ratios(row, entry, JAVA, row.show)
+            net = "" if row.net == "loopback" else f", {row.net}"
+            yield (f"{row.title}{net}", entry.label, spread_text(spread, row.unit),
+                   spread_text(ratio) if entry is not JAVA else "1",
+                   *(spread_text(results.spread(row, entry, m)) for m in ("cpu_us", "requests", "to_client")))
+
+
+PEER_HEADINGS = ("workload", "who", "figure", "times as good as Java", "client CPU µs", "requests", "bytes from the server")
+
+
+def memory_rows(rows, results):
+    for row in rows:
+        for entry in row.entries:
+            spread = results.spread(row, entry, "resident")
+            if spread is not None:
+                yield (f"{row.n:,}", entry.label, spread_text(spread), spread_text(results.spread(row, entry, "bytes")))
+
+
+MEMORY_HEADINGS = ("waiters", "who", "resident bytes for each", "of these allocated (C only)")
+
+
+def markdown(headings, lines):
+    yield "| " + " | ".join(headings) + " |"
+    yield "|" + "---|" * len(headings)
+    for line in lines:
+        yield "| " + " | ".join(line) + " |"
+
+
+def plain(headings, lines):
+    table = [headings, *lines]
+    widths = [max(len(line[i]) for line in table) for i in range(len(headings))]
+    for line in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip().replace("**", "")
+
+
+def _output(*argv):
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _version(package):
+    return _output("dpkg-query", "-W", "-f", "${Version}", package) or "unknown"
+
+
+def machine():
+    """The machine and the versions, in sentences for the document."""
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+    memory = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(encoding="ascii")).group(1))
+    java = _output("java", "--version").splitlines()
+    yield (f"{os.cpu_count()} cores, {cpu.group(1) if cpu else os.uname().machine}, {memory / 1048576:.0f} GiB, "
+           f"Linux {os.uname().release.split('-')[0]}.")
+    yield (f"Debian's ZooKeeper {_version('libzookeeper-java')}, Curator {_version('libcurator-recipes-java')} on "
+           f"{java[0] if java else 'Java'}, kazoo {_version('python3-kazoo')}, "
+           f"go-zookeeper {_version('golang-github-samuel-go-zookeeper-dev')}.")
+
+
+def document(rows, results, command, when, plots):
+    """The measured part of docs/performance.md."""
+    verdicts = [v for row in rows for v in (results.verdict(row, t) for t in row.targets) if v]
+    yield f"Measured by `{command}` on {when}:"
+    yield from machine()
+    yield ""
+    yield f"Targets met: {sum(v.met for v in verdicts)} of {len(verdicts)}."
+    yield ""
+    yield from markdown(TARGET_HEADINGS, target_rows(rows, results))
+    yield ""
+    for file, caption in plots:
+        yield f"![{caption}](plots/{file})"
+        yield ""
+    yield "### Everybody, row by row"
+    yield ""
+    yield from markdown(PEER_HEADINGS, peer_rows(rows, results))
+    yield ""
+    yield "### Memory of those who wait"
+    yield ""
+    yield from markdown(MEMORY_HEADINGS, memory_rows(rows, results))
+
+
+def replace_measured(path, lines):
+    text = path.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN, 1)
+    tail = rest.split(END, 1)[1]
+    path.write_text(head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + tail, encoding="utf-8")

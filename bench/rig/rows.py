@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured: each row is one workload, its entries are who does it, its targets what is to be reached.
+
+A measurement returns metrics by name:
+  rate          acquisitions a second                 (higher is better)
+  seconds       time until all have had their turn    (lower, as all that follow)
+  requests, to_server, to_client                      for each acquisition, counted by the proxy or the server
+  cpu_us, server_cpu_us                               processor time for each acquisition
+  resident, bytes                                     memory for each waiter or lock
+"""
+import itertools
+from dataclasses import dataclass, field
+
+LOOPBACK = "loopback"
+DELAYED = "1 ms"
+
+HIGHER_IS_BETTER = {"rate"}
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One competitor: a peer, perhaps with options. The label tells it from others in its row."""
+
+    label: str
+    peer: str
+    options: str = ""
+
+
+OURS = Entry("C", "c")
+OURS_ASYNC = Entry("C, release not waited for", "c", "async=1")
+JAVA = Entry("Java", "java")
+KAZOO = Entry("kazoo", "kazoo")
+GO = Entry("go", "go")
+
+
+@dataclass(frozen=True)
+class Target:
+    """At least factor times as good as Java in the same round; or at most limit, whatever Java does; or no measurable
+    loss against another entry: the ratios of the rounds reach 1."""
+
+    entry: Entry
+    metric: str
+    factor: float = None
+    limit: float = None
+    no_loss: bool = False
+    against: Entry = JAVA
+
+
+@dataclass
+class Row:
+    name: str
+    title: str
+    entries: list
+    measure: object  # (rig, row, entry) to metrics
+    targets: list = field(default_factory=list)
+    show: str = "rate"  # the metric of the tables
+    unit: str = "/s"
+    net: str = LOOPBACK
+    rounds: int = None  # at most
+    slow: bool = False  # left out of a quick run
+    n: int = 0
+
+
+def fresh_path(row):
+    """A path of its own for each measurement: what one leaves behind does not bother the next."""
+    return f"/bench/{row.name.replace('.', '-')}-{next(_numbers)}"
+
+
+class Meter:
+    """What a piece of work costs, by everybody's own books."""
+
+    def __init__(self, rig, peer, proxied):
+        self.rig, self.peer, self.proxied = rig, peer, proxied
+
+    def __enter__(self):
+        if self.proxied:
+            self.rig.lab.ask("reset")
+        self.cpu, self.server_cpu = self.peer.cpu_ns(), self.rig.server_cpu_ns()
+        return self
+
+    def metrics(self, ops):
+        result = {"cpu_us": (self.peer.cpu_ns() - self.cpu) / ops / 1000,
+                  "server_cpu_us": (self.rig.server_cpu_ns() - self.server_cpu) / ops / 1000}
+        if self.proxied:
+            counts = self.rig.lab.counts()
+            result |= {"requests": counts["all"] / ops, "to_server": counts["to_server"] / ops,
+                       "to_client": counts["to_client"] / ops}
+        return result
+
+    def __exit__(self, *_):
+        return False
+
+
+def quantiles(answer):
+    return [float(value) for value in answer["q"].split(",")] if answer.get("q") else []
+
+
+def measure_solo(recipe):
+    def measure(rig, row, entry):
+        peer = rig.cast.peer(entry.peer)
+        server = rig.address(row.net)
+        path = fresh_path(row)
+        # Connects, and makes the parents.
+        peer.ask(f"solo server={server} path={path} recipe={recipe} ops=20 {entry.options}")
+        with Meter(rig, peer, row.net == DELAYED) as meter:
+            answer = peer.ask(f"solo server={server} path={path} recipe={recipe} ms={rig.window_ms} {entry.options}")
+            ops = int(answer["ops"])
+            metrics = meter.metrics(ops)
+        rig.shapes(row, entry, quantiles(answer))
+        return metrics | {"rate": ops / int(answer["ns"]) * 1e9}
+
+    return measure
+
+
+def measure_crowd(rig, row, entry):
+    peer = rig.cast.peer(entry.peer)
+    server = rig.address(row.net)
+    peer.ask(f"crowd server={server} path={fresh_path(row)} n={row.n} ms={rig.window_ms} {entry.options}", "ready")
+    with Meter(rig, peer, row.net == DELAYED) as meter:
+        answer = peer.ask("go")
+        metrics = meter.metrics(int(answer["total"]))
+    rig.shapes(row, entry, quantiles(answer))
+    return metrics | {"rate": max(1, int(answer["ops"])) / int(answer["ns"]) * 1e9}
+
+
+def measure_waiters(rig, row, entry):
+    # A process that has had as many waiters before needs no more memory for these: hence new ones, where starting
+    # costs nothing; of Java's figures the first counts.
+    first = entry.peer != "java" or ("java", "waiters") not in rig.cast.playing or row.name not in rig.seen
+    if entry.peer != "java":
+        rig.cast.dismiss(entry.peer, "waiters")
+    rig.seen.add(row.name)
+    peer = rig.cast.peer(entry.peer, "waiters")
+    server = rig.lab.server
+    peer.ask(f"waiters server={server} observe={server} path={fresh_path(row)} n={row.n}", "ready")
+    rig.lab.settle()
+    before = rig.lab.monitor()
+    with Meter(rig, peer, False) as meter:
+        answer = peer.ask("go")
+        metrics = meter.metrics(row.n)
+    after = rig.lab.monitor()
+    for metric, key in (("to_server", "zk_bytes_received_count"), ("to_client", "zk_response_bytes"),
+                        ("requests", "zk_packets_received")):
+        metrics[metric] = (after[key] - before[key]) / row.n
+    if first:
+        metrics |= {key: float(answer[key]) for key in ("resident", "bytes") if key in answer}
+    return metrics | {"seconds": int(answer["ns"]) / 1e9}
+
+
+READERS, WRITERS = 64, 8
+
+
+def measure_readers(rig, row, entry):
+    peer = rig.cast.peer(entry.peer)
+    rig.lab.ask("delay 0")
+    # Connections, classes and the like are not what is counted: once without.
+    for _ in range(2):
+        rig.lab.ask("reset")
+        peer.ask(f"readers server={rig.lab.proxy} observe={rig.lab.server} path={fresh_path(row)} "
+                 f"readers={READERS} writers={WRITERS}", "ready")
+        rig.lab.settle()
+        answer = peer.ask("go")
+        rig.lab.settle()
+        counts = rig.lab.counts()
+    return {"requests": counts["all"], "to_client": counts["to_client"], "to_server": counts["to_server"],
+            "seconds": int(answer["ns"]) / 1e9}
+
+
+MIXED = Entry("Java among C", "java")
+ALONE = Entry("Java among Java", "java")
+MIXED_N = 4
+
+
+def measure_mixed(rig, row, entry):
+    """Java's acquisitions a second for each of its contenders, when the other half are Java's or ours."""
+    java, path = rig.cast.peer("java"), fresh_path(row)
+    n = MIXED_N if entry is MIXED else 2 * MIXED_N
+    request = f"crowd server={rig.lab.server} path={path} ms={rig.window_ms * 2}"
+    players = [java]
+    java.ask(f"{request} n={n}", "ready")
+    if entry is MIXED:
+        players.append(rig.cast.peer("c"))
+        players[1].ask(f"{request} n={MIXED_N} async=1", "ready")
+    for player in players:
+        player.tell("go")
+    answers = [player.line().split() for player in players]
+    ops, ns = (int(word.split("=")[1]) for word in answers[0][1:3])
+    return {"rate": ops / ns * 1e9 / n}
+
+
+def measure_paths(rig, row, entry):
+    peer = rig.cast.peer(entry.peer)
+    with Meter(rig, peer, False) as meter:
+        answer = peer.ask(f"paths server={rig.lab.server} path={fresh_path(row)} n={row.n} ms={rig.window_ms}")
+        metrics = meter.metrics(int(answer["ops"]))
+    return metrics | {"rate": int(answer["ops"]) / int(answer["ns"]) * 1e9}
+
+
+HEARTBEAT_MS = 4000  # the shortest session that the server grants
+OURS_SHORT = Entry("C, heartbeats as often as can be", "c", f"session_ms={HEARTBEAT_MS}")
+
+
+def measure_heartbeat(rig, row, entry):
+    """Transactions in a sixth of the session timeout while something is held and nothing else is done."""
+    peer = rig.cast.peer(entry.peer)
+    sixths = 9
+    rig.lab.ask("delay 0")
+    timeout_ms = int(peer.ask(f"hold server={rig.lab.proxy} path={fresh_path(row)} ms={HEARTBEAT_MS * sixths // 6} "
+                              f"session_ms={HEARTBEAT_MS}", "ready")["timeout_ms"])
+    assert timeout_ms == HEARTBEAT_MS, timeout_ms
+    rig.lab.ask("reset")
+    peer.ask("go")
+    return {"requests": rig.lab.counts()["multi"] / sixths}
+
+
+def measure_reentrant(rig, row, entry):
+    answer = rig.cast.peer(entry.peer).ask(f"reentrant server={rig.lab.server} path={fresh_path(row)} ops=2000000")
+    return {"ns": int(answer["ns"]) / int(answer["ops"])}
+
+
+def measure_idle(rig, row, entry):
+    answer = rig.cast.peer(entry.peer).ask(f"idle server={rig.lab.server} path={fresh_path(row)} n=20000")
+    return {"bytes": float(answer["bytes"])}
+
+
+def _solo_rows(net):
+    suffix = "" if net == LOOPBACK else "-1ms"
+    quicker = 2.2 if net == LOOPBACK else 2.9
+    recipes = (("mutex", "mutex", 1.5, quicker), ("read", "read lock", 1.5, 2.2), ("write", "write lock", 1.5, 2.2),
+               ("semaphore", "semaphore", 2.2, 3.0), ("semmutex", "semaphore mutex", 2.2, 3.0))
+    for recipe, title, confirmed, unconfirmed in recipes:
+        targets = [Target(OURS, "rate", confirmed), Target(OURS_ASYNC, "rate", unconfirmed)]
+        entries = [OURS, JAVA, OURS_ASYNC]
+        if recipe == "mutex":
+            entries += [KAZOO, GO]
+            if net == LOOPBACK:
+                targets.append(Target(OURS, "cpu_us", 2.0))
+        yield Row(f"solo-{recipe}{suffix}", f"uncontended {title}", entries, measure_solo(recipe), targets, net=net)
+
+
+def _crowd_rows(net):
+    targets = {2: 1.6, 8: 1.8, 64: 2.0}
+    for n in (2, 4, 8, 16, 32, 64) if net == LOOPBACK else targets:
+        entries = [OURS_ASYNC, JAVA, OURS, GO] + ([KAZOO] if net == LOOPBACK else [])
+        row = Row(f"handoff-{n}{'' if net == LOOPBACK else '-1ms'}", f"hand-off, {n} sessions", entries, measure_crowd, n=n,
+                  net=net, slow=n not in targets)
+        if n in targets and net == LOOPBACK:
+            row.targets = [Target(OURS_ASYNC, "rate", targets[n])]
+        if n == 64 and net == LOOPBACK:
+            row.targets.append(Target(OURS_ASYNC, "cpu_us", 2.0))
+        yield row
+
+
+def _waiter_rows():
+    targets = {1000: 25.0, 5000: 80.0}
+    for n in (125, 250, 500, 1000, 2500, 5000):
+        row = Row(f"waiters-{n}", f"{n:,} waiters in one process: drain", [OURS, JAVA, GO] + ([KAZOO] if n <= 1000 else []),
+                  measure_waiters, n=n, show="seconds", unit="s", rounds=3 if n in targets else 1, slow=n != 1000)
+        if n in targets:
+            row.targets = [Target(OURS, "seconds", targets[n]), Target(OURS, "bytes", limit=1024)]
+        yield row
+
+
+def all_rows():
+    yield from _solo_rows(LOOPBACK)
+    yield from _crowd_rows(LOOPBACK)
+    yield Row("readers", f"{READERS} readers behind {WRITERS} writers: requests until all have had the lock", [OURS, JAVA],
+              measure_readers, [Target(OURS, "requests", 3.0)], show="requests", unit="", rounds=3)
+    yield from _waiter_rows()
+    yield Row("mixed", f"Java's rate for each contender, {MIXED_N} Java with {MIXED_N} C on one path, beside {2 * MIXED_N} Java",
+              [MIXED, ALONE], measure_mixed, [Target(MIXED, "rate", 1.0, against=ALONE)])
+    for n in (1, 8, 64, 256):
+        yield Row(f"paths-{n}", f"{n} path{'s' * (n > 1)}, one session", [OURS, JAVA], measure_paths, n=n)
+    yield Row("heartbeat", "heartbeats in a sixth of the session timeout, nothing else going on", [OURS], measure_heartbeat,
+              [Target(OURS, "requests", limit=1.0)], show="requests", unit="", rounds=1)
+    yield Row("heartbeat-loss", "uncontended mutex, a heartbeat every 0.67 s beside one every 5 s", [OURS_SHORT, OURS],
+              measure_solo("mutex"), [Target(OURS_SHORT, "rate", no_loss=True, against=OURS)])
+    yield Row("reentrant", "re-entrant acquire and release", [OURS, JAVA], measure_reentrant,
+              [Target(OURS, "ns", limit=6.0)], show="ns", unit="ns", rounds=3)
+    yield Row("idle", "memory of an idle lock", [OURS, JAVA], measure_idle, [Target(OURS, "bytes", limit=300.0)],
+              show="bytes", unit="bytes", rounds=1)
+    yield from _solo_rows(DELAYED)
+    yield from _crowd_rows(DELAYED)
