@@ -1,0 +1,314 @@
+/* A client before its start: what may be set, what start refuses. No server is asked for anything. */
+#include "client/client-private.h"
+#include "client/path.h"
+#include "client/resolve.h"
+#include "unit.h"
+
+#include "curator/curator.h"
+#include "curator/zookeeper.h"
+
+#include <string.h>
+
+/* Nobody listens there. */
+#define NOWHERE "127.0.0.1:1"
+
+static gboolean
+has_error (GError **error, CuratorError code)
+{
+  const gboolean has = g_error_matches (*error, CURATOR_ERROR, code);
+  g_clear_error (error);
+  return has;
+}
+
+static void
+test_time_outs (void **state)
+{
+  static const gint64 bad[] = { 0, -1, G_MININT64, (gint64) G_MAXINT32 + 1, G_MAXINT64 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autoptr (CuratorClient) session = curator_client_new (NOWHERE, NULL);
+      g_autoptr (CuratorClient) connection = curator_client_new (NOWHERE, NULL);
+      g_autoptr (GError) error = NULL;
+
+      curator_client_set_session_timeout (session, bad[i]);
+      assert_false (curator_client_start (session, &error));
+      assert_non_null (strstr (error->message, "session"));
+      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+      curator_client_set_connection_timeout (connection, bad[i]);
+      assert_false (curator_client_start (connection, &error));
+      assert_non_null (strstr (error->message, "connection"));
+      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+    }
+}
+
+/* A refused start is no start: it may be tried again. */
+static void
+test_start_again (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (GError) error = NULL;
+
+  curator_client_set_session_timeout (client, 0);
+  assert_false (curator_client_start (client, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+  curator_client_set_session_timeout (client, G_MAXINT32);
+  assert_true (curator_client_start (client, &error));
+  assert_false (curator_client_start (client, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+  curator_client_close (client);
+  assert_false (curator_client_start (client, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
+}
+
+static void
+test_no_connect_string (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NULL, NULL);
+  g_autoptr (GError) error = NULL;
+
+  assert_false (curator_client_start (client, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+}
+
+static void
+test_not_started (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/settings", NULL);
+  g_autoptr (GError) error = NULL;
+
+  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
+  assert_null (curator_lock_get_participant_nodes (lock, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
+  assert_false (curator_attempt_revoke (client, "/settings/a", &error));
+  assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
+  assert_int_equal (curator_client_get_session_id (client), 0);
+  assert_int_equal (curator_client_get_session_timeout (client), 0);
+  curator_client_close (client);
+  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
+}
+
+static void
+test_namespace (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE "/root", NULL);
+  g_autoptr (GError) error = NULL;
+
+  assert_true (curator_client_set_namespace (client, "first", &error));
+  assert_string_equal (client->prefix, "/root/first");
+  assert_true (curator_client_set_namespace (client, "", &error));
+  assert_string_equal (client->prefix, "/root");
+  assert_true (curator_client_set_namespace (client, "second", &error));
+  assert_true (curator_client_set_namespace (client, NULL, &error));
+  assert_string_equal (client->prefix, "/root");
+  assert_string_equal (curator_client_user_path (client, "/root/a"), "/a");
+  assert_string_equal (curator_client_user_path (client, "/rooted"), "/rooted");
+  g_autofree char *root = curator_client_full_path (client, "/");
+  assert_string_equal (root, "/root");
+  assert_true (curator_client_start (client, &error));
+  assert_false (curator_client_set_namespace (client, "third", &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+  curator_client_close (client);
+
+  g_autoptr (CuratorClient) plain = curator_client_new (NOWHERE, NULL);
+  g_autofree char *slash = curator_client_full_path (plain, "/");
+  g_autofree char *path = curator_client_full_path (plain, "/a");
+  assert_string_equal (slash, "/");
+  assert_string_equal (path, "/a");
+}
+
+static void
+count (gpointer data)
+{
+  g_atomic_int_inc ((gint *) data);
+}
+
+static void
+ignore_event (const CuratorTraceEvent *event, gpointer data)
+{
+}
+
+/* The newest value counts, and the one before is let go. */
+static void
+test_set_twice (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (GError) error = NULL;
+  struct ACL_vector none = { 0 };
+  static gint n_freed;
+
+  curator_client_set_default_data (client, "one", 3);
+  curator_client_set_default_data (client, "three", 5);
+  assert_int_equal (g_bytes_get_size (client->default_data), 5);
+  curator_client_set_callback_context (client, context);
+  curator_client_set_callback_context (client, context);
+  assert_ptr_equal (client->callback_context, context);
+  curator_client_set_callback_context (client, NULL);
+  assert_null (client->callback_context);
+  curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
+  curator_client_set_acl (client, &ZOO_READ_ACL_UNSAFE);
+  assert_int_equal (client->acl.count, 1);
+  curator_client_set_acl (client, &none);
+  assert_int_equal (client->acl.count, 0);
+  curator_client_set_acl (client, NULL);
+  assert_int_equal (client->acl.count, 0);
+  curator_client_set_trace (client, ignore_event, &n_freed, count);
+  curator_client_set_trace (client, ignore_event, &n_freed, count);
+  assert_int_equal (g_atomic_int_get (&n_freed), 1);
+  curator_client_add_auth (client, "digest", NULL, 0);
+  assert_true (curator_client_start (client, &error));
+  assert_int_equal (client->acl.count, 1);
+  curator_client_close (client);
+  g_clear_pointer (&client, curator_client_unref);
+  /* Its threads let go of a client's memory when they are through. */
+  for (int i = 0; i < 60000 && g_atomic_int_get (&n_freed) < 2; i++)
+    {
+      g_usleep (1000);
+    }
+  assert_int_equal (g_atomic_int_get (&n_freed), 2);
+}
+
+static void
+test_deadlines (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  const gint64 now = curator_client_now_us (client);
+
+  assert_true (curator_client_deadline (client, CURATOR_WAIT_FOREVER) == G_MAXINT64);
+  assert_true (curator_client_deadline (client, G_MAXINT64) == G_MAXINT64);
+  assert_true (curator_client_deadline (client, 1000) >= now + G_USEC_PER_SEC);
+  assert_true (curator_client_deadline (client, G_MAXINT64 / 2000) > now);
+}
+
+static void
+test_names_of_locks (void **state)
+{
+  g_autofree char *longer = g_strnfill (65, 'a');
+  const char *const bad[] = { longer, "", "a/b", "/", "a\001", "\xff", NULL };
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (GError) error = NULL;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      assert_null (curator_mutex_new_with_driver (client, "/a", bad[i], 1, NULL, &error));
+      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+    }
+  assert_null (curator_mutex_new_with_driver (client, "/a", "lock-", 0, NULL, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_null (curator_fixed_node_lock_new (client, "a", &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+}
+
+/* With the room that a node's name takes, a path may be too long although it is a path. */
+static void
+test_long_paths (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autofree char *longest = g_strnfill (CURATOR_PATH_MAX_LENGTH - 128, 'a');
+  g_autofree char *longer = g_strnfill (CURATOR_PATH_MAX_LENGTH - 127, 'a');
+  g_autoptr (GError) error = NULL;
+
+  *longest = *longer = '/';
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, longest, &error);
+  assert_non_null (lock);
+  assert_null (curator_mutex_new (client, longer, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+}
+
+/* What no resolver can find, nor has to ask anybody for: no part of a name is that long. */
+static void
+lose_address (CuratorConnectString *servers, guint index)
+{
+  CuratorHostPort *host = g_ptr_array_index (servers->hosts, index);
+  g_free (host->host);
+  host->host = g_strnfill (70, 'a');
+}
+
+/* Names are looked up; one without an address is left out as long as another has one; and the number
+ * of addresses is odd, since libzookeeper leaves half of an even one out. */
+static void
+test_resolving (void **state)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorConnectString) one = curator_connect_string_parse ("localhost:2181", &error);
+  g_autoptr (CuratorConnectString) two
+      = curator_connect_string_parse ("127.0.0.1:1,127.0.0.2:2", &error);
+
+  g_autofree char *local = curator_resolve (one, NULL, &error);
+  assert_non_null (local);
+  assert_non_null (strstr (local, ":2181"));
+  g_autofree char *odd = curator_resolve (two, NULL, &error);
+  assert_string_equal (odd, "127.0.0.1:1,127.0.0.2:2,127.0.0.1:1");
+  lose_address (two, 0);
+  g_autofree char *rest = curator_resolve (two, NULL, &error);
+  assert_string_equal (rest, "127.0.0.2:2");
+  assert_null (error);
+  lose_address (two, 1);
+  assert_null (curator_resolve (two, NULL, &error));
+  assert_non_null (error);
+}
+
+/* Whatever the number, there is a word, or clearly none. */
+static void
+test_words (void **state)
+{
+  for (int i = -1; i < 10; i++)
+    {
+      assert_non_null (curator_connection_state_to_string ((CuratorConnectionState) i));
+      assert_non_null (curator_lease_state_to_string ((CuratorLeaseState) i));
+    }
+  assert_null (curator_counter_to_string ((CuratorCounter) -1));
+}
+
+/* Nothing is owned by nobody: a multi-lock without members is always held. */
+static void
+test_lock_without_members (void **state)
+{
+  g_autoptr (CuratorLock) nothing = curator_multi_lock_new (NULL, 0);
+  g_autoptr (GError) error = NULL;
+
+  assert_true (curator_lock_acquire (nothing, 0, NULL, &error));
+  assert_true (curator_lock_is_acquired_in_this_process (nothing));
+  assert_true (curator_lock_is_owned_by_current_thread (nothing));
+  assert_null (curator_lock_get_lease (nothing));
+  assert_null (curator_lock_get_participant_nodes (nothing, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
+  assert_false (curator_lock_make_revocable (nothing, NULL, NULL, NULL, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
+  assert_true (curator_lock_release (nothing, &error));
+}
+
+static void
+swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+{
+  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
+    {
+      g_log_default_handler (domain, level, message, data);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_time_outs),
+    cmocka_unit_test (test_start_again),
+    cmocka_unit_test (test_no_connect_string),
+    cmocka_unit_test (test_not_started),
+    cmocka_unit_test (test_namespace),
+    cmocka_unit_test (test_set_twice),
+    cmocka_unit_test (test_deadlines),
+    cmocka_unit_test (test_names_of_locks),
+    cmocka_unit_test (test_long_paths),
+    cmocka_unit_test (test_resolving),
+    cmocka_unit_test (test_words),
+    cmocka_unit_test (test_lock_without_members),
+  };
+
+  g_log_set_default_handler (swallow, NULL);
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
