@@ -657,6 +657,10 @@ curator_client_add_state_listener (CuratorClient *client, CuratorStateListener l
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (client != NULL && listener != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
   curator_client_lock (client);
   const guint id = curator_listeners_add (&client->listeners, G_CALLBACK (listener), user_data,
                                           destroy);
@@ -668,6 +672,10 @@ void
 curator_client_remove_state_listener (CuratorClient *client, guint id)
 {
   g_return_if_fail (client != NULL);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
   curator_listeners_remove (&client->listeners, client, id);
 }
 

@@ -416,7 +416,10 @@ int
 curator_lease_get_fd (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, -1);
-
+  if (!curator_client_check_forked (lease->client, NULL))
+    {
+      return -1;
+    }
   curator_client_lock (lease->client);
   if (lease->fd < 0)
     {
@@ -438,6 +441,10 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
   g_return_val_if_fail (lease != NULL && listener != NULL, 0);
   CuratorClient *client = lease->client;
 
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
   curator_client_lock (client);
   const guint id
       = curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
@@ -454,6 +461,10 @@ void
 curator_lease_remove_listener (CuratorLease *lease, guint id)
 {
   g_return_if_fail (lease != NULL);
+  if (!curator_client_check_forked (lease->client, NULL))
+    {
+      return;
+    }
   curator_listeners_remove (&lease->listeners, lease->client, id);
 }
 

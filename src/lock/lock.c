@@ -289,8 +289,9 @@ CuratorLease *
 curator_lock_get_lease (CuratorLock *lock)
 {
   g_return_val_if_fail (lock != NULL, NULL);
-  return lock->klass->get_lease != NULL ? lock->klass->get_lease (lock, curator_thread_id ())
-                                        : NULL;
+  return lock->klass->get_lease != NULL && curator_client_check_forked (lock->client, NULL)
+             ? lock->klass->get_lease (lock, curator_thread_id ())
+             : NULL;
 }
 
 gboolean

@@ -1,0 +1,170 @@
+/* The child of a fork: whatever it calls is refused at once, sends nothing, and waits for nobody.
+ *
+ * The parent's threads are not there, and one of them may have held the client's mutex: so the child
+ * must not take it either. The test holds it while it forks.
+ */
+#include "fixture.h"
+
+#include "client/client-private.h"
+
+#include <curator/zookeeper.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_THREAD__
+/* It knows that nobody will unlock the mutex. */
+#define HOLD_MUTEX FALSE
+#else
+#define HOLD_MUTEX TRUE
+#endif
+
+void __gcov_dump (void) __attribute__ ((weak));
+
+typedef struct
+{
+  CuratorClient *client;
+  CuratorLock *lock;
+  CuratorLease *lease;
+  int n_wrong;
+} Child;
+
+static void
+expect (Child *child, gboolean as_wanted, const char *what)
+{
+  if (!as_wanted)
+    {
+      fprintf (stderr, "in the child of a fork: not so: %s\n", what);
+      child->n_wrong++;
+    }
+}
+
+#define EXPECT(child, expectation) expect ((child), (expectation), #expectation)
+#define EXPECT_FORKED(child, call)                                                                 \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    GError *error = NULL;                                                                          \
+    EXPECT (child, !(call));                                                                       \
+    EXPECT (child, g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED));                  \
+    g_clear_error (&error);                                                                        \
+  }                                                                                                \
+  G_STMT_END
+
+static void
+nobody_is_told (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+}
+
+static void
+no_lease_is_told (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+}
+
+static void
+use_client (Child *child)
+{
+  CuratorClient *client = child->client;
+  guint64 counters[4] = { 1, 1, 1, 1 };
+
+  EXPECT_FORKED (child, curator_client_start (client, &error));
+  EXPECT_FORKED (child, curator_client_block_until_connected (client, -1, NULL, &error));
+  EXPECT_FORKED (child, curator_attempt_revoke (client, "/fork/a", &error));
+  EXPECT_FORKED (child, curator_mutex_new (client, "/fork/b", &error) != NULL);
+  EXPECT (child, curator_client_get_connection_state (client) == CURATOR_STATE_LOST);
+  EXPECT (child, curator_client_get_session_id (client) == 0);
+  EXPECT (child, curator_client_get_session_timeout (client) == 0);
+  EXPECT (child, curator_client_add_state_listener (client, nobody_is_told, NULL, NULL) == 0);
+  curator_client_remove_state_listener (client, 1);
+  EXPECT (child, curator_client_get_counters (client, counters, 4) > 4 && counters[0] == 0);
+}
+
+static void
+use_lock (Child *child)
+{
+  CuratorLock *lock = child->lock;
+
+  EXPECT_FORKED (child, curator_lock_acquire (lock, -1, NULL, &error));
+  EXPECT_FORKED (child, curator_lock_acquire_lease (lock, -1, NULL, &error) != NULL);
+  EXPECT_FORKED (child, curator_lock_release (lock, &error));
+  EXPECT_FORKED (child, curator_lock_get_participant_nodes (lock, &error) != NULL);
+  EXPECT_FORKED (child, curator_lock_make_revocable (lock, NULL, NULL, NULL, &error));
+  EXPECT (child, !curator_lock_is_acquired_in_this_process (lock));
+  EXPECT (child, !curator_lock_is_owned_by_current_thread (lock));
+  EXPECT (child, curator_lock_get_lease (lock) == NULL);
+}
+
+static void
+use_lease (Child *child)
+{
+  CuratorLease *lease = child->lease;
+  zoo_op_t op;
+
+  EXPECT (child, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (child, curator_lease_get_remaining_ms (lease) == 0);
+  EXPECT (child, curator_lease_get_fd (lease) == -1);
+  EXPECT (child, curator_lease_add_listener (lease, no_lease_is_told, NULL, NULL) == 0);
+  curator_lease_remove_listener (lease, 1);
+  EXPECT_FORKED (child, curator_lease_get_data (lease, &error) != NULL);
+  EXPECT_FORKED (child, curator_lease_init_check_op (lease, &op, &error));
+  EXPECT_FORKED (child, curator_lease_release (lease, &error));
+}
+
+static int
+use_everything (Child child)
+{
+  alarm (60);
+  use_client (&child);
+  use_lock (&child);
+  use_lease (&child);
+  curator_lease_unref (child.lease);
+  curator_lock_unref (child.lock);
+  curator_client_close (child.client);
+  curator_client_unref (child.client);
+  if (__gcov_dump != NULL)
+    {
+      __gcov_dump ();
+    }
+  return child.n_wrong;
+}
+
+static void
+test_everything_is_refused (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/fork/lock");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  const Child child = { client, lock, lease, 0 };
+  int status = 0;
+
+  if (HOLD_MUTEX)
+    {
+      curator_client_lock (client);
+    }
+  const pid_t pid = fork ();
+  if (pid == 0)
+    {
+      _exit (use_everything (child));
+    }
+  if (HOLD_MUTEX)
+    {
+      curator_client_unlock (client);
+    }
+  assert_int_equal (waitpid (pid, &status, 0), pid);
+  assert_true (WIFEXITED (status));
+  assert_int_equal (WEXITSTATUS (status), 0);
+
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_no_residue (fixture, "/fork/lock", 3000);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = { heal_and_test (test_everything_is_refused) };
+  return cmocka_run_group_tests_name ("child_of_fork", tests, fixture_start, fixture_stop);
+}
