@@ -316,10 +316,14 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_client),         heal_and_test (test_settings_too_late),
-    heal_and_test (test_trace_events),   heal_and_test (test_making_locks),
-    heal_and_test (test_locks),          heal_and_test (test_leases),
-    heal_and_test (test_drivers),        heal_and_test (test_retry_policies),
+    heal_and_test (test_client),
+    heal_and_test (test_settings_too_late),
+    heal_and_test (test_trace_events),
+    heal_and_test (test_making_locks),
+    heal_and_test (test_locks),
+    heal_and_test (test_leases),
+    heal_and_test (test_drivers),
+    heal_and_test (test_retry_policies),
     heal_and_test (test_semaphores_and_counts),
   };
 

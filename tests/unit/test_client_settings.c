@@ -235,8 +235,8 @@ test_resolving (void **state)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorConnectString) one = curator_connect_string_parse ("localhost:2181", &error);
-  g_autoptr (CuratorConnectString) two
-      = curator_connect_string_parse ("127.0.0.1:1,127.0.0.2:2", &error);
+  g_autoptr (CuratorConnectString) two =
+      curator_connect_string_parse ("127.0.0.1:1,127.0.0.2:2", &error);
 
   g_autofree char *local = curator_resolve (one, NULL, &error);
   assert_non_null (local);

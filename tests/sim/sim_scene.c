@@ -1,0 +1,136 @@
+/* Sets a scene, lets it play, clears it away. See sim_scene.h. */
+#include "sim_scene.h"
+
+#include "client/client-private.h"
+#include "retry/retry_policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define FEW_SEEDS       20
+#define LONG_SESSION_MS 30000
+
+static void
+machine_open (Scene *scene, int i, gint64 session_ms)
+{
+  SceneMachine *machine = &scene->machines[i];
+  const char name[] = { (char) ('A' + i), '\0' };
+  CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
+
+  curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (scene->world)));
+  machine->world = scene->world;
+  machine->process = sim_process_new (scene->world, name);
+  machine->client =
+      curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (machine->process));
+  curator_retry_policy_unref (policy);
+  curator_client_set_session_timeout (machine->client, session_ms);
+  sim_world_add_client (scene->world, machine->process, machine->client);
+  assert_true (curator_client_start (machine->client, NULL));
+  machine->mutex = curator_mutex_new (machine->client, SCENE_PATH, NULL);
+}
+
+static void
+close_machine (gpointer data)
+{
+  SceneMachine *machine = data;
+  curator_client_close (machine->client);
+}
+
+static void
+clear_away (Scene *scene)
+{
+  sim_world_heal (scene->world);
+  for (int i = 0; i < SCENE_MACHINES; i++)
+    {
+      sim_actor_new (scene->world, scene->machines[i].process, "closer", close_machine,
+                     &scene->machines[i]);
+    }
+  sim_world_run (scene->world);
+  for (int i = 0; i < SCENE_MACHINES; i++)
+    {
+      sim_world_add_client (scene->world, scene->machines[i].process, NULL);
+      curator_lock_unref (scene->machines[i].mutex);
+      curator_client_unref (scene->machines[i].client);
+    }
+  g_string_free (scene->order, TRUE);
+}
+
+static gboolean
+play_once (const ScenePlay *play, guint32 seed)
+{
+  const gint64 session_ms = play->session_ms > 0 ? play->session_ms : LONG_SESSION_MS;
+  SimConfig config;
+  Scene scene = { 0 };
+
+  sim_config_calm (&config);
+  config.tick_ms = MIN (config.tick_ms, session_ms / 2);
+  scene.world = sim_world_new (seed, &config);
+  scene.order = g_string_new (NULL);
+  for (int i = 0; i < SCENE_MACHINES; i++)
+    {
+      machine_open (&scene, i, session_ms);
+    }
+  for (int i = 0; i < SCENE_MACHINES && play->roles[i] != NULL; i++)
+    {
+      sim_actor_new (scene.world, scene.machines[i].process, "role", play->roles[i], &scene);
+    }
+  sim_world_run (scene.world);
+  if (play->look != NULL)
+    {
+      play->look (&scene);
+    }
+  clear_away (&scene);
+  const gboolean good = !sim_world_failed (scene.world);
+  sim_world_free (scene.world);
+  return good;
+}
+
+void
+scene_play (const ScenePlay *play)
+{
+  for (guint32 seed = 0; seed < (play->n_seeds > 0 ? play->n_seeds : FEW_SEEDS); seed++)
+    {
+      assert_true (play_once (play, seed));
+    }
+}
+
+gboolean
+scene_has_error (GError **error, CuratorError code)
+{
+  const gboolean has = g_error_matches (*error, CURATOR_ERROR, code);
+  g_clear_error (error);
+  return has;
+}
+
+guint
+scene_n_children (Scene *scene, const char *path)
+{
+  g_auto (GStrv) children = sim_world_children (scene->world, path);
+  return g_strv_length (children);
+}
+
+static void
+swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+{
+  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
+    {
+      g_log_default_handler (domain, level, message, data);
+    }
+}
+
+void
+scene_prepare (const char *program)
+{
+  g_set_prgname (program);
+  g_log_set_default_handler (swallow, NULL);
+  sim_pin_to_one_cpu ();
+  sim_report_crashes ();
+  if (g_getenv ("SIM_TEST") != NULL)
+    {
+      cmocka_set_test_filter (g_getenv ("SIM_TEST"));
+    }
+}
