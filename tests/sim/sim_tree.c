@@ -48,7 +48,7 @@ SimNode *
 sim_tree_lookup_parent (SimTree *tree, const char *path)
 {
   const char *slash = strrchr (path, '/');
-  char buffer[512];
+  char buffer[2048];
   gsize length;
 
   if (slash == NULL || slash[1] == '\0')
