@@ -83,7 +83,6 @@ nobody_is_told (CuratorClient *client, CuratorConnectionState state, gpointer da
 static void
 test_client (void **state)
 {
-  static const char long_data[64 * 1024] = "";
   Things things;
   guint64 counters[1];
 
@@ -111,9 +110,6 @@ test_client (void **state)
   assert_refused_with (FALSE, curator_client_set_zhandle (NULL, NULL, NULL));
   assert_refused_with (FALSE, curator_client_set_zhandle (client, NULL, &things.stale));
   drop_things (&things);
-
-  g_autoptr (CuratorClient) latent = client_new (fixture_server (*state));
-  assert_refused (curator_client_set_default_data (latent, long_data, sizeof long_data));
 }
 
 /* Settings are for clients that were not started. */
