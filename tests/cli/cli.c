@@ -114,7 +114,7 @@ cli_run (Fixture *fixture, int exit_code, ...)
   add_words (argv, words);
   va_end (words);
   g_autoptr (Cli) cli = cli_start_strv ((char *const *) argv->pdata);
-  const int code = cli_wait (cli, LONG_MS);
+  const int code = cli_wait (cli, CLI_MS);
   if (code != exit_code)
     {
       g_autofree char *err = cli_stderr (cli);
@@ -222,6 +222,21 @@ cli_wait_lines (const char *file, const char *prefix, int n, int timeout_ms)
   return wait_until (has_lines, &wanted, timeout_ms);
 }
 
+static gboolean
+has_text (gpointer data)
+{
+  const Wanted *wanted = data;
+  g_autofree char *text = contents (wanted->file);
+  return strstr (text, wanted->prefix) != NULL;
+}
+
+gboolean
+cli_wait_text (const char *file, const char *text, int timeout_ms)
+{
+  Wanted wanted = { .file = file, .prefix = text };
+  return wait_until (has_text, &wanted, timeout_ms);
+}
+
 typedef struct
 {
   gint64 at;
@@ -280,6 +295,24 @@ cli_last_beat (const char *file)
         }
     }
   return last;
+}
+
+gint64
+cli_end_of_beats (const char *file)
+{
+  gint64 last = cli_last_beat (file);
+  for (int i = 0; i < CLI_MS / 200; i++)
+    {
+      wait_ms (200);
+      const gint64 now = cli_last_beat (file);
+      if (now == last)
+        {
+          return last;
+        }
+      last = now;
+    }
+  fail_msg ("the command still runs");
+  return 0;
 }
 
 gint64

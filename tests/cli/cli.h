@@ -12,6 +12,7 @@
 
 #define ZKFLOCK     CURATOR_BINARY_DIR "/tools/zkflock/zkflock"
 #define CLI_COMMAND CURATOR_BINARY_DIR "/tests/bin/cli_command"
+#define CLI_MS      60000 /* for what must happen, but has no bound of its own to show */
 
 typedef struct
 {
@@ -47,10 +48,14 @@ char *cli_new_file (void);
 char **cli_lines (const char *file);
 /* Waits until the log has that many lines that begin with prefix. */
 gboolean cli_wait_lines (const char *file, const char *prefix, int n, int timeout_ms);
+/* Waits until the file has that text somewhere. */
+gboolean cli_wait_text (const char *file, const char *text, int timeout_ms);
 /* Of lines "IN t" and "OUT t": the most that were in at one time; *turns: how many came in. */
 int cli_overlap (const char *file, int *turns);
 /* The largest time in lines "BEAT pid t", 0 if there is none. */
 gint64 cli_last_beat (const char *file);
+/* Waits until nothing has beaten for a while; the time of the last beat. */
+gint64 cli_end_of_beats (const char *file);
 /* The number behind the first prefix. */
 gint64 cli_number (const char *file, const char *prefix);
 

@@ -3,8 +3,11 @@
  *   exit N              ends with N
  *   signal N            dies of signal N
  *   turn LOG MS         logs IN and OUT around a sleep of MS
+ *   meet LOG N          logs IN, waits until the log has N of them, logs OUT
  *   beat LOG            logs BEAT every few milliseconds, for a minute at most
  *   stubborn LOG        beats, ignores TERM, and so does a child of it
+ *   daemon LOG          beats, and so does a grandchild whose parent has ended
+ *   keys LOG            logs each line of standard input as KEY
  *   leave LOG           leaves a child behind that beats, and ends
  *   polite LOG N        beats; on TERM logs GOT and ends with N
  *   show LOG            logs environment, descriptors and process group
@@ -107,6 +110,64 @@ leave_child (void)
 }
 
 static int
+start_grandchild (void)
+{
+  if (fork () == 0)
+    {
+      if (fork () == 0)
+        {
+          beat ();
+        }
+      _exit (0);
+    }
+  beat ();
+  return 0;
+}
+
+static int
+log_keys (void)
+{
+  char line[LINE_MAX_LENGTH / 2];
+
+  say ("READY %d\n", tcgetpgrp (STDIN_FILENO) == getpgrp ());
+  while (fgets (line, sizeof line, stdin) != NULL)
+    {
+      say ("KEY %s", line);
+    }
+  return 0;
+}
+
+static int
+count_in (const char *file)
+{
+  FILE *log = fopen (file, "re");
+  char line[LINE_MAX_LENGTH];
+  int n = 0;
+
+  while (log != NULL && fgets (line, sizeof line, log) != NULL)
+    {
+      n += strncmp (line, "IN ", 3) == 0;
+    }
+  if (log != NULL)
+    {
+      fclose (log);
+    }
+  return n;
+}
+
+static int
+meet (const char *file, int n)
+{
+  say ("IN %lld\n", now_ns ());
+  for (int i = 0; i < MAX_BEAT && count_in (file) < n; i++)
+    {
+      sleep_ms (BEAT_MS);
+    }
+  say ("OUT %lld\n", now_ns ());
+  return 0;
+}
+
+static int
 be_polite (int code)
 {
   signal (SIGTERM, on_term);
@@ -122,7 +183,8 @@ show (void)
 
   for (char **entry = environ; *entry != NULL; entry++)
     {
-      if (strncmp (*entry, "CURATOR_LOCK_", 13) == 0 || strncmp (*entry, "NOTIFY_", 7) == 0)
+      if (strncmp (*entry, "CURATOR_LOCK_", 13) == 0 || strncmp (*entry, "NOTIFY_", 7) == 0
+          || strncmp (*entry, "WATCHDOG_", 9) == 0)
         {
           say ("ENV %s\n", *entry);
         }
@@ -164,6 +226,18 @@ main (int argc, char **argv)
       sleep_ms (atoi (argv[3]));
       say ("OUT %lld\n", now_ns ());
       return 0;
+    }
+  if (strcmp (mode, "meet") == 0 && argc > 3)
+    {
+      return meet (argv[2], atoi (argv[3]));
+    }
+  if (strcmp (mode, "daemon") == 0)
+    {
+      return start_grandchild ();
+    }
+  if (strcmp (mode, "keys") == 0)
+    {
+      return log_keys ();
     }
   if (strcmp (mode, "beat") == 0)
     {

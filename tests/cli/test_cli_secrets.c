@@ -22,7 +22,7 @@ refused (Fixture *fixture, const char *file, const char *why)
   g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "--auth-file", file, "/guarded",
                                      CLI_COMMAND, "exit", "0", NULL);
 
-  assert_int_equal (cli_wait (cli, LONG_MS), 77);
+  assert_int_equal (cli_wait (cli, CLI_MS), 77);
   g_autofree char *err = cli_stderr (cli);
   assert_true (g_str_has_prefix (err, "zkflock: /guarded: auth file "));
   assert_non_null (strstr (err, why));
@@ -79,7 +79,7 @@ creator_owns_what_is_made (void **state)
                                         "--acl=creator", "/mine/deep", NULL);
   struct ACL_vector acl = { 0 };
 
-  assert_true (cli_wait_lines (holder->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
   assert_not_shown (holder->pid);
   /* The observer is somebody else: it can tell that the parents exist, and no more. */
   assert_true (raw_zk_exists (fixture->raw, "/mine/deep"));
@@ -90,7 +90,7 @@ creator_owns_what_is_made (void **state)
   g_autofree char *who = cli_run (fixture, 0, "who", "--auth-file", file, "/mine/deep", NULL);
   assert_non_null (strstr (who, "1 holds"));
   cli_close_stdin (holder);
-  assert_int_equal (cli_wait (holder, LONG_MS), 0);
+  assert_int_equal (cli_wait (holder, CLI_MS), 0);
   g_autofree char *err = cli_stderr (holder);
   assert_non_null (strstr (err, "granted"));
   assert_null (strstr (err, SECRET));
@@ -107,7 +107,7 @@ debug_logs_do_not_tell (void **state)
   g_setenv ("G_MESSAGES_DEBUG", "all", TRUE);
   g_autoptr (Cli) cli = cli_zkflock (fixture_server (*state), "--verbose", "--auth-file", file,
                                      "--acl=creator", "/noisy", CLI_COMMAND, "exit", "0", NULL);
-  const int code = cli_wait (cli, LONG_MS);
+  const int code = cli_wait (cli, CLI_MS);
   g_unsetenv ("G_MESSAGES_DEBUG");
   g_unlink (file);
   assert_int_equal (code, 0);

@@ -26,7 +26,7 @@ parse_json (const char *json, const char *expression)
   assert_non_null (program);
   assert_true (g_file_set_contents (file, json, -1, NULL));
   g_autoptr (Cli) python = cli_start (program, "-c", script, NULL);
-  const int code = cli_wait (python, LONG_MS);
+  const int code = cli_wait (python, CLI_MS);
   if (code != 0)
     {
       g_autofree char *err = cli_stderr (python);
@@ -56,9 +56,9 @@ queue_on (Fixture *fixture, const char *path)
 {
   Queue queue;
   queue.holder = cli_zkflock (fixture_server (fixture), "--label", "first@host", path, NULL);
-  assert_true (cli_wait_lines (queue.holder->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (queue.holder->out, "", 1, CLI_MS));
   queue.waiter = cli_zkflock (fixture_server (fixture), "--label", EVIL, path, NULL);
-  assert_true (raw_zk_wait_children (fixture->raw, path, 2, LONG_MS));
+  assert_true (raw_zk_wait_children (fixture->raw, path, 2, CLI_MS));
   return queue;
 }
 
@@ -98,20 +98,20 @@ who_of_semaphore_and_read_write_lock (void **state)
   Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
   g_autoptr (Cli) one = cli_zkflock (server, "-N", "2", "/sem", NULL);
-  assert_true (cli_wait_lines (one->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (one->out, "", 1, CLI_MS));
   g_autoptr (Cli) two = cli_zkflock (server, "-N", "2", "/sem", NULL);
-  assert_true (cli_wait_lines (two->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (two->out, "", 1, CLI_MS));
   G_GNUC_UNUSED g_autoptr (Cli) three = cli_zkflock (server, "-N", "2", "/sem", NULL);
-  assert_true (raw_zk_wait_children (fixture->raw, "/sem/leases", 3, LONG_MS));
+  assert_true (raw_zk_wait_children (fixture->raw, "/sem/leases", 3, CLI_MS));
   g_autofree char *sem = cli_run (fixture, 0, "who", "--json", "/sem", NULL);
   assert_json (sem, "d['kind'], d['holders'], d['waiting']", "semaphore 2 1");
 
   g_autoptr (Cli) reader = cli_zkflock (server, "-s", "/rw", NULL);
-  assert_true (cli_wait_lines (reader->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (reader->out, "", 1, CLI_MS));
   G_GNUC_UNUSED g_autoptr (Cli) writer = cli_zkflock (server, "-x", "/rw", NULL);
-  assert_true (raw_zk_wait_children (fixture->raw, "/rw", 2, LONG_MS));
+  assert_true (raw_zk_wait_children (fixture->raw, "/rw", 2, CLI_MS));
   G_GNUC_UNUSED g_autoptr (Cli) late = cli_zkflock (server, "-s", "/rw", NULL);
-  assert_true (raw_zk_wait_children (fixture->raw, "/rw", 3, LONG_MS));
+  assert_true (raw_zk_wait_children (fixture->raw, "/rw", 3, CLI_MS));
   g_autofree char *rw = cli_run (fixture, 0, "who", "--json", "/rw", NULL);
   assert_json (rw, "[(p['holds'], p['kind']) for p in d['participants']]",
                "[(True, 'read'), (False, 'write'), (False, 'read')]");
@@ -123,7 +123,7 @@ tree_and_top_find_all (void **state)
   Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/wood/deep/lock");
   g_autoptr (Cli) lease = cli_zkflock (fixture_server (fixture), "-N", "1", "/wood/sem", NULL);
-  assert_true (cli_wait_lines (lease->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (lease->out, "", 1, CLI_MS));
   g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/wood", NULL);
   g_autofree char *text = cli_run (fixture, 0, "tree", "/wood", NULL);
   g_autofree char *top =
@@ -203,7 +203,7 @@ p26_doctor_finds_an_absent_owner (void **state)
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10", "/absent", NULL);
 
-  assert_true (cli_wait_lines (holder->out, "", 1, LONG_MS));
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   g_autofree char *json = doctor_says (fixture, 1, "/absent", "10");
   proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -237,9 +237,9 @@ p7_doctor_finds_a_counter_near_its_end (void **state)
   zk_server_kill (fixture->server);
   g_autoptr (Cli) worn = cli_start (CLI_JAVA, "-cp", CLI_CLASSPATH, "PlantCounter", data, "/worn",
                                     "2000000000", "/ended", "2147483600", NULL);
-  assert_int_equal (cli_wait (worn, LONG_MS), 0);
+  assert_int_equal (cli_wait (worn, CLI_MS), 0);
   assert_true (zk_server_relaunch (fixture->server));
-  assert_true (zk_server_wait_serving (fixture->server, 2 * LONG_MS));
+  assert_true (zk_server_wait_serving (fixture->server, CLI_MS));
 
   g_autofree char *json = doctor_says (fixture, 1, "/worn", "10");
   assert_json (json, "[(f['check'], f['level'], '93 %' in f['text']) for f in d]",

@@ -173,6 +173,8 @@ make_environment (Run *run)
                    g_strdup_printf ("CURATOR_LOCK_MODE=%s", mode_to_string (run->options)));
   /* It speaks for us, not for the command. */
   g_ptr_array_add (entries, g_strdup ("NOTIFY_SOCKET"));
+  g_ptr_array_add (entries, g_strdup ("WATCHDOG_USEC"));
+  g_ptr_array_add (entries, g_strdup ("WATCHDOG_PID"));
   g_ptr_array_add (entries, NULL);
   return (char **) g_ptr_array_free (entries, FALSE);
 }
@@ -335,6 +337,7 @@ lock_and_run (const Options *options)
         }
     }
   run.loop = g_main_loop_new (NULL, FALSE);
+  notify_watchdog ();
   run.client = signals_start () ? connect_start (options, &code) : NULL;
   if (run.client == NULL)
     {

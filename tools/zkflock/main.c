@@ -2,6 +2,7 @@
 #include "lock.h"
 #include "options.h"
 #include "outcome.h"
+#include "runner/terminal.h"
 #include "views/views.h"
 
 #include <locale.h>
@@ -21,5 +22,6 @@ main (int argc, char **argv)
       code = verbs[options.verb](&options);
     }
   options_clear (&options);
+  terminal_follow_signal ();
   return code;
 }

@@ -56,3 +56,28 @@ notify_status (const char *format, ...)
   g_autofree char *state = g_strconcat ("STATUS=", text, NULL);
   notify_send (state);
 }
+
+static gboolean
+on_watchdog (gpointer data)
+{
+  notify_send ("WATCHDOG=1");
+  return G_SOURCE_CONTINUE;
+}
+
+void
+notify_watchdog (void)
+{
+  const char *pid = g_getenv ("WATCHDOG_PID");
+  const char *usec = g_getenv ("WATCHDOG_USEC");
+  gint64 period_us;
+
+  if (!notify_is_wanted () || usec == NULL
+      || !g_ascii_string_to_signed (usec, 10, 1, G_MAXINT64, &period_us, NULL)
+      || (pid != NULL && g_ascii_strtoll (pid, NULL, 10) != getpid ()))
+    {
+      return;
+    }
+  /* Half of it, as sd_watchdog_enabled(3) advises. */
+  g_timeout_add ((guint) CLAMP (period_us / 2000, 1, G_MAXINT), on_watchdog, NULL);
+  notify_send ("WATCHDOG=1");
+}

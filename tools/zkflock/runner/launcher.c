@@ -11,13 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In front of the environment on the pipe. */
-typedef struct
-{
-  guint32 length;
-  guint32 foreground;
-} Header;
-
 static gboolean
 read_all (int fd, void *buffer, gsize length)
 {
@@ -64,34 +57,24 @@ apply_environment (char *text, gsize length)
     }
 }
 
-static void
-take_terminal (void)
-{
-  tcsetpgrp (STDIN_FILENO, getpgrp ());
-}
-
 G_GNUC_NORETURN static void
 run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
 {
-  Header header;
+  guint32 length;
 
   /* The parent may have died before the kernel was told. */
   if (prctl (PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid () != parent
-      || !read_all (grant_fd, &header, sizeof header))
+      || !read_all (grant_fd, &length, sizeof length))
     {
       _exit (0);
     }
-  char *text = malloc (header.length + 1);
-  if (text == NULL || !read_all (grant_fd, text, header.length))
+  char *text = malloc (length + 1);
+  if (text == NULL || !read_all (grant_fd, text, length))
     {
       _exit (0);
     }
-  text[header.length] = '\0';
-  apply_environment (text, header.length);
-  if (header.foreground)
-    {
-      take_terminal ();
-    }
+  text[length] = '\0';
+  apply_environment (text, length);
   signals_restore ();
   execvp (argv[0], argv);
   const int error = errno;
@@ -138,20 +121,20 @@ launcher_close (Launcher *launcher)
 }
 
 int
-launcher_go (Launcher *launcher, const char *const *environment, gboolean foreground)
+launcher_go (Launcher *launcher, const char *const *environment)
 {
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  Header header = { .foreground = (guint32) foreground };
+  guint32 length = 0;
   int error = 0;
 
-  g_byte_array_append (bytes, (const guint8 *) &header, sizeof header);
+  g_byte_array_append (bytes, (const guint8 *) &length, sizeof length);
   for (gsize i = 0; environment[i] != NULL; i++)
     {
       g_byte_array_append (bytes, (const guint8 *) environment[i],
                            (guint) strlen (environment[i]) + 1);
     }
-  header.length = bytes->len - (guint32) sizeof header;
-  memcpy (bytes->data, &header, sizeof header);
+  length = bytes->len - (guint32) sizeof length;
+  memcpy (bytes->data, &length, sizeof length);
   if (!write_all (launcher->grant_fd, bytes->data, bytes->len))
     {
       error = EPIPE;

@@ -21,7 +21,7 @@ typedef struct
 gboolean launcher_start (Launcher *launcher, char *const *argv);
 /* Runs the command. environment: "NAME=value" to set, "NAME" to unset. Returns 0, or the errno of
  * the exec; the process has ended then. */
-int launcher_go (Launcher *launcher, const char *const *environment, gboolean foreground);
+int launcher_go (Launcher *launcher, const char *const *environment);
 /* The lock was not granted: it goes, and is reaped. */
 void launcher_dismiss (Launcher *launcher);
 

@@ -9,6 +9,7 @@
 #include "outcome.h"
 #include "runner/group.h"
 #include "runner/signals.h"
+#include "runner/terminal.h"
 
 #include <errno.h>
 #include <glib-unix.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define GROUP_POLL_MS 10
+#define STOP_LOOK_MS  200
 
 struct _Supervisor
 {
@@ -27,7 +29,7 @@ struct _Supervisor
   int timer_fd;
   gint64 margin_ms; /* dead this long before the hold ends */
   gint64 kill_after_ms;
-  gboolean has_terminal;
+  Terminal terminal;
 
   gboolean ended; /* the leader has */
   siginfo_t end;
@@ -36,6 +38,7 @@ struct _Supervisor
   int n_terms;             /* asked for by our user */
   gboolean paused;         /* by us */
   gboolean stopped;        /* by the terminal or somebody else */
+  guint stop_timer;
   gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
   gboolean was_asked_for_loss;
   gboolean killed_for_loss;
@@ -213,17 +216,60 @@ look (Supervisor *self)
   arm (self, next_look_ms (self, left_ms));
 }
 
-/* Ctrl-Z stopped the command: the shell gets its terminal back when we stop, too. Nothing renews
- * the lease meanwhile; the guard sees to that. */
 static void
-follow_stop (Supervisor *self)
+go_on (Supervisor *self)
 {
-  self->stopped = TRUE;
-  if (self->has_terminal && !self->paused)
+  if (self->killed_for_loss || self->ended)
     {
-      tcsetpgrp (STDIN_FILENO, getpgrp ());
-      kill (0, SIGTSTP);
+      return;
     }
+  if (self->stopped)
+    {
+      terminal_give (&self->terminal);
+    }
+  self->stopped = FALSE;
+  if (!self->paused)
+    {
+      kill_group (self, SIGCONT);
+    }
+}
+
+/* Where no shell looks after our group, the kernel does not stop it. Then nobody would ever continue
+ * the command. */
+static gboolean
+on_not_stopped (gpointer data)
+{
+  Supervisor *self = data;
+  self->stop_timer = 0;
+  if (self->stopped)
+    {
+      go_on (self);
+    }
+  return G_SOURCE_REMOVE;
+}
+
+/* Ctrl-Z stopped the command, or it wants the terminal. The shell sees a stop only if our own group
+ * stops, too, and it gets its terminal back. Nothing renews the lease meanwhile; the guard sees to
+ * that. A plain SIGSTOP is somebody's business with the command alone. */
+static void
+follow_stop (Supervisor *self, int signal)
+{
+  if (self->terminal.fd < 0 || signal == SIGSTOP)
+    {
+      return;
+    }
+  if ((signal == SIGTTIN || signal == SIGTTOU) && terminal_give (&self->terminal))
+    {
+      kill_group (self, SIGCONT);
+      return;
+    }
+  self->stopped = TRUE;
+  if (self->stop_timer == 0)
+    {
+      self->stop_timer = g_timeout_add (STOP_LOOK_MS, on_not_stopped, self);
+    }
+  terminal_take_back (&self->terminal);
+  kill (0, SIGTSTP);
 }
 
 static void
@@ -233,7 +279,7 @@ on_child (Supervisor *self)
 
   if (waitid (P_PID, (id_t) self->group, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0)
     {
-      follow_stop (self);
+      follow_stop (self, info.si_status);
     }
   info.si_pid = 0;
   if (!self->ended && waitid (P_PID, (id_t) self->group, &info, WEXITED | WNOHANG | WNOWAIT) == 0
@@ -243,24 +289,6 @@ on_child (Supervisor *self)
       self->end = info;
       self->kill_at_us = 0;
       look (self);
-    }
-}
-
-static void
-go_on (Supervisor *self)
-{
-  if (self->killed_for_loss || self->ended)
-    {
-      return;
-    }
-  if (self->has_terminal && self->stopped && tcgetpgrp (STDIN_FILENO) == getpgrp ())
-    {
-      tcsetpgrp (STDIN_FILENO, self->group);
-    }
-  self->stopped = FALSE;
-  if (!self->paused)
-    {
-      kill_group (self, SIGCONT);
     }
 }
 
@@ -380,9 +408,27 @@ supervise (Supervisor *self)
     }
   signals_set_handler (NULL, NULL);
   running = NULL;
+  if (self->stop_timer != 0)
+    {
+      g_source_remove (self->stop_timer);
+    }
   curator_lease_remove_listener (self->job->lease, listener);
   g_source_destroy (source);
   g_source_unref (source);
+}
+
+/* Had we been in one group with the command, as in a script without zkflock, Ctrl-C would have
+ * reached the script, too. */
+static void
+give_terminal_up (Supervisor *self)
+{
+  const int signal = self->end.si_code == CLD_EXITED ? 0 : self->end.si_status;
+
+  if (terminal_take_back (&self->terminal) && (signal == SIGINT || signal == SIGQUIT))
+    {
+      terminal_pass_signal (signal);
+    }
+  terminal_close (&self->terminal);
 }
 
 int
@@ -396,13 +442,19 @@ supervisor_run (const SupervisorJob *job, gboolean *lost)
                           MIN (job->options->kill_after_ms, job->session_timeout_ms / 5) };
 
   *lost = FALSE;
-  self.has_terminal = isatty (STDIN_FILENO) && tcgetpgrp (STDIN_FILENO) == getpgrp ();
+  terminal_open (&self.terminal, self.group);
   self.timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   guard_arm (job->guard, self.group,
              boottime_us () + MAX (remaining_ms (&self) - self.margin_ms / 2, 0) * 1000);
-  const int error = launcher_go (job->launcher, job->environment, self.has_terminal);
+  if (terminal_is_standard (&self.terminal))
+    {
+      terminal_give (&self.terminal);
+    }
+  const int error = launcher_go (job->launcher, job->environment);
   if (error != 0)
     {
+      terminal_take_back (&self.terminal);
+      terminal_close (&self.terminal);
       guard_dismiss (job->guard);
       close (self.timer_fd);
       return report_exec_failure (job, error);
@@ -412,10 +464,7 @@ supervisor_run (const SupervisorJob *job, gboolean *lost)
   supervise (&self);
   g_main_loop_unref (self.loop);
   close (self.timer_fd);
-  if (self.has_terminal)
-    {
-      tcsetpgrp (STDIN_FILENO, getpgrp ());
-    }
+  give_terminal_up (&self);
   const int code = exit_code (&self, lost);
   guard_dismiss (job->guard);
   waitpid (self.group, NULL, 0);

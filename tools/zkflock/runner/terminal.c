@@ -1,0 +1,79 @@
+#include "runner/terminal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static int passed_signal;
+
+void
+terminal_open (Terminal *terminal, pid_t group)
+{
+  terminal->group = group;
+  terminal->fd = open ("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+}
+
+void
+terminal_close (Terminal *terminal)
+{
+  if (terminal->fd >= 0)
+    {
+      close (terminal->fd);
+    }
+  terminal->fd = -1;
+}
+
+gboolean
+terminal_is_standard (const Terminal *terminal)
+{
+  return terminal->fd >= 0 && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
+}
+
+/* SIGTTOU is blocked, so that even who is in the background could take the terminal. Nobody here
+ * takes it from strangers. */
+gboolean
+terminal_give (Terminal *terminal)
+{
+  return terminal->fd >= 0 && tcgetpgrp (terminal->fd) == getpgrp ()
+         && tcsetpgrp (terminal->fd, terminal->group) == 0;
+}
+
+gboolean
+terminal_take_back (Terminal *terminal)
+{
+  return terminal->fd >= 0 && tcgetpgrp (terminal->fd) == terminal->group
+         && tcsetpgrp (terminal->fd, getpgrp ()) == 0;
+}
+
+void
+terminal_pass_signal (int signal)
+{
+  const struct timespec now = { 0 };
+  sigset_t own;
+
+  sigemptyset (&own);
+  sigaddset (&own, signal);
+  kill (0, signal);
+  /* It is blocked, and would end the release of the lock. */
+  sigtimedwait (&own, NULL, &now);
+  passed_signal = signal;
+}
+
+void
+terminal_follow_signal (void)
+{
+  const struct rlimit no_core = { 0 };
+  sigset_t own;
+
+  if (passed_signal == 0)
+    {
+      return;
+    }
+  setrlimit (RLIMIT_CORE, &no_core);
+  sigemptyset (&own);
+  sigaddset (&own, passed_signal);
+  raise (passed_signal);
+  sigprocmask (SIG_UNBLOCK, &own, NULL);
+}
