@@ -17,6 +17,7 @@
 
 #include <glib.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Bytes of a lock node. A server ends the connection of who sends 1 MiB; labels need no such sizes. */
 #define CURATOR_MAX_PAYLOAD 4096
@@ -132,8 +133,17 @@ const char *curator_client_user_path (CuratorClient *client, const char *full_pa
 
 /* @locality any thread. The calling thread's number: handed out once, never used again. */
 guint64 curator_thread_id (void);
-/* Rises in the child of every fork. */
-guint curator_fork_generation (void);
+/* Once per process: from then on the forks are counted. */
+void curator_forks_watch (void);
+
+extern _Atomic guint curator_n_forks;
+
+/* How many forks this process is away from the one that loaded us, once they are watched. */
+static inline guint
+curator_fork_generation (void)
+{
+  return atomic_load_explicit (&curator_n_forks, memory_order_relaxed);
+}
 
 /* The GError of a ZooKeeper code: CONNECTION_LOST, SESSION_EXPIRED, AUTH_FAILED, or the code itself
  * in CURATOR_ZK_ERROR. */

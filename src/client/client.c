@@ -87,6 +87,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
 
   curator_refs_init (&client->refs);
   curator_refs_init (&client->memory);
+  curator_forks_watch ();
   client->fork_generation = curator_fork_generation ();
   client->ops = ops;
   client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");

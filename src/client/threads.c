@@ -7,13 +7,13 @@
 
 static _Atomic guint64 last_thread_id;
 static _Thread_local guint64 thread_id;
-static _Atomic guint fork_generation;
+_Atomic guint curator_n_forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void
 in_child (void)
 {
-  fork_generation++;
+  curator_n_forks++;
 }
 
 static void
@@ -32,9 +32,8 @@ curator_thread_id (void)
   return thread_id;
 }
 
-guint
-curator_fork_generation (void)
+void
+curator_forks_watch (void)
 {
   pthread_once (&fork_once, watch_forks);
-  return fork_generation;
 }

@@ -23,7 +23,7 @@ struct _CuratorLease
   CuratorPlace place;              /* among the nodes of its session */
   CuratorStake stake;              /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook;         /* of a persistent one: it only ends with the client */
-  CuratorLeaseState state;
+  CuratorLeaseState state;         /* set atomically, for lock/reentry.h */
   CuratorTimer *own_watch_timer;
   CuratorOwnWatch *own_watch;
   gint64 since_us;                 /* monotonic */

@@ -75,7 +75,7 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
   curator_debug ("lease %s: %s -> %s", lease->path != NULL ? lease->path : "of a multi-lock",
                  curator_lease_state_to_string (lease->state),
                  curator_lease_state_to_string (state));
-  lease->state = state;
+  g_atomic_int_set (&lease->state, state);
   if (curator_lease_is_over (state))
     {
       stop_own_watch_timer (lease);
@@ -347,6 +347,12 @@ curator_lease_get_session_id (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, 0);
   return curator_lease_first (lease)->session->id;
+}
+
+const CuratorLeaseState *
+curator_lease_peek_state (const CuratorLease *lease)
+{
+  return &lease->state;
 }
 
 CuratorLeaseState

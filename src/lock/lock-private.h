@@ -42,6 +42,7 @@ struct _CuratorLock
   void (*free_owner) (gpointer owner); /* NULL: the lock is its own owner */
   gpointer owner;
   const CuratorLockClass *klass;
+  guint64 serial;         /* never 0, never another lock's */
   CuratorClient *client;  /* a reference; a multi-lock's is its first member's, or NULL */
 };
 

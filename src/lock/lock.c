@@ -8,19 +8,24 @@
 #include "client/async.h"
 #include "client/path.h"
 #include "lock/lease-private.h"
+#include "lock/reentry.h"
 
 #include <string.h>
 
 /* Room for a protected prefix, a lock name and a number behind the path. */
 #define NODE_NAME_ROOM 128
 
+_Thread_local CuratorLastHold curator_last_hold;
+
 gpointer
 curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
 {
+  static _Atomic guint64 last_serial;
   CuratorLock *lock = g_malloc0 (size);
   curator_refs_init (&lock->own_refs);
   lock->refs = &lock->own_refs;
   lock->klass = klass;
+  lock->serial = ++last_serial;
   lock->client = client != NULL ? curator_client_ref (client) : NULL;
   return lock;
 }
@@ -110,12 +115,10 @@ begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, 
                                timeout_ms == 0, done, data);
 }
 
-gboolean
-curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
-                      GError **error)
+/* Apart from the short way, which should not have to make room for all of this. */
+G_NO_INLINE static gboolean
+acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   const guint64 owner = curator_thread_id ();
   GError *local = NULL;
   CuratorAwait await;
@@ -140,6 +143,15 @@ curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
   curator_await_init (&await, lock->client);
   CuratorOp *op = begin (lock, owner, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, op, cancellable, NULL, error);
+}
+
+gboolean
+curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                      GError **error)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  return curator_reentry_enter (lock) || acquire_first (lock, timeout_ms, cancellable, error);
 }
 
 CuratorLease *
@@ -202,11 +214,9 @@ release_done (const GError *error, gpointer await)
   curator_await_signal (await, NULL, error);
 }
 
-gboolean
-curator_lock_release (CuratorLock *lock, GError **error)
+G_NO_INLINE static gboolean
+release_last (CuratorLock *lock, GError **error)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorAwait await;
 
   if (lock->client == NULL)
@@ -223,6 +233,14 @@ curator_lock_release (CuratorLock *lock, GError **error)
       return FALSE;
     }
   return curator_await_finish (&await, NULL, error);
+}
+
+gboolean
+curator_lock_release (CuratorLock *lock, GError **error)
+{
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  return curator_reentry_leave (lock) || release_last (lock, error);
 }
 
 static void

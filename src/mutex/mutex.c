@@ -11,6 +11,7 @@
 #include "client/path.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
+#include "lock/reentry.h"
 #include "mutex/mutex-private.h"
 
 #include <string.h>
@@ -96,6 +97,7 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
   if (hold != NULL && !lost)
     {
       hold->count++;
+      curator_reentry_remember (lock, &hold->count, curator_lease_peek_state (hold->lease));
     }
   curator_client_unlock (lock->client);
   if (lost)
@@ -150,6 +152,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointe
   if (hold != NULL && --hold->count == 0)
     {
       last = hold;
+      curator_reentry_forget (lock);
       g_hash_table_steal (mutex->lock_data, &owner);
       told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done,
                                 data);
