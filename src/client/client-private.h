@@ -59,6 +59,7 @@ struct _CuratorClient
   char *prefix;                /* chroot and namespace, "" or "/app/a/b" */
   int session_timeout_ms;
   int connection_timeout_ms;
+  int server_tick_ms;          /* 0: nobody has said */
   CuratorRetryPolicy *retry_policy;
   GPtrArray *auths;            /* CuratorAuth */
   struct ACL_vector acl;

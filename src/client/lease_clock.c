@@ -7,9 +7,10 @@
  *
  * NOTES: a check is a transaction, so a server that cannot reach a quorum cannot answer it; a read,
  * a ping or a sync it would answer. But a proof only says that the session had not ended; the leader
- * counts from what it was told, and a follower tells it every half tick whom it has heard of. If the
- * follower is cut off right after the newest proof, only proofs half a tick older were surely told.
- * Where there is none, after a quiet time, it is the library's own ping, every third of the time-out.
+ * counts from what it was told, and a follower tells it every half tick whom it has heard of. What a
+ * follower has answered, whatever it was, it tells within half a tick, if the connection to its leader
+ * lasts so long: and that it did, a proof sent later shows. The library's own pings count for nothing,
+ * since nobody knows when they were sent; a session without requests gets a read of ours instead.
  */
 #include "client/lease_clock.h"
 
@@ -20,9 +21,13 @@
 #define MAX_CHECKS_A_BEAT 1000
 /* Of those waiting: each in its turn, so that a node that somebody else has deleted is made anew. */
 #define MAX_WAITING_A_BEAT 16
-#define HALF_TICK_US G_USEC_PER_SEC
+#define DEFAULT_TICK_MS 2000
 /* An answer that takes longer than this part of the session's time-out proves nothing. */
 #define PROMPT_SHARE 10
+/* By which part of it the leader's pings may be late. */
+#define LATE_PING_SHARE 30
+/* After which part of it without requests one is sent: sooner than the library would ping. */
+#define IDLE_SHARE 4
 
 static void beat_arm (CuratorSession *session);
 
@@ -38,11 +43,19 @@ period_us (const CuratorSession *session)
   return session_us (session) / 6;
 }
 
-/* Sessions are at least two ticks long, which bounds the tick where it is not known. */
+/* Where nobody has said how long a tick is: servers grant no less than two, unless told to. */
 static gint64
 half_tick_us (const CuratorSession *session)
 {
-  return MIN (HALF_TICK_US, session_us (session) / 4);
+  const gint64 set_ms = session->client->server_tick_ms;
+  return set_ms != 0 ? set_ms * 500 : MIN (DEFAULT_TICK_MS * 500, session_us (session) / 4);
+}
+
+/* In so long a follower has told what it has answered. */
+static gint64
+telling_us (const CuratorSession *session)
+{
+  return half_tick_us (session) + session_us (session) / LATE_PING_SHARE;
 }
 
 /* One heartbeat lost, what a follower may not have told yet, the slowest answer that still counts (a
@@ -52,6 +65,13 @@ guard_us (const CuratorSession *session)
 {
   const gint64 t = session_us (session);
   return period_us (session) + half_tick_us (session) + t / PROMPT_SHARE + t / 100;
+}
+
+/* How long a hold is good from a proof on. */
+static gint64
+usable_us (const CuratorSession *session)
+{
+  return session_us (session) - guard_us (session);
 }
 
 static gint64
@@ -69,54 +89,74 @@ curator_lease_clock_remaining_us (CuratorSession *session)
       return 0;
     }
   const gint64 t = session_us (session);
-  const gint64 by_proof = session->proof_us + t - guard_us (session);
+  const gint64 by_proof = session->proof_us + usable_us (session);
   const gint64 by_leader = session->known_us + t - t / 100;
   return MAX (MIN (by_proof, by_leader) - curator_client_boottime_us (session->client), 0);
 }
 
-/* @locks client mutex required. What the leader must have been told if nothing reached it after the
- * newest proof. */
+/* @locks client mutex required. There is a new proof: what had been answered long enough before it was
+ * sent, the leader was told. */
 static void
 note_known (CuratorSession *session)
 {
-  const gint64 half_tick = half_tick_us (session);
-  gint64 youngest = session->proof_us;
-  gint64 told = 0;
+  const gint64 until = session->proof_us - telling_us (session);
 
   for (guint i = 0; i < MIN (session->n_marks, CURATOR_N_MARKS); i++)
     {
-      const gint64 mark = session->marks[i];
-      if (mark <= session->proof_us - half_tick)
+      const CuratorMark *mark = &session->marks[i];
+      if (mark->answered_us <= until)
         {
-          told = MAX (told, mark);
-        }
-      else
-        {
-          youngest = MIN (youngest, mark);
+          session->known_us = MAX (session->known_us, mark->sent_us);
         }
     }
-  const gint64 pinged = youngest - session_us (session) / 3 - half_tick;
-  session->known_us = MAX (session->known_us, MAX (told, pinged));
 }
 
-/* @locks client mutex required. Proofs may come by the thousand: a few for each half tick are kept. */
-static void
-add_mark (CuratorSession *session, gint64 sent_us)
+/* Answers may come by the thousand: a few for each half tick are kept. */
+void
+curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
 {
   const gint64 newest
-      = session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS] : 0;
+      = session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS].sent_us : 0;
   if (sent_us - newest >= half_tick_us (session) / 4)
     {
-      session->marks[session->n_marks++ % CURATOR_N_MARKS] = sent_us;
+      session->marks[session->n_marks++ % CURATOR_N_MARKS]
+          = (CuratorMark){ sent_us, curator_client_boottime_us (session->client) };
     }
 }
 
-/* The leader may not have been told of us since the newest proofs began: another one is due as soon as
- * half a tick has passed. */
+/* What the leader is known to have been told ends a hold sooner than the newest proof does: another
+ * proof is due as soon as the leader has been told more. */
 static gboolean
 is_young (CuratorSession *session)
 {
-  return session->known_us < session->proof_us - session_us (session) / 3;
+  return session->known_us + guard_us (session) < session->proof_us;
+}
+
+/* After so long a proof shows that one more of the answers was told. */
+static gint64
+until_told_us (CuratorSession *session)
+{
+  const gint64 now = curator_client_boottime_us (session->client);
+  gint64 first = now + telling_us (session);
+
+  for (guint i = 0; i < MIN (session->n_marks, CURATOR_N_MARKS); i++)
+    {
+      const CuratorMark *mark = &session->marks[i];
+      if (mark->sent_us > session->known_us)
+        {
+          first = MIN (first, mark->answered_us + telling_us (session));
+        }
+    }
+  return MAX (first - now, 0) + 1000;
+}
+
+/* Enough for the next heartbeat to be answered in time, however slowly; where the time-out is too
+ * short for that, half of what there can be. */
+static gint64
+enough_us (CuratorSession *session)
+{
+  const gint64 pause = is_young (session) ? telling_us (session) : period_us (session);
+  return MIN (pause + session_us (session) / PROMPT_SHARE, usable_us (session) / 2);
 }
 
 gboolean
@@ -124,7 +164,14 @@ curator_lease_clock_is_fresh (CuratorSession *session)
 {
   return session->state == CURATOR_SESSION_CONNECTED
          && proof_age_us (session) <= 2 * period_us (session)
-         && curator_lease_clock_remaining_us (session) > 0;
+         && curator_lease_clock_remaining_us (session) > MAX (enough_us (session), 0);
+}
+
+gint64
+curator_lease_clock_until_told_us (CuratorSession *session)
+{
+  const gint64 by_proof = usable_us (session) - proof_age_us (session);
+  return is_young (session) && by_proof > enough_us (session) ? until_told_us (session) : 0;
 }
 
 /* @locks client mutex required. */
@@ -209,7 +256,6 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
       return;
     }
   session->proof_us = sent_us;
-  add_mark (session, sent_us);
   note_known (session);
   if (session->suspect)
     {
@@ -375,16 +421,36 @@ beat_arm (CuratorSession *session)
       return;
     }
   const gint64 age = MIN (proof_age_us (session), period);
-  const gint64 pause = is_young (session) ? half_tick_us (session) + 1000
+  const gint64 pause = is_young (session) ? MAX (until_told_us (session), period / 5)
                                           : MAX (period - age, period / 2);
   session->beat_timer = curator_timer_add (
       session->client, curator_client_now_us (session->client) + MIN (pause, period), on_beat_due,
       session);
 }
 
+/* @locks client mutex held (timer lane). Nothing depends on the answer, which counts when it comes. */
+static void
+on_idle (gpointer data)
+{
+  CuratorSession *session = data;
+  const gint64 period = session_us (session) / IDLE_SHARE;
+  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 idle = now - MAX (session->asked_us, session->known_us);
+
+  if (idle >= period)
+    {
+      curator_request_exists (session, "/", FALSE, NULL, NULL);
+    }
+  session->idle_timer = curator_timer_add (
+      session->client,
+      curator_client_now_us (session->client) + (idle >= period ? period : period - idle), on_idle,
+      session);
+}
+
 static void
 stop_timers (CuratorSession *session)
 {
+  curator_session_cancel_timer (session, &session->idle_timer);
   if (session->beat_timer != NULL)
     {
       curator_timer_cancel (session->client, session->beat_timer);
@@ -401,15 +467,17 @@ stop_timers (CuratorSession *session)
 void
 curator_lease_clock_connected (CuratorSession *session)
 {
-  /* Making a session, and moving it to another connection, is the leader's own work. A program's
-   * handle may have been connected long before we were given it. */
-  if (session->connecting_us != 0 && !session->client->ops->is_shared)
+  /* Making a session is the leader's own work. So is moving it to another connection, but nobody
+   * knows how long ago that was when it is told. */
+  if (session->connecting_us != 0)
     {
       session->known_us = MAX (session->known_us, session->connecting_us);
       session->connecting_us = 0;
     }
   stop_timers (session);
+  session->asked_us = 0;
   beat_send (session);
+  on_idle (session);
 }
 
 void

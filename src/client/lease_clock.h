@@ -1,9 +1,11 @@
 /* How long a session's holds are still provable, by our own clock.
  *
  * A proof is the answer to a transaction that a quorum committed, and counts from the moment the
- * request was sent. deadline = newest prompt proof + T - guard on CLOCK_BOOTTIME: before that no
- * server can have expired the session. While anything is held or waited for, one multi of checks
- * over the held nodes is sent every T/6. Guarded by the client's mutex.
+ * request was sent. deadline = newest prompt proof + T - guard on CLOCK_BOOTTIME, or the newest moment
+ * at which the leader is known to have been told of us + T, if that is sooner: before that no server
+ * can have expired the session. While anything is held or waited for, one multi of checks over the
+ * held nodes is sent every T/6; a session that asks for nothing reads something every T/4. Guarded by
+ * the client's mutex.
  */
 #ifndef CURATOR_LEASE_CLOCK_H
 #define CURATOR_LEASE_CLOCK_H
@@ -32,11 +34,17 @@ void curator_stake_unregister (CuratorStake *stake);
 /* Whether somebody here holds, or waits with, the node of that full path. */
 gboolean curator_session_has_stake (CuratorSession *session, const char *path);
 
+/* A server has answered a request of that moment, whatever it said. */
+void curator_lease_clock_heard (CuratorSession *session, gint64 sent_us);
+/* And it was a transaction, which a quorum has committed. */
 void curator_lease_clock_proof (CuratorSession *session, gint64 sent_us);
 /* Microseconds for which a hold of this session is provable; 0 when it is no longer. */
 gint64 curator_lease_clock_remaining_us (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
 gboolean curator_lease_clock_is_fresh (CuratorSession *session);
+/* If it is not, because the leader may have been told too little of us so far: after how many
+ * microseconds another proof shows more. 0 if that is not the reason. */
+gint64 curator_lease_clock_until_told_us (CuratorSession *session);
 
 /* For session.c. */
 void curator_lease_clock_connected (CuratorSession *session);

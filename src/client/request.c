@@ -72,6 +72,13 @@ is_write (const CuratorRequest *request)
          || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK;
 }
 
+/* Other codes may be the library's own, or those of an end. */
+static gboolean
+is_from_server (int rc)
+{
+  return rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH;
+}
+
 /* @locks client mutex required. */
 static void
 settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
@@ -83,6 +90,10 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
       return;
     }
   request->settled = TRUE;
+  if (is_from_server (rc))
+    {
+      curator_lease_clock_heard (request->session, request->sent_us);
+    }
   if (rc == ZOK && is_write (request))
     {
       curator_lease_clock_proof (request->session, request->sent_us);
@@ -180,6 +191,7 @@ submit_now (CuratorRequest *request)
 
   g_queue_push_tail_link (&session->in_flight, &request->link);
   request->sent_us = curator_client_boottime_us (client);
+  session->asked_us = request->sent_us;
   if (session->handle != NULL && session->state != CURATOR_SESSION_DEAD)
     {
       curator_count (client, CURATOR_COUNTER_REQUESTS, 1);

@@ -78,6 +78,14 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 }
 
 void
+curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us)
+{
+  curator_retry_loop_stop (loop);
+  loop->timer = curator_timer_add (loop->client, curator_client_now_us (loop->client) + pause_us,
+                                   on_slept, loop);
+}
+
+void
 curator_retry_loop_stop (CuratorRetryLoop *loop)
 {
   if (loop->timer != NULL)

@@ -29,6 +29,8 @@ void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
                               gpointer data);
 void curator_retry_loop_begin (CuratorRetryLoop *loop);
 void curator_retry_loop_again (CuratorRetryLoop *loop, int rc);
+/* Once more after a pause. Nothing has failed, so the policy is not asked. */
+void curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us);
 void curator_retry_loop_stop (CuratorRetryLoop *loop);
 /* For session.c: the connection is there. */
 void curator_retry_loop_connected (CuratorClient *client);

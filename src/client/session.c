@@ -231,7 +231,6 @@ on_disconnected (CuratorSession *session)
       return;
     }
   session->state = CURATOR_SESSION_DISCONNECTED;
-  session->connecting_us = curator_client_boottime_us (session->client);
   set_loss_timer (session, session->timeout_ms, on_silent_too_long);
   curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
   curator_lease_clock_suspended (session);
@@ -358,7 +357,8 @@ open_handle (gpointer data)
         }
       if (hosts != NULL || is_shared)
         {
-          session->connecting_us = curator_client_boottime_us (client);
+          /* A program's handle may have been connected long ago. */
+          session->connecting_us = is_shared ? 0 : curator_client_boottime_us (client);
           session->handle = client->ops->open (client->ops, hosts, client->session_timeout_ms,
                                                on_event, session);
         }

@@ -30,8 +30,13 @@ struct _CuratorSessionHook
   void (*died) (CuratorSessionHook *hook);  /* @locks client mutex held; the hook is unlinked */
 };
 
-/* Proofs remembered by the lease clock. */
+/* Answers remembered by the lease clock, by CLOCK_BOOTTIME. */
 #define CURATOR_N_MARKS 16
+typedef struct
+{
+  gint64 sent_us;
+  gint64 answered_us;
+} CuratorMark;
 
 struct _CuratorSession
 {
@@ -63,11 +68,13 @@ struct _CuratorSession
   GQueue held;                   /* CuratorStake */
   GQueue waiting;                /* CuratorStake */
   gint64 proof_us;               /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
-  gint64 marks[CURATOR_N_MARKS]; /* some earlier ones, a ring */
+  CuratorMark marks[CURATOR_N_MARKS]; /* some answers, a ring */
   guint n_marks;
   gint64 known_us;               /* since when, at the latest, the leader must know of us */
-  gint64 connecting_us;          /* CLOCK_BOOTTIME when the present connection was begun, or 0 */
+  gint64 connecting_us;          /* CLOCK_BOOTTIME when the session was asked for; 0 when used, or unknown */
   gboolean suspect;              /* what the held stakes were told last */
+  gint64 asked_us;               /* CLOCK_BOOTTIME when anything was sent last, or 0 */
+  CuratorTimer *idle_timer;
   CuratorTimer *beat_timer;
   CuratorTimer *lapse_timer;
   CuratorRequest *beat;          /* the check under way */

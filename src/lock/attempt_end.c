@@ -266,6 +266,12 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
     {
       grant (attempt);
     }
+  else if (rc == ZOK && curator_lease_clock_until_told_us (attempt->session) > 0)
+    {
+      /* The first request after a long silence: a grant now would not last. */
+      curator_retry_loop_after (&attempt->tries,
+                                curator_lease_clock_until_told_us (attempt->session));
+    }
   else if (rc == ZNONODE)
     {
       curator_attempt_restart (attempt, rc);

@@ -1,26 +1,29 @@
 /* The clock of a hold: LOST before anybody else can be granted.
  *
- * Time goes in ticks of T/30. A holder's client talks to a follower, which tells the leader whom it
+ * Time goes in ticks of T/30, or what -DT says. A holder's client talks to a follower, which tells the leader whom it
  * has heard of when the leader pings it, every half of the servers' tick. Only that keeps a session
  * alive: the request that a follower passes on is no sign of life (LeaderZooKeeperServer's
  * submitLearnerRequest touches nothing). The links may fail at any moment and come back.
  *
  * Left out: the rate of the clocks (the guard's T/100 is for it); that the end of a session is
  * rounded up to a tick, and that a new leader starts all sessions afresh, both of which give time.
- * Of earlier proofs two are remembered, not sixteen, which is less to rely on.
+ * Of earlier answers two are remembered, not sixteen, which is less to rely on.
  *
- * Assumed, with what a -D makes of it: an answer comes within DELAY, or the connection is dropped; a
- * heartbeat goes out LATE after it is due at most; pings are LAG late at most, pauses of the leader
- * included; and the session was heard of IDLE before the proof that the hold began with: no longer
- * ago than the library's own ping. NO_GUARD, NO_TOLD (the deadline is the newest proof's alone) and
- * READ_BEAT (a heartbeat that a server answers alone) take one precaution away.
+ * An answer may take any time up to DELAY, when the connection is dropped; a heartbeat may go out
+ * LATE after it is due. Neither matters for safety, and the main runs have the largest of the cases.
+ * The hold begins with whatever the client knows of the leader, if that is enough for a grant.
+ * Assumed: pings are LAG late at most, pauses of the leader included.
  *
- * DELAY and LATE may be of any size with -DANSWER=4 -DNO_PINGS: if an earlier proof counts as told
- * half a tick after its answer, and the library's pings are not relied on between heartbeats.
+ * Each of these takes one precaution away. NO_GUARD: no guard, and no thought of what the leader was
+ * told. READ_BEAT: a heartbeat that a server answers alone. FROM_SENDING: a request counts as told
+ * half a tick after it was sent, not answered. PINGS: the library's own ping, every third of T, is
+ * relied on.
  */
-#define T      30
-#define H      5  /* T/6 */
-#define PROMPT 3  /* T/10 */
+#ifndef T
+#define T 30
+#endif
+#define H      (T / 6)
+#define PROMPT ((T + 9) / 10)
 #ifndef HALF
 #define HALF 2 /* half of the servers' tick: 1 s where T is 15 s */
 #endif
@@ -39,12 +42,7 @@
 #ifndef LAG
 #define LAG 0
 #endif
-#ifndef ANSWER
-#define ANSWER 0
-#endif
-#ifndef IDLE
-#define IDLE (T / 3)
-#endif
+#define SLACK 2 /* a ping may be T/30 late, and within one tick it may come last */
 
 /* The heartbeat on its way. */
 #define NONE      0
@@ -53,10 +51,13 @@
 #define COMMITTED 3
 
 #define OLD (T + 1)
+#define LONG_AGO (PROMPT + HALF + SLACK) /* of an answer: any later proof is late enough */
 
 byte proof;          /* ticks since the newest proof was sent */
-byte earlier[2] = OLD; /* the same of the two before */
-byte told = T / 3 + HALF; /* ticks since when the leader must know of the client, at the latest */
+byte answer;         /* the same since its answer */
+byte earlier[2] = OLD; /* since two requests before were sent */
+byte answers[2];
+byte told;           /* since when the leader must know of the client, at the latest */
 byte beat;
 byte beat_age;
 byte wait = H;       /* ticks until a heartbeat is due */
@@ -80,8 +81,13 @@ hidden byte youngest;
 #define min(x, y) (x < y -> x : y)
 #define max(x, y) (x > y -> x : y)
 
-/* note_known: a proof half a tick older than the newest was told; before the eldest of the others
- * the library has pinged. */
+#ifdef FROM_SENDING
+#define heard_of(i) (earlier[i] >= proof + HALF + SLACK)
+#else
+#define heard_of(i) (answers[i] >= proof + HALF + SLACK)
+#endif
+
+/* note_known: what was answered half a tick before the newest proof was sent, the leader was told. */
 inline note_told ()
 {
   youngest = proof;
@@ -90,23 +96,25 @@ inline note_told ()
   :: i < 2 ->
      if
      :: earlier[i] >= OLD
-     :: earlier[i] < OLD && earlier[i] >= proof + HALF + ANSWER -> told = min (told, earlier[i])
+     :: earlier[i] < OLD && heard_of (i) -> told = min (told, earlier[i])
      :: else -> youngest = max (youngest, earlier[i])
      fi;
      i++
   :: else -> break
   od;
-#ifndef NO_PINGS
+#ifdef PINGS
   told = min (told, youngest + T / 3 + HALF);
 #endif
   youngest = 0;
   /* What says less than is known already makes no difference any more. */
+  answers[0] = (earlier[0] >= told -> 0 : answers[0]);
+  answers[1] = (earlier[1] >= told -> 0 : answers[1]);
   earlier[0] = (earlier[0] >= told -> OLD : earlier[0]);
   earlier[1] = (earlier[1] >= told -> OLD : earlier[1]);
   i = 0
 }
 
-#define is_young (told > proof + T / 3)
+#define is_young (told > proof + GUARD)
 
 #define must_beat (beat == NONE && wait == 0 && to_follower && late >= LATE)
 #define must_ping (since_ping >= HALF + LAG && to_leader)
@@ -115,19 +123,33 @@ inline note_told ()
 
 active proctype World ()
 {
-  left = T;
+  /* The hold was granted just now, on an answer that came in time. */
   do
-  :: left > T - IDLE -> left--
+  :: proof < PROMPT -> proof++
   :: break
   od;
+  told = proof;
+  do
+  :: told + HALF + SLACK + PROMPT < T -> told++
+  :: break
+  od;
+  left = T - told;
+  if
+  :: heard = true
+  :: told == proof -> heard = false
+  fi;
+  holds = in_time;
   do
   /* Time goes on, unless something has to be done first. */
   :: atomic {
        holds && !must_beat && !must_ping ->
        late = (beat == NONE && wait == 0 -> more (late) : 0);
        proof = more (proof);
+       answer = min (answer + 1, LONG_AGO);
        earlier[0] = more (earlier[0]);
        earlier[1] = more (earlier[1]);
+       answers[0] = (earlier[0] < OLD -> min (answers[0] + 1, LONG_AGO) : 0);
+       answers[1] = (earlier[1] < OLD -> min (answers[1] + 1, LONG_AGO) : 0);
        told = more (told);
        beat_age = (beat != NONE -> more (beat_age) : 0);
        wait = less (wait);
@@ -146,14 +168,17 @@ active proctype World ()
        if
        :: counts && beat_age < proof ->
           earlier[1] = earlier[0];
+          answers[1] = answers[0];
           earlier[0] = proof;
+          answers[0] = answer;
           proof = beat_age;
+          answer = 0;
           note_told ()
        :: else
        fi;
        beat = NONE;
        beat_age = 0;
-       wait = (is_young -> HALF : max (H - min (proof, H), H / 2));
+       wait = (is_young -> HALF + SLACK : max (H - min (proof, H), H / 2));
        wait = min (wait, H)
      }
   /* The follower. */

@@ -224,6 +224,8 @@ struct _SimProcess
   gpointer client;
   SimActor *lane_actors[SIM_N_LANES];
   gint64 paused_until;
+  gint64 paused_from; /* the newest pause, over or not */
+  gint64 paused_to;
   guint n_pauses;
   guint n_kills;
   SimSession *killed; /* ended by force, and it does not know yet */

@@ -101,6 +101,8 @@ void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 guint64 sim_world_trace_hash (SimWorld *world);
 guint64 sim_world_steps (SimWorld *world);
 
+/* The library warns of what a test does to it; the trace has that, too. SIM_TRACE shows them. */
+void sim_swallow_warnings (void);
 /* A crash prints the seed and the trace of the newest world. */
 void sim_report_crashes (void);
 /* Keeps the whole test on one CPU: handing the baton over is several times faster so. */

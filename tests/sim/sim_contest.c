@@ -179,6 +179,31 @@ close_all (SimContest *contest, gboolean zombies_only)
 
 /* --- what must not be left ------------------------------------------------------------------------ */
 
+static gboolean
+anything_pending (SimContest *contest)
+{
+  for (guint i = 0; i < contest->members->len; i++)
+    {
+      SimMember *member = contest->members->pdata[i];
+
+      if (!sim_process_is_dead (member->process) && sim_process_pending (member->process) > 0)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* An idle session asks for something now and then: there must be a moment with nothing under way. */
+static void
+wait_for_quiet (SimContest *contest)
+{
+  for (int i = 0; i < 50 && anything_pending (contest); i++)
+    {
+      sim_world_run_for (contest->world, contest->rules.session_timeout_ms / 50);
+    }
+}
+
 static void
 look_for_residue (SimContest *contest)
 {
@@ -260,6 +285,7 @@ sim_contest_run (SimContest *contest)
       contest->recipe->settle (contest->members->pdata[i]);
     }
   sim_world_run_for (contest->world, settle_ms);
+  wait_for_quiet (contest);
   look_for_residue (contest);
   close_all (contest, FALSE);
   sim_world_run_for (contest->world, settle_ms);

@@ -278,6 +278,8 @@ pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
       return;
     }
   process->paused_until = world->now + duration_us;
+  process->paused_from = world->now;
+  process->paused_to = process->paused_until;
   process->suspended = suspended;
   process->n_pauses++;
   if (suspended)

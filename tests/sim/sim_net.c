@@ -171,7 +171,8 @@ newest_arrival (SimConn *conn, gint64 told)
 }
 
 /* A follower tells the leader only every half tick whom it has heard of, and what it had not told when
- * it was cut off it never tells; the library pings after a third of the time-out without requests. */
+ * it was cut off it never tells; the library pings after a third of the time-out without requests,
+ * unless its process is stopped. */
 gint64
 sim_conn_last_touch (SimWorld *world, SimConn *conn)
 {
@@ -185,6 +186,10 @@ sim_conn_last_touch (SimWorld *world, SimConn *conn)
                                   : sim_rand_us (world, world->config.tick_ms * 1000 / 2);
     }
   best = newest_arrival (conn, told);
+  if (conn->handle != NULL && told <= conn->handle->process->paused_to)
+    {
+      told = MIN (told, conn->handle->process->paused_from);
+    }
   return best < told ? best + (told - best) / period * period : best;
 }
 

@@ -270,21 +270,10 @@ test_all (void **state)
   run_profile ("all", PROFILE_ALL);
 }
 
-/* The library warns of what the schedules do to it; the trace has that, too. */
-static void
-swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
-{
-  if (g_getenv ("SIM_TRACE") != NULL || (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
-      || g_strcmp0 (domain, "GLib") == 0)
-    {
-      g_log_default_handler (domain, level, message, data);
-    }
-}
-
 void
 sim_runner_prepare (void)
 {
-  g_log_set_default_handler (swallow, NULL);
+  sim_swallow_warnings ();
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
 }

@@ -178,3 +178,22 @@ sim_type_name (int type)
          : type == ZOO_CHILD_EVENT   ? "CHILD"
                                      : "?";
 }
+
+/* --- the library's messages ----------------------------------------------------------------- */
+
+static GLogWriterOutput
+swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  (void) data;
+  if (g_getenv ("SIM_TRACE") == NULL && (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING)
+    {
+      return G_LOG_WRITER_HANDLED;
+    }
+  return g_log_writer_default (level, fields, n_fields, NULL);
+}
+
+void
+sim_swallow_warnings (void)
+{
+  g_log_set_writer_func (swallow, NULL, NULL);
+}

@@ -44,12 +44,13 @@ world_new (guint32 seed)
 static Machine *
 machine_new (SimWorld *world, const char *name)
 {
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (100);
   Machine *machine = g_new0 (Machine, 1);
 
   machine->world = world;
   machine->process = sim_process_new (world, name);
   machine->client =
-      curator_client_new_with_ops ("127.0.0.1:2181", NULL, sim_process_ops (machine->process));
+      curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (machine->process));
   curator_client_set_session_timeout (machine->client, TIMEOUT_MS);
   sim_world_add_client (world, machine->process, machine->client);
   assert_true (curator_client_start (machine->client, NULL));
@@ -150,14 +151,87 @@ test_p11_lost_event (void **state)
     }
 }
 
+/* --- P20: what the leader had not heard ---------------------------------------------------------- */
+
+static gboolean
+believes (Machine *machine)
+{
+  return machine->lease != NULL && curator_lease_get_remaining_ms (machine->lease) > 0;
+}
+
+/* A process that was stopped for most of the time-out goes on and takes the lock; its server has heard
+ * of it again, but is cut off before it tells the leader. */
+static gboolean
+take_after_a_pause (guint32 seed, gint64 paused_ms)
+{
+  SimConfig config;
+  SimWorld *world;
+  Machine *a;
+  Machine *b;
+  gboolean lost;
+
+  sim_config_calm (&config);
+  config.n_servers = 3;
+  config.tick_ms = 2000;
+  config.eager = TRUE;
+  world = sim_world_new (seed, &config);
+  a = machine_new (world, "A");
+  b = machine_new (world, "B");
+  a->lock = curator_mutex_new (a->client, PATH, NULL);
+  b->lock = curator_mutex_new (b->client, PATH, NULL);
+  sim_process_prefer_server (a->process, 1);
+  sim_process_prefer_server (b->process, 2);
+  sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
+  sim_world_strike (world, SIM_FAULT_DROP, b->process, 0);
+  sim_world_run_for (world, 20 * 1000 + (gint64) seed * 17);
+
+  sim_world_strike (world, SIM_FAULT_PAUSE, a->process, paused_ms * 1000);
+  sim_world_run_for (world, paused_ms);
+  begin_acquire (a);
+  for (int ms = 0; ms < 2 * TIMEOUT_MS && a->lease == NULL; ms++)
+    {
+      sim_world_run_for (world, 1);
+    }
+  assert_non_null (a->lease);
+  begin_acquire (b);
+  sim_world_run_for (world, seed % 10);
+  sim_world_strike (world, SIM_FAULT_CUT, a->process, 60 * G_USEC_PER_SEC);
+  for (int ms = 0; ms < 2 * TIMEOUT_MS && b->lease == NULL; ms += 10)
+    {
+      sim_world_run_for (world, 10);
+      assert_false (b->lease != NULL && believes (a));
+    }
+  lost = !believes (a);
+  sim_world_heal (world);
+  machine_free (b);
+  machine_free (a);
+  assert_false (sim_world_failed (world));
+  sim_world_free (world);
+  return lost;
+}
+
+static void
+test_p20_pause_before_a_hold (void **state)
+{
+  guint n_lost = 0;
+
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
+    {
+      n_lost += take_after_a_pause (seed, TIMEOUT_MS / 2 + (gint64) (seed % 5) * 600) ? 1 : 0;
+    }
+  assert_true (n_lost > N_SCHEDULES / 4);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_p11_lost_event),
+    cmocka_unit_test (test_p20_pause_before_a_hold),
   };
 
   g_set_prgname ("test_sim_moments");
+  sim_swallow_warnings ();
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
   return cmocka_run_group_tests (tests, NULL, NULL);

@@ -150,15 +150,6 @@ test_after_effect (void **state)
   sweep (SIM_AFTER_EFFECT);
 }
 
-static void
-swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
-{
-  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
-    {
-      g_log_default_handler (domain, level, message, data);
-    }
-}
-
 int
 main (void)
 {
@@ -169,7 +160,7 @@ main (void)
   };
 
   g_set_prgname ("test_sim_sweep");
-  g_log_set_default_handler (swallow, NULL);
+  sim_swallow_warnings ();
   sim_pin_to_one_cpu ();
   return cmocka_run_group_tests (tests, NULL, NULL);
 }
