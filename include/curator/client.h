@@ -68,6 +68,20 @@ void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_m
 CURATOR_API
 void curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms);
 
+/** Says how long a tick of the servers is (tickTime), in milliseconds: a follower tells its leader every
+ *  half tick which sessions are alive, and holds are taken to be lost that much sooner. Default: 2000,
+ *  ZooKeeper's sample value, or half the session timeout if that is less, as servers grant no shorter
+ *  one unless told to. A longer tick than the servers' only costs time; a shorter one is unsafe. A
+ *  session timeout too short for the tick is warned of when a session is made. */
+CURATOR_API
+void curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms);
+
+/** How often holds are confirmed with the servers, in milliseconds; default, a sixth of the session
+ *  timeout. A hold ends that much sooner when no server answers, and what others do to its node is
+ *  noticed after so long. More than a quarter of the session timeout counts as a quarter. */
+CURATOR_API
+void curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms);
+
 /** Puts every path of this client below "/namespace_" on the server; paths given to and returned by
  *  the library do not show it. NULL or "" for none. Mirrors Builder.namespace.
  *  @return FALSE with INVALID_ARGUMENT if it cannot be part of a path, or after start */

@@ -447,6 +447,10 @@ struct client_options
   std::optional<std::string> default_data{};
   /** curator_client_set_callback_context() */
   GMainContext *callback_context = nullptr;
+  /** curator_client_set_server_tick() */
+  std::optional<std::chrono::milliseconds> server_tick{};
+  /** curator_client_set_heartbeat_interval() */
+  std::optional<std::chrono::milliseconds> heartbeat_interval{};
 };
 
 /** One connection, and the session on it. Wraps CuratorClient; see client.h. The locks made with a
@@ -466,6 +470,15 @@ public:
     if (options.session_timeout)
       {
         curator_client_set_session_timeout (native_handle (), options.session_timeout->count ());
+      }
+    if (options.server_tick)
+      {
+        curator_client_set_server_tick (native_handle (), options.server_tick->count ());
+      }
+    if (options.heartbeat_interval)
+      {
+        curator_client_set_heartbeat_interval (native_handle (),
+                                               options.heartbeat_interval->count ());
       }
     if (options.connection_timeout)
       {

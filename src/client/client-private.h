@@ -59,7 +59,10 @@ struct _CuratorClient
   char *prefix;                /* chroot and namespace, "" or "/app/a/b" */
   int session_timeout_ms;
   int connection_timeout_ms;
-  int server_tick_ms;          /* 0: nobody has said */
+  gboolean has_server_tick;    /* somebody has said */
+  int server_tick_ms;
+  gboolean has_heartbeat;
+  int heartbeat_ms;
   CuratorRetryPolicy *retry_policy;
   GPtrArray *auths;            /* CuratorAuth */
   struct ACL_vector acl;

@@ -344,6 +344,22 @@ curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
   client->connection_timeout_ms = storable_ms (timeout_ms);
 }
 
+void
+curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->has_server_tick = TRUE;
+  client->server_tick_ms = storable_ms (tick_ms);
+}
+
+void
+curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->has_heartbeat = TRUE;
+  client->heartbeat_ms = storable_ms (interval_ms);
+}
+
 gboolean
 curator_client_set_namespace (CuratorClient *client, const char *namespace_, GError **error)
 {
@@ -452,15 +468,26 @@ check_default_data (CuratorClient *client, GError **error)
   return TRUE;
 }
 
+/* What cannot be, or NULL. */
+static const char *
+bad_time (const CuratorClient *client)
+{
+  return client->session_timeout_ms == 0                          ? "session time-out"
+         : client->connection_timeout_ms == 0                     ? "connection time-out"
+         : client->has_server_tick && client->server_tick_ms == 0 ? "server tick"
+         : client->has_heartbeat && client->heartbeat_ms == 0     ? "heartbeat interval"
+                                                                  : NULL;
+}
+
 /* Everything that the user set, checked and put into the form in which the sessions use it. */
 static gboolean
 settle_settings (CuratorClient *client, GError **error)
 {
-  if (client->session_timeout_ms == 0 || client->connection_timeout_ms == 0)
+  const char *bad = bad_time (client);
+  if (bad != NULL)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "the %s time-out is not between 1 and %d ms",
-                   client->session_timeout_ms == 0 ? "session" : "connection", G_MAXINT32);
+                   "the %s is not between 1 and %d ms", bad, G_MAXINT32);
       return FALSE;
     }
   if (!check_features (client, error) || !check_default_data (client, error))

@@ -40,15 +40,18 @@ session_us (const CuratorSession *session)
 static gint64
 period_us (const CuratorSession *session)
 {
-  return session_us (session) / 6;
+  const CuratorClient *client = session->client;
+  return client->has_heartbeat ? MIN ((gint64) client->heartbeat_ms * 1000, session_us (session) / 4)
+                               : session_us (session) / 6;
 }
 
 /* Where nobody has said how long a tick is: servers grant no less than two, unless told to. */
 static gint64
 half_tick_us (const CuratorSession *session)
 {
-  const gint64 set_ms = session->client->server_tick_ms;
-  return set_ms != 0 ? set_ms * 500 : MIN (DEFAULT_TICK_MS * 500, session_us (session) / 4);
+  const CuratorClient *client = session->client;
+  return client->has_server_tick ? (gint64) client->server_tick_ms * 500
+                                 : MIN (DEFAULT_TICK_MS * 500, session_us (session) / 4);
 }
 
 /* In so long a follower has told what it has answered. */
@@ -461,6 +464,17 @@ stop_timers (CuratorSession *session)
       curator_request_forget (session->beat);
       session->beat = NULL;
       g_clear_pointer (&session->beat_stakes, g_ptr_array_unref);
+    }
+}
+
+void
+curator_lease_clock_began (CuratorSession *session)
+{
+  if (usable_us (session) < telling_us (session) + session_us (session) / PROMPT_SHARE)
+    {
+      curator_warn ("the session time-out of %d ms is too short for servers that tick every %d ms: holds "
+                    "are lost, or cannot be had, while all is well",
+                    session->timeout_ms, (int) (half_tick_us (session) / 500));
     }
 }
 

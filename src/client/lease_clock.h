@@ -4,7 +4,7 @@
  * request was sent. deadline = newest prompt proof + T - guard on CLOCK_BOOTTIME, or the newest moment
  * at which the leader is known to have been told of us + T, if that is sooner: before that no server
  * can have expired the session. While anything is held or waited for, one multi of checks over the
- * held nodes is sent every T/6; a session that asks for nothing reads something every T/4. Guarded by
+ * held nodes is sent every T/6, or as the user set it; a session that asks for nothing reads something every T/4. Guarded by
  * the client's mutex.
  */
 #ifndef CURATOR_LEASE_CLOCK_H
@@ -47,6 +47,7 @@ gboolean curator_lease_clock_is_fresh (CuratorSession *session);
 gint64 curator_lease_clock_until_told_us (CuratorSession *session);
 
 /* For session.c. */
+void curator_lease_clock_began (CuratorSession *session);  /* the time-out is known */
 void curator_lease_clock_connected (CuratorSession *session);
 void curator_lease_clock_suspended (CuratorSession *session);
 void curator_lease_clock_died (CuratorSession *session);

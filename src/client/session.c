@@ -210,6 +210,7 @@ on_connected (CuratorSession *session)
       session->ever_connected = TRUE;
       session->id = id;
       session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
+      curator_lease_clock_began (session);
     }
   session->state = CURATOR_SESSION_CONNECTED;
   curator_session_cancel_timer (session, &session->loss_timer);

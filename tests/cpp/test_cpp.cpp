@@ -497,6 +497,8 @@ test_client_options (void **state)
   curator::client_options options;
   options.retry = curator::retry_policy::n_times (3, 10ms);
   options.session_timeout = 4s;
+  options.server_tick = 500ms;
+  options.heartbeat_interval = 500ms;
   options.connection_timeout = 3s;
   options.name_space = "cpp-space";
   options.auth.emplace_back ("digest", "user:secret");

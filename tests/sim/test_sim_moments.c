@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -42,7 +43,7 @@ world_new (guint32 seed)
 }
 
 static Machine *
-machine_new (SimWorld *world, const char *name)
+machine_new_latent (SimWorld *world, const char *name)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (100);
   Machine *machine = g_new0 (Machine, 1);
@@ -53,6 +54,13 @@ machine_new (SimWorld *world, const char *name)
       curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (machine->process));
   curator_client_set_session_timeout (machine->client, TIMEOUT_MS);
   sim_world_add_client (world, machine->process, machine->client);
+  return machine;
+}
+
+static Machine *
+machine_new (SimWorld *world, const char *name)
+{
+  Machine *machine = machine_new_latent (world, name);
   assert_true (curator_client_start (machine->client, NULL));
   return machine;
 }
@@ -222,16 +230,105 @@ test_p20_pause_before_a_hold (void **state)
   assert_true (n_lost > N_SCHEDULES / 4);
 }
 
+/* --- what may be set ------------------------------------------------------------------------------ */
+
+static guint n_warned;
+
+static GLogWriterOutput
+count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if (g_str_equal (fields[i].key, "MESSAGE") && strstr (fields[i].value, "too short") != NULL)
+        {
+          n_warned++;
+        }
+    }
+  return (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING
+             ? G_LOG_WRITER_HANDLED
+             : g_log_writer_default (level, fields, n_fields, NULL);
+}
+
+typedef struct
+{
+  gint64 tick_ms;
+  gint64 heartbeat_ms;
+  gint64 usable_ms; /* of a hold, right after the grant */
+  guint n_warnings;
+  guint n_beats; /* in ten seconds */
+} Setting;
+
+/* The session time-out is 6 s. */
+static void
+expect_setting (const Setting *setting)
+{
+  SimWorld *world = world_new (0);
+  Machine *machine = machine_new_latent (world, "A");
+  guint n_before;
+  gint64 remaining;
+
+  if (setting->tick_ms != 0)
+    {
+      curator_client_set_server_tick (machine->client, setting->tick_ms);
+    }
+  if (setting->heartbeat_ms != 0)
+    {
+      curator_client_set_heartbeat_interval (machine->client, setting->heartbeat_ms);
+    }
+  n_warned = 0;
+  assert_true (curator_client_start (machine->client, NULL));
+  machine->lock = curator_mutex_new (machine->client, PATH, NULL);
+  begin_acquire (machine);
+  for (int ms = 0; ms < 1000 && machine->lease == NULL; ms++)
+    {
+      sim_world_run_for (world, 1);
+    }
+  assert_int_equal (n_warned, setting->n_warnings);
+  assert_int_equal (machine->lease != NULL, setting->usable_ms > 0);
+  if (machine->lease != NULL)
+    {
+      remaining = curator_lease_get_remaining_ms (machine->lease);
+      assert_in_range (remaining, setting->usable_ms - 20, setting->usable_ms);
+      sim_world_run_for (world, 10 * 1000);
+      n_before = sim_world_n_requests (world, machine->process, SIM_OP_CHECK);
+      sim_world_run_for (world, 10 * 1000);
+      assert_in_range (sim_world_n_requests (world, machine->process, SIM_OP_CHECK) - n_before,
+                       setting->n_beats - 1, setting->n_beats + 1);
+      assert_int_equal (curator_lease_get_state (machine->lease), CURATOR_LEASE_HELD);
+    }
+  machine_free (machine);
+  assert_false (sim_world_failed (world));
+  sim_world_free (world);
+}
+
+static void
+test_tick_and_heartbeat (void **state)
+{
+  /* 6 s less a heartbeat, half a tick, a tenth and a hundredth. */
+  static const Setting settings[] = {
+    { 0, 0, 6000 - 1000 - 1000 - 660, 0, 10 },  { 2000, 0, 6000 - 1000 - 1000 - 660, 0, 10 },
+    { 500, 0, 6000 - 1000 - 250 - 660, 0, 10 }, { 0, 250, 6000 - 250 - 1000 - 660, 0, 40 },
+    { 0, 60000, 6000 - 1500 - 1000 - 660, 0, 7 }, { 3400, 0, 6000 - 1000 - 1700 - 660, 0, 10 },
+    { 10000, 0, 0, 1, 0 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (settings); i++)
+    {
+      expect_setting (&settings[i]);
+    }
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_p11_lost_event),
     cmocka_unit_test (test_p20_pause_before_a_hold),
+    cmocka_unit_test (test_tick_and_heartbeat),
   };
 
   g_set_prgname ("test_sim_moments");
-  sim_swallow_warnings ();
+  g_log_set_writer_func (count_warnings, NULL, NULL);
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
   return cmocka_run_group_tests (tests, NULL, NULL);

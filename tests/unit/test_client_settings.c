@@ -29,6 +29,8 @@ test_time_outs (void **state)
     {
       g_autoptr (CuratorClient) session = curator_client_new (NOWHERE, NULL);
       g_autoptr (CuratorClient) connection = curator_client_new (NOWHERE, NULL);
+      g_autoptr (CuratorClient) tick = curator_client_new (NOWHERE, NULL);
+      g_autoptr (CuratorClient) heartbeat = curator_client_new (NOWHERE, NULL);
       g_autoptr (GError) error = NULL;
 
       curator_client_set_session_timeout (session, bad[i]);
@@ -38,6 +40,14 @@ test_time_outs (void **state)
       curator_client_set_connection_timeout (connection, bad[i]);
       assert_false (curator_client_start (connection, &error));
       assert_non_null (strstr (error->message, "connection"));
+      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+      curator_client_set_server_tick (tick, bad[i]);
+      assert_false (curator_client_start (tick, &error));
+      assert_non_null (strstr (error->message, "tick"));
+      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+      curator_client_set_heartbeat_interval (heartbeat, bad[i]);
+      assert_false (curator_client_start (heartbeat, &error));
+      assert_non_null (strstr (error->message, "heartbeat"));
       assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
     }
 }
