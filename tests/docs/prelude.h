@@ -16,6 +16,15 @@ write_row_fenced (int row, guint64 token)
 {
 }
 
+#ifdef __cplusplus
+using namespace std::chrono_literals;
+
+static inline void
+write_result (guint64 token)
+{
+}
+#endif
+
 #define FRAGMENT_BEGIN                                                                             \
   gboolean fragment (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,                \
                      GError **error);                                                              \
