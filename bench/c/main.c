@@ -140,7 +140,7 @@ obey (char *line)
     const char *name;
     void (*function) (const Request *request);
   } verbs[] = { { "solo", verb_solo },           { "crowd", verb_crowd },
-                { "waiters", verb_waiters },     { "readers", verb_readers },
+                { "waiters", verb_waiters },     { "line", verb_line },
                 { "paths", verb_paths },         { "hold", verb_hold },
                 { "reentrant", verb_reentrant }, { "idle", verb_idle } };
   g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", -1);

@@ -72,7 +72,7 @@ void recipe_clear (Recipe *recipe);
 void verb_solo (const Request *request);
 void verb_crowd (const Request *request);
 void verb_waiters (const Request *request);
-void verb_readers (const Request *request);
+void verb_line (const Request *request);
 void verb_paths (const Request *request);
 void verb_hold (const Request *request);
 void verb_reentrant (const Request *request);

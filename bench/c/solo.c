@@ -33,7 +33,7 @@ verb_solo (const Request *request)
   recipe_clear (&recipe);
 }
 
-/* hold server= path= ms=: ready timeout_ms=, then ok. Holds for that long from "go" on. */
+/* hold server= path= ms=: ready timeout_ms=; ok ns=. Holds for that long from "go" on. */
 void
 verb_hold (const Request *request)
 {
@@ -42,8 +42,9 @@ verb_hold (const Request *request)
   recipe_init (&recipe, "mutex", client, request_text (request, "path"), FALSE);
   recipe_acquire (&recipe);
   peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT, curator_client_get_session_timeout (client));
+  const gint64 began = peer_now_ns ();
   g_usleep ((gulong) request_number (request, "ms") * 1000);
-  peer_reply ("ops=1");
+  peer_reply ("ops=1 ns=%" G_GINT64_FORMAT, peer_now_ns () - began);
   recipe_release (&recipe);
   recipe_clear (&recipe);
 }

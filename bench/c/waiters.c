@@ -80,9 +80,21 @@ on_turn (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer l
   latch_down (latch);
 }
 
+/* The server does what one session asks in order: its answer comes after what it says about deletes. */
+static void
+await_empty (CuratorLock *lock)
+{
+  gboolean empty = FALSE;
+  while (!empty)
+    {
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, NULL);
+      empty = nodes != NULL && *nodes == NULL;
+    }
+}
+
 /* waiters server= observe= path= n=: ready once n nodes queue; ok bytes= resident= (at "go", for each
- * waiter) ns= (from the release of the holder, which has a session of its own, until the last of n
- * has had the lock) */
+ * waiter) granted_ns= ns= (from the release of the holder, which has a session of its own, until the
+ * last of n has had the lock, and until the server has confirmed that nobody queues any more) */
 void
 verb_waiters (const Request *request)
 {
@@ -110,9 +122,11 @@ verb_waiters (const Request *request)
   const gint64 began = peer_now_ns ();
   recipe_release (&holder);
   latch_finish (&latch);
-  peer_reply ("ops=%d ns=%" G_GINT64_FORMAT " bytes=%" G_GINT64_FORMAT
-              " resident=%" G_GINT64_FORMAT,
-              n, peer_now_ns () - began, bytes, pages);
+  const gint64 granted = peer_now_ns () - began;
+  await_empty (waiter.lock);
+  peer_reply ("ops=%d ns=%" G_GINT64_FORMAT " granted_ns=%" G_GINT64_FORMAT
+              " bytes=%" G_GINT64_FORMAT " resident=%" G_GINT64_FORMAT,
+              n, peer_now_ns () - began, granted, bytes, pages);
   recipe_clear (&waiter);
   recipe_clear (&holder);
 }

@@ -359,21 +359,22 @@ final class BenchPeer
         tell("ok ops=" + n + " ns=" + (System.nanoTime() - began) + " resident=" + each);
     }
 
-    private void readers() throws Exception
+    private void line() throws Exception
     {
-        int nWriters = (int)number("writers");
-        int nReaders = (int)number("readers");
-        int n = nWriters + nReaders;
-        Recipe holder = recipe("write", session(0), text("path"));
+        String[] first = text("first").split(":");
+        String[] then = request.getOrDefault("then", first[0] + ":0").split(":");
+        int nFirst = Integer.parseInt(first[1]);
+        int n = nFirst + Integer.parseInt(then[1]);
+        Recipe holder = recipe(first[0], session(0), text("path"));
         holder.acquire();
         Thread[] threads = new Thread[n];
         for (int i = 0; i < n; i++)
         {
-            Recipe recipe = recipe(i < nWriters ? "write" : "read", session(1 + i), text("path"));
+            Recipe recipe = recipe(i < nFirst ? first[0] : then[0], session(1 + i), text("path"));
             threads[i] = start(() -> acquireAndRelease(recipe));
-            if (i == nWriters - 1)
+            if (i == nFirst - 1 || number("in_turn", 0) != 0)
             {
-                awaitQueue(1 + nWriters);
+                awaitQueue(2 + i);
             }
         }
         awaitQueue(1 + n);
@@ -468,7 +469,7 @@ final class BenchPeer
             case "solo": solo(); break;
             case "crowd": crowd(); break;
             case "waiters": waiters(); break;
-            case "readers": readers(); break;
+            case "line": line(); break;
             case "paths": paths(); break;
             case "reentrant": reentrant(); break;
             case "idle": idle(); break;

@@ -3,7 +3,7 @@
 
 A measurement returns metrics by name:
   rate          acquisitions a second                 (higher is better)
-  seconds       time until all have had their turn    (lower, as all that follow)
+  seconds       time until all have had their turn and the server knows it   (lower, as all that follow)
   requests, to_server, to_client                      for each acquisition, counted by the proxy or the server
   cpu_us, server_cpu_us                               processor time for each acquisition
   resident, bytes                                     memory for each waiter or lock
@@ -145,6 +145,8 @@ def measure_waiters(rig, row, entry):
         metrics[metric] = (after[key] - before[key]) / row.n
     if first:
         metrics |= {key: float(answer[key]) for key in ("resident", "bytes") if key in answer}
+    if "granted_ns" in answer:
+        metrics["granted_seconds"] = int(answer["granted_ns"]) / 1e9
     return metrics | {"seconds": int(answer["ns"]) / 1e9}
 
 
@@ -157,8 +159,8 @@ def measure_readers(rig, row, entry):
     # Connections, classes and the like are not what is counted: once without.
     for _ in range(2):
         rig.lab.ask("reset")
-        peer.ask(f"readers server={rig.lab.proxy} observe={rig.lab.server} path={fresh_path(row)} "
-                 f"readers={READERS} writers={WRITERS}", "ready")
+        peer.ask(f"line server={rig.lab.proxy} observe={rig.lab.server} path={fresh_path(row)} "
+                 f"first=write:{WRITERS} then=read:{READERS} async=1", "ready")
         rig.lab.settle()
         answer = peer.ask("go")
         rig.lab.settle()

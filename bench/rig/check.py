@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The short form for the tests: what no noise can move. Requests are counted at a proxy, watches by the server; Java is
+asked for the same in the same run where the bound is what Java needs. Times are not looked at.
+
+check.py LAB PEER CLASSPATH-FILE [JAVA]
+"""
+import sys
+from pathlib import Path
+
+from lab import Cast, Failure, Lab
+
+OPS = 200
+QUEUE = 8
+SESSION_MS = 4000
+
+failures = 0
+
+
+def check(what, holds, figures):
+    global failures
+    failures += not holds
+    print(f"{'ok  ' if holds else 'FAIL'} {what}: {figures}", flush=True)
+
+
+def costs(counts):
+    """What was asked for the locks' sake: neither pings nor the heartbeat, which comes by the clock."""
+    wanted = {key: value for key, value in counts.items() if value and key not in ("all", "ping", "multi")}
+    return counts["all"] - counts["multi"], wanted
+
+
+class Bench:
+    def __init__(self, lab, cast):
+        self.lab, self.cast = lab, cast
+        self.paths = 0
+        self.base = 0  # watches that were there before, as Java's on the ensemble's configuration
+
+    def where(self):
+        self.paths += 1
+        return f"server={self.lab.proxy} observe={self.lab.server} path=/check/{self.paths}"
+
+    def solo(self, name, recipe, options=""):
+        """Requests and bytes of OPS acquisitions, the parents being there."""
+        peer = self.cast.peer(name)
+        where = self.where()
+        peer.ask(f"solo {where} recipe={recipe} ops=10 {options}")
+        self.lab.settle()
+        self.lab.ask("reset")
+        peer.ask(f"solo {where} recipe={recipe} ops={OPS} {options}")
+        self.lab.settle()
+        return self.lab.counts()
+
+    def queue(self, name, request, steps=0):
+        """Requests, bytes and watches of a queue that forms, and then drains, one step after the other if so asked."""
+        peer = self.cast.peer(name)
+        where = self.where()
+        # Sessions and parents: once without counting.
+        verb, after = request.split(" ", 1)
+        peer.ask(f"{verb} {where} {after}", "ready")
+        peer.ask("go")
+        self.lab.settle()
+        self.lab.ask("reset")
+        self.base = self.lab.monitor()["zk_watch_count"]
+        peer.ask(f"{verb} {where} {after}{' stepwise=1' if steps else ''}", "ready")
+        self.lab.settle()
+        watches = self.lab.monitor()["zk_watch_count"] - self.base
+        for _ in range(steps):
+            peer.ask("go", "ready")
+            self.lab.settle()
+        peer.ask("go")
+        self.lab.settle()
+        return self.lab.counts(), watches
+
+    def no_watch_is_left(self, what):
+        watches = self.lab.monitor()["zk_watch_count"] - self.base
+        check(f"{what}: watches left", watches == 0, watches)
+
+
+def check_uncontended(bench, java):
+    for recipe, each in (("mutex", 3), ("read", 3), ("write", 3), ("semaphore", 6), ("semmutex", 6)):
+        theirs = bench.solo("java", recipe) if java else None
+        for options in ("", "async=1"):
+            counts = bench.solo("c", recipe, options)
+            requests, kinds = costs(counts)
+            check(f"uncontended {recipe} {options}: {each} requests", requests == each * OPS, kinds)
+            for way in ("to_server", "to_client"):
+                if theirs:
+                    check(f"uncontended {recipe} {options}: bytes {way} as Java's at most", counts[way] <= 1.03 * theirs[way],
+                          f"{counts[way] / OPS:.0f} against {theirs[way] / OPS:.0f}")
+
+
+def check_succession(bench):
+    """One session: a create and a delete for each; what the first of them needs, and the holder, is a constant."""
+    counts, watches = bench.queue("c", f"waiters n={OPS}")
+    requests, kinds = costs(counts)
+    check("local succession: 2 requests", 2 * OPS <= requests <= 2 * OPS + 12, kinds)
+    check("local succession: watches", watches <= 2, watches)
+    bench.no_watch_is_left("local succession")
+
+
+def check_queue(bench, java):
+    """Sessions of their own: create, list, watch the one in front and the one in front of that, list when that one goes,
+    delete. The first in the line knows from its first list that the holder is all there is: no second list."""
+    request = f"line first=mutex:{QUEUE} in_turn=1"
+    counts, watches = bench.queue("c", request, steps=QUEUE)
+    kinds = costs(counts)[1]
+    # What is watched for long is read again now and then, by the clock: hence no exact number of reads.
+    check(f"hand-off: a create and a delete each, 2 lists but for holder and first, of {QUEUE}",
+          (kinds["create2"], kinds["delete"], kinds["list"]) == (QUEUE + 1, QUEUE + 1, 2 * QUEUE), kinds)
+    check("hand-off: 2 watches each at most, 1 of the holder", watches <= 2 * QUEUE + 1, watches)
+    bench.no_watch_is_left("hand-off")
+    counts, _ = bench.queue("c", request)
+    requests, kinds = costs(counts)
+    # Without a pause between grant and release some must look again whether the one in front is the holder.
+    check("hand-off without a pause: 8 requests each at most", requests <= 8 * QUEUE, kinds)
+    if java:
+        theirs, _ = bench.queue("java", request)
+        for way, more in (("to_server", 1.5), ("to_client", 1.4)):
+            check(f"hand-off: bytes {way}, at most {more} times Java's", counts[way] <= more * theirs[way],
+                  f"{counts[way] / QUEUE:.0f} against {theirs[way] / QUEUE:.0f}")
+
+
+def check_readers(bench):
+    """However many writers go, a reader looks at the nearest: create, list, watch, list, delete."""
+    readers, writers = 24, 6
+    counts, _ = bench.queue("c", f"line first=write:{writers} then=read:{readers} in_turn=1")
+    requests, kinds = costs(counts)
+    check(f"{readers} readers behind {writers} writers: 5 requests for a reader, 8 for a writer, at most",
+          requests <= 5 * readers + 8 * writers + 3, kinds)
+    bench.no_watch_is_left("readers")
+
+
+def check_heartbeat(bench):
+    peer = bench.cast.peer("c")
+    sixth_ns = SESSION_MS * 1e6 / 6
+    timeout = peer.ask(f"hold {bench.where()} ms={SESSION_MS} session_ms={SESSION_MS}", "ready")["timeout_ms"]
+    bench.lab.ask("reset")
+    ns = int(peer.ask("go")["ns"])
+    counts = bench.lab.counts()
+    check("heartbeat: one in a sixth of the session time-out at most",
+          int(timeout) == SESSION_MS and 0 < counts["multi"] <= ns / sixth_ns + 1, f"{counts['multi']} in {ns / sixth_ns:.1f}")
+    check("heartbeat: nothing else is asked while a lock is held", counts["all"] - counts["multi"] <= 3, costs(counts)[1])
+
+
+def main(lab_program, peer_program, classpath, java=None):
+    lab = Lab(lab_program)
+    programs = {"c": [peer_program]}
+    if java:
+        programs["java"] = [java, "-XX:TieredStopAtLevel=1", "-cp", Path(classpath).read_text(encoding="utf-8"), "BenchPeer"]
+    cast = Cast(programs, lab, lambda *_: None)
+    bench = Bench(lab, cast)
+    try:
+        check_uncontended(bench, java)
+        check_succession(bench)
+        check_queue(bench, java)
+        check_readers(bench)
+        check_heartbeat(bench)
+    except Failure as failure:
+        check("every process answers", False, failure)
+    finally:
+        cast.stop()
+        lab.stop()
+    return 1 if failures else 0
+
+
+sys.exit(main(*sys.argv[1:]))
