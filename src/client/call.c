@@ -4,7 +4,7 @@
  */
 #include "client/call.h"
 
-#include "client/op.h"
+#include "client/await.h"
 #include "client/parents.h"
 #include "client/path.h"
 #include "client/request.h"

@@ -5,6 +5,7 @@
  */
 #include "client/client-private.h"
 
+#include "client/await.h"
 #include "client/dispatch-private.h"
 #include "client/features.h"
 #include "client/listeners.h"

@@ -1,7 +1,7 @@
-/* Operations: begun, cancelled or finished once, told once; and waiting for one.
+/* Operations: begun, cancelled or finished once, told once.
  *
  * Mirrors nothing of Curator's, whose calls block in place. Threads: any; the fields are guarded by
- * the client's mutex, an await by its own.
+ * the client's mutex.
  */
 #include "client/op.h"
 
@@ -129,57 +129,6 @@ curator_op_cancel (CuratorOp *op, GError *reason)
   g_clear_error (&reason);
 }
 
-void
-curator_await_init (CuratorAwait *await, CuratorClient *client)
-{
-  await->ops = client->ops;
-  pthread_mutex_init (&await->mutex, NULL);
-  pthread_cond_init (&await->cond, NULL);
-  await->done = FALSE;
-  await->result = NULL;
-  await->error = NULL;
-}
-
-void
-curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
-{
-  pthread_mutex_lock (&await->mutex);
-  await->result = result;
-  await->error = error != NULL ? g_error_copy (error) : NULL;
-  await->done = TRUE;
-  await->ops->wake (await->ops, &await->cond);
-  pthread_mutex_unlock (&await->mutex);
-}
-
-void
-curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await)
-{
-  curator_await_signal (await, result, error);
-}
-
-gboolean
-curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
-{
-  pthread_mutex_lock (&await->mutex);
-  while (!await->done)
-    {
-      await->ops->wait (await->ops, &await->cond, &await->mutex);
-    }
-  pthread_mutex_unlock (&await->mutex);
-  pthread_cond_destroy (&await->cond);
-  pthread_mutex_destroy (&await->mutex);
-  if (await->error != NULL)
-    {
-      g_propagate_error (error, await->error);
-      return FALSE;
-    }
-  if (result != NULL)
-    {
-      *result = await->result;
-    }
-  return TRUE;
-}
-
 /* @locality the thread that cancels. */
 static void
 on_cancelled (GCancellable *cancellable, gpointer data)
@@ -203,19 +152,4 @@ curator_op_connect (CuratorOp *op, GCancellable *cancellable)
   g_atomic_int_set (&op->connected, TRUE);
   return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
                                 unref_op);
-}
-
-gboolean
-curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
-                  GError **error)
-{
-  const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
-  const gboolean succeeded = curator_await_finish (await, result, error);
-
-  if (handler != 0)
-    {
-      g_cancellable_disconnect (cancellable, handler);
-    }
-  curator_op_unref (op);
-  return succeeded;
 }

@@ -59,24 +59,4 @@ gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
 CuratorOp *curator_op_ref (CuratorOp *op);
 void curator_op_unref (CuratorOp *op);
 
-/* Waiting for an op on the calling thread. Pass curator_await_done and the await as the op's done
- * and data, then call curator_await_op, which takes the caller's reference of the op. */
-typedef struct
-{
-  CuratorZkOps *ops;
-  pthread_mutex_t mutex;
-  pthread_cond_t cond;
-  gboolean done;
-  gpointer result;
-  GError *error;
-} CuratorAwait;
-
-void curator_await_init (CuratorAwait *await, CuratorClient *client);
-void curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await);
-gboolean curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
-                           gpointer *result, GError **error);
-/* The same for something that is no op and cannot be cancelled. */
-void curator_await_signal (CuratorAwait *await, gpointer result, const GError *error);
-gboolean curator_await_finish (CuratorAwait *await, gpointer *result, GError **error);
-
 #endif

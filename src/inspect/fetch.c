@@ -6,7 +6,7 @@
  */
 #include "inspect/fetch.h"
 
-#include "client/op.h"
+#include "client/await.h"
 #include "client/request.h"
 #include "client/retry_loop.h"
 

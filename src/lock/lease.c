@@ -6,9 +6,9 @@
  */
 #include "lock/lease-impl.h"
 
+#include "client/await.h"
 #include "client/call.h"
 #include "client/log.h"
-#include "client/op.h"
 #include "client/path.h"
 #include "client/stats-private.h"
 #include "lock/own_watch.h"

@@ -6,6 +6,7 @@
 #include "lock/lock-private.h"
 
 #include "client/async.h"
+#include "client/await.h"
 #include "client/path.h"
 #include "lock/lease-private.h"
 #include "lock/reentry.h"

@@ -12,6 +12,7 @@
 #include "semaphore/semaphore-private.h"
 
 #include "client/async.h"
+#include "client/await.h"
 #include "client/lease_clock.h"
 #include "client/path.h"
 #include "client/retry_loop.h"

@@ -1,0 +1,122 @@
+/* Waiting for an operation: a thread, its seat, and the call that wakes it.
+ *
+ * Curator blocks on ZooKeeper's own calls; ours all wait here. Threads: the waiting one and the one
+ * that brings the end; guarded by the seat's mutex.
+ *
+ * NOTES: a sleeper is woken after the mutex was given back, or it would run into it at once. By then
+ * it may have gone on without being woken, and the await with it: the seat outlives both.
+ */
+#include "client/await.h"
+
+struct _CuratorSeat
+{
+  CuratorRefs refs; /* the thread's, and one for whoever is waking it */
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+};
+
+static pthread_key_t seat_key;
+
+static void
+seat_unref (void *data)
+{
+  CuratorSeat *seat = data;
+  if (curator_refs_dec (&seat->refs))
+    {
+      pthread_cond_destroy (&seat->cond);
+      pthread_mutex_destroy (&seat->mutex);
+      g_free (seat);
+    }
+}
+
+static void
+make_key (void)
+{
+  const int failed = pthread_key_create (&seat_key, seat_unref);
+  g_assert (failed == 0);
+}
+
+/* The calling thread's, made when it first waits and gone with it. */
+static CuratorSeat *
+own_seat (void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+  pthread_once (&once, make_key);
+  CuratorSeat *seat = pthread_getspecific (seat_key);
+  if (seat == NULL)
+    {
+      seat = g_new0 (CuratorSeat, 1);
+      curator_refs_init (&seat->refs);
+      pthread_mutex_init (&seat->mutex, NULL);
+      pthread_cond_init (&seat->cond, NULL);
+      pthread_setspecific (seat_key, seat);
+    }
+  return seat;
+}
+
+void
+curator_await_init (CuratorAwait *await, CuratorClient *client)
+{
+  *await = (CuratorAwait){ .ops = client->ops, .seat = own_seat () };
+}
+
+void
+curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
+{
+  CuratorSeat *seat = await->seat;
+  CuratorZkOps *ops = await->ops;
+
+  curator_refs_inc (&seat->refs);
+  pthread_mutex_lock (&seat->mutex);
+  await->result = result;
+  await->error = error != NULL ? g_error_copy (error) : NULL;
+  await->done = TRUE;
+  pthread_mutex_unlock (&seat->mutex);
+  ops->wake (ops, &seat->cond);
+  seat_unref (seat);
+}
+
+void
+curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await)
+{
+  curator_await_signal (await, result, error);
+}
+
+gboolean
+curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
+{
+  CuratorSeat *seat = await->seat;
+
+  pthread_mutex_lock (&seat->mutex);
+  while (!await->done)
+    {
+      await->ops->wait (await->ops, &seat->cond, &seat->mutex);
+    }
+  pthread_mutex_unlock (&seat->mutex);
+  if (await->error != NULL)
+    {
+      g_propagate_error (error, await->error);
+      return FALSE;
+    }
+  if (result != NULL)
+    {
+      *result = await->result;
+    }
+  return TRUE;
+}
+
+gboolean
+curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
+                  GError **error)
+{
+  const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
+  const gboolean succeeded = curator_await_finish (await, result, error);
+
+  if (handler != 0)
+    {
+      g_cancellable_disconnect (cancellable, handler);
+    }
+  curator_op_unref (op);
+  return succeeded;
+}
