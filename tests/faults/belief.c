@@ -216,6 +216,17 @@ belief_end (Belief *belief)
 }
 
 gboolean
+belief_look (Belief *belief, gint64 *at_ns)
+{
+  pthread_mutex_lock (&belief->keeper->mutex);
+  look_at (belief);
+  const gboolean believed = !belief->over && belief->looked_ns < belief->deadline_ns;
+  *at_ns = belief->looked_ns;
+  pthread_mutex_unlock (&belief->keeper->mutex);
+  return believed;
+}
+
+gboolean
 belief_is_over (Belief *belief)
 {
   pthread_mutex_lock (&belief->keeper->mutex);

@@ -31,6 +31,8 @@ Belief *belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *ev
 /* Just before the hold is given back. TRUE if it had ended before. Frees the belief. */
 gboolean belief_end (Belief *belief);
 
+/* Looks now. TRUE, and when that was, if the hold was still provable. */
+gboolean belief_look (Belief *belief, gint64 *at_ns);
 gboolean belief_is_over (Belief *belief);
 
 #endif

@@ -1,5 +1,6 @@
 #include "lab.h"
 
+#include "figures.h"
 #include "support/checker.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -18,22 +18,18 @@ struct _Lab
   char *directory;
   GArray *pids; /* pid_t, 0 once it has ended; the n-th process has number n + 1 */
   Resource *resource;
-  FILE *figures;
+  Figures *figures;
 };
 
 Lab *
 lab_new (const char *name)
 {
   Lab *lab = g_new0 (Lab, 1);
-  const char *wanted = g_getenv ("CURATOR_FIGURES");
-  g_autofree char *usual = g_build_filename (CURATOR_BINARY_DIR, "figures", NULL);
-  g_autofree char *file = g_strconcat (wanted != NULL ? wanted : usual, "/", name, ".txt", NULL);
-  g_mkdir_with_parents (wanted != NULL ? wanted : usual, 0755);
   lab->name = g_strdup (name);
   lab->directory = g_dir_make_tmp ("curator-lab-XXXXXX", NULL);
   lab->pids = g_array_new (FALSE, TRUE, sizeof (pid_t));
   lab->resource = resource_open (lab->directory);
-  lab->figures = fopen (file, "we");
+  lab->figures = figures_open (name);
   assert_non_null (lab->resource);
   assert_non_null (lab->figures);
   return lab;
@@ -58,7 +54,7 @@ lab_free (Lab *lab)
 {
   remove_directory (lab->directory);
   resource_close (lab->resource);
-  fclose (lab->figures);
+  figures_close (lab->figures);
   g_array_unref (lab->pids);
   g_free (lab->directory);
   g_free (lab->name);
@@ -68,8 +64,7 @@ lab_free (Lab *lab)
 void
 lab_figure (Lab *lab, const char *name, double value)
 {
-  fprintf (lab->figures, "%s %.3f\n", name, value);
-  fflush (lab->figures);
+  figures_add (lab->figures, name, value);
 }
 
 Resource *

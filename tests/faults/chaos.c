@@ -1,0 +1,507 @@
+/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--verbose]
+ *
+ * The driver: an ensemble, workers, faults, and after each epoch the verdict. An epoch ends with all
+ * faults healed and all workers quiet: then nothing may be left on the servers, no call may still be
+ * under way, and the history must be good. See chaos.h for the workers. */
+#include "chaos_faults.h"
+#include "resource.h"
+#include "support/four_letter.h"
+#include "support/process.h"
+#include "support/raw_zk.h"
+#include "support/waiting.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define TICK_MS     500
+#define PATIENCE_MS 60000 /* for a call to end, once nothing is wrong any more */
+
+typedef struct
+{
+  ChaosScene scene;
+  char *directory; /* of the epoch */
+  char *resource_directory;
+  ChaosCells *cells;
+  Recorder *recorder; /* deaths */
+  Figures *figures;
+  int last_process;
+  int session_ms[CHAOS_PROCESSES];
+  guint failures;
+} Chaos;
+
+static gint seconds = 75;
+static gint epoch_seconds = 60;
+static gint64 seed_given = -1;
+static gboolean verbose;
+
+static const GOptionEntry OPTIONS[] = {
+  { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "How long, in all", "N" },
+  { "epoch", 0, 0, G_OPTION_ARG_INT, &epoch_seconds, "How long between two verdicts", "N" },
+  { "seed", 0, 0, G_OPTION_ARG_INT64, &seed_given, "The same faults again", "S" },
+  { "verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Tell each fault", NULL },
+  { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL }
+};
+
+static void
+fail (Chaos *chaos, const char *figure, guint n)
+{
+  figures_add (chaos->figures, figure, n);
+  if (n > 0)
+    {
+      g_printerr ("chaos: %s: %u\n", figure, n);
+      chaos->failures += n;
+    }
+}
+
+static char *
+output_of (const Chaos *chaos, int process)
+{
+  return g_strdup_printf ("%s/%d.out", chaos->directory, process);
+}
+
+static void
+start_worker (Chaos *chaos, int i)
+{
+  ChaosSlot *slot = &chaos->scene.slots[i];
+  slot->process = ++chaos->last_process;
+  g_assert (slot->process < CHAOS_PROCESSES);
+  chaos->session_ms[slot->process] = slot->session_ms;
+  g_autofree char *session = g_strdup_printf ("%d", slot->session_ms);
+  g_autofree char *tick = g_strdup_printf ("%d", TICK_MS);
+  g_autofree char *process = g_strdup_printf ("%d", slot->process);
+  g_autofree char *seed = g_strdup_printf ("%u", g_rand_int (chaos->scene.rand));
+  g_autofree char *output = output_of (chaos, slot->process);
+  const char *const argv[] = { CHAOS_WORKER,
+                               slot->connect_string,
+                               session,
+                               tick,
+                               process,
+                               seed,
+                               chaos->directory,
+                               chaos->resource_directory,
+                               NULL };
+  slot->pid = process_spawn ((char *const *) argv, output);
+  g_assert (slot->pid != 0);
+}
+
+static void
+note_death (Chaos *chaos, int process)
+{
+  RecordEvent event = { .op = RECORD_PROCESS_DIED, .time_ns = wait_now_ns () };
+  Recorder *recorder = recorder_open (chaos->directory, process, 2000, 1);
+  recorder_add (recorder, event);
+  recorder_close (recorder);
+}
+
+/* What it wrote is kept; a new one takes its place, with its path. */
+static void
+replace_worker (gpointer data, int i)
+{
+  Chaos *chaos = data;
+  ChaosSlot *slot = &chaos->scene.slots[i];
+  process_kill (slot->pid);
+  note_death (chaos, slot->process);
+  start_worker (chaos, i);
+}
+
+static int
+count_fds (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/fd", pid);
+  GDir *dir = g_dir_open (path, 0, NULL);
+  int n = 0;
+  while (dir != NULL && g_dir_read_name (dir) != NULL)
+    {
+      n++;
+    }
+  g_clear_pointer (&dir, g_dir_close);
+  return n;
+}
+
+static gboolean
+all_ready (gpointer data)
+{
+  Chaos *chaos = data;
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      if (chaos_cell (&chaos->cells->ready[chaos->scene.slots[i].process]) == 0)
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static gboolean
+all_idle (gpointer data)
+{
+  Chaos *chaos = data;
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != CHAOS_THREADS)
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/* Where its threads are, for whoever has to find out why. */
+static void
+print_stacks (pid_t pid)
+{
+  g_autofree char *command = g_strdup_printf (
+      "gdb -batch -p %d -ex 'thread apply all bt 20' 2>/dev/null | grep -E '^(#|Thread)'", pid);
+  g_autofree char *text = NULL;
+  const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &text, NULL, NULL, NULL);
+  g_printerr ("%s\n", text != NULL ? text : "");
+}
+
+static void
+wait_for_quiet (Chaos *chaos)
+{
+  guint hanging = 0;
+  const gint64 began = wait_now_ms ();
+  chaos_cell_set (&chaos->cells->phase, CHAOS_QUIET);
+  wait_until (all_idle, chaos, PATIENCE_MS);
+  figures_add (chaos->figures, "quiet_ms", (double) (wait_now_ms () - began));
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      const ChaosSlot *slot = &chaos->scene.slots[i];
+      const guint idle = chaos_cell (&chaos->cells->idle[slot->process]);
+      hanging += CHAOS_THREADS - idle;
+      if (idle != CHAOS_THREADS)
+        {
+          g_printerr ("process %d: %u threads do not end their turn\n", slot->process,
+                      CHAOS_THREADS - idle);
+          print_stacks (slot->pid);
+        }
+    }
+  fail (chaos, "hangs", hanging);
+}
+
+static guint
+count_ephemerals (RawZk *raw, const char *path, gboolean print)
+{
+  g_auto (GStrv) names = raw_zk_children (raw, path);
+  guint n = 0;
+  for (char **name = names; name != NULL && *name != NULL; name++)
+    {
+      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+      const gint64 owner = raw_zk_owner (raw, child);
+      if (owner > 0 && print)
+        {
+          g_printerr ("left behind: %s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
+        }
+      n += owner > 0 ? 1 : count_ephemerals (raw, child, print);
+    }
+  return n;
+}
+
+static gboolean
+nothing_left (gpointer raw)
+{
+  return count_ephemerals (raw, CHAOS_ROOT, FALSE) == 0;
+}
+
+static guint
+count_watches (Chaos *chaos)
+{
+  guint n = 0;
+  for (int i = 0; i < 3; i++)
+    {
+      const int watches = four_letter_total_watches (
+          zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i)));
+      n += (guint) MAX (watches, 0);
+    }
+  return n;
+}
+
+static gboolean
+no_watches (gpointer chaos)
+{
+  return count_watches (chaos) == 0;
+}
+
+static guint
+count_leaked_fds (Chaos *chaos)
+{
+  guint leaked = 0;
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      const ChaosSlot *slot = &chaos->scene.slots[i];
+      leaked += (guint) MAX (count_fds (slot->pid) - slot->usual_fds, 0);
+    }
+  return leaked;
+}
+
+static gboolean
+no_leaked_fds (gpointer chaos)
+{
+  return count_leaked_fds (chaos) == 0;
+}
+
+/* All is healed and nobody wants anything: what is still there stays for ever. */
+static void
+look_for_residue (Chaos *chaos)
+{
+  RawZk *raw = raw_zk_open (zk_ensemble_connect_string (chaos->scene.ensemble));
+  if (raw == NULL)
+    {
+      fail (chaos, "no_observer", 1);
+      return;
+    }
+  wait_until (nothing_left, raw, PATIENCE_MS);
+  fail (chaos, "orphans", count_ephemerals (raw, CHAOS_ROOT, TRUE));
+  raw_zk_close (raw);
+  wait_until (no_watches, chaos, PATIENCE_MS);
+  fail (chaos, "watches", count_watches (chaos));
+  wait_until (no_leaked_fds, chaos, PATIENCE_MS);
+  fail (chaos, "fds", count_leaked_fds (chaos));
+}
+
+/* Something hangs: who is in whose way? */
+static void
+tell_residue (Chaos *chaos)
+{
+  RawZk *raw = raw_zk_open (zk_ensemble_connect_string (chaos->scene.ensemble));
+  if (raw != NULL)
+    {
+      count_ephemerals (raw, CHAOS_ROOT, TRUE);
+      raw_zk_close (raw);
+    }
+  for (int i = 0; i < 3; i++)
+    {
+      const char *server = zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i));
+      g_autofree char *watches = four_letter (server, "wchp", 2000);
+      g_autofree char *dump = four_letter (server, "cons", 2000);
+      g_printerr ("%s watches:\n%s\n%s\n", server, watches, dump);
+    }
+}
+
+static void
+print_output (Chaos *chaos, int process)
+{
+  g_autofree char *path = output_of (chaos, process);
+  g_autofree char *text = NULL;
+  gsize length = 0;
+  g_file_get_contents (path, &text, &length, NULL);
+  g_printerr ("process %d ends with:\n%s\n", process,
+              text == NULL ? "" : text + (length > 4000 ? length - 4000 : 0));
+}
+
+static void
+end_workers (Chaos *chaos)
+{
+  guint hangs = 0;
+  guint crashes = 0;
+  chaos_cell_set (&chaos->cells->phase, CHAOS_END);
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      int status = 0;
+      ChaosSlot *slot = &chaos->scene.slots[i];
+      const gboolean ended =
+          process_wait (slot->pid, chaos->failures == 0 ? PATIENCE_MS : 5000, &status);
+      if (!ended)
+        {
+          process_kill (slot->pid);
+        }
+      const gboolean crashed = ended && (!WIFEXITED (status) || WEXITSTATUS (status) != 0);
+      hangs += !ended;
+      crashes += crashed;
+      slot->pid = 0;
+      if (!ended || crashed || chaos_cell (&chaos->cells->unexpected) > 0)
+        {
+          print_output (chaos, slot->process);
+        }
+    }
+  fail (chaos, "hangs_at_close", hangs);
+  fail (chaos, "crashes", crashes);
+}
+
+static void
+judge (Chaos *chaos)
+{
+  g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
+  if (!recorder_read_all (chaos->directory, events))
+    {
+      fail (chaos, "unreadable", 1);
+      return;
+    }
+  chaos->failures +=
+      chaos_judge (events, chaos->scene.faults, chaos->session_ms, chaos->figures);
+  figures_add (chaos->figures, "faults", chaos->scene.faults->len);
+  fail (chaos, "unexpected_errors", chaos_cell (&chaos->cells->unexpected));
+  fail (chaos, "refused_believers", chaos_cell (&chaos->cells->refused_believers));
+  fail (chaos, "dead_reentries", chaos_cell (&chaos->cells->dead_reentries));
+}
+
+static void
+remove_directory (const char *directory)
+{
+  GDir *dir = g_dir_open (directory, 0, NULL);
+  const char *name;
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (directory, name, NULL);
+      g_unlink (path);
+    }
+  g_dir_close (dir);
+  g_rmdir (directory);
+}
+
+static void
+begin_epoch (Chaos *chaos)
+{
+  chaos->directory = g_dir_make_tmp ("curator-chaos-XXXXXX", NULL);
+  chaos->cells = chaos_cells_open (chaos->directory);
+  chaos->last_process = 0;
+  g_array_set_size (chaos->scene.faults, 0);
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      start_worker (chaos, i);
+    }
+  if (!wait_until (all_ready, chaos, PATIENCE_MS))
+    {
+      fail (chaos, "not_connected", 1);
+    }
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      chaos->scene.slots[i].usual_fds = count_fds (chaos->scene.slots[i].pid);
+    }
+}
+
+static void
+run_epoch (Chaos *chaos, gint64 until_ms)
+{
+  begin_epoch (chaos);
+  chaos_cell_set (&chaos->cells->phase, CHAOS_RUN);
+  while (wait_now_ms () < until_ms && chaos->failures == 0)
+    {
+      if (!chaos_round (&chaos->scene))
+        {
+          fail (chaos, "ensemble_broken", 1);
+        }
+    }
+  wait_for_quiet (chaos);
+  if (chaos->failures == 0)
+    {
+      look_for_residue (chaos);
+    }
+  else
+    {
+      tell_residue (chaos);
+    }
+  end_workers (chaos);
+  judge (chaos);
+  chaos_cells_close (chaos->cells);
+  if (chaos->failures == 0)
+    {
+      remove_directory (chaos->directory);
+    }
+  else
+    {
+      g_printerr ("chaos: the logs are kept in %s\n", chaos->directory);
+    }
+  g_free (chaos->directory);
+}
+
+static gboolean
+open_scene (Chaos *chaos, guint32 seed)
+{
+  ChaosScene *scene = &chaos->scene;
+  scene->rand = g_rand_new_with_seed (seed);
+  const int sync_limit = g_rand_boolean (scene->rand) ? 4 : 20;
+  const ZkEnsembleSetup setup = { .tick_ms = TICK_MS, .sync_limit = sync_limit, .by_links = TRUE };
+  static const int sessions[] = { 3000, 4000, 6000 };
+  scene->ensemble = zk_server_available () ? zk_ensemble_start_as (&setup) : NULL;
+  if (scene->ensemble == NULL)
+    {
+      return FALSE;
+    }
+  scene->faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
+  scene->verbose = verbose;
+  scene->replace = replace_worker;
+  scene->data = chaos;
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      ChaosSlot *slot = &scene->slots[i];
+      slot->session_ms = sessions[i % 3];
+      for (int s = 0; s < 3; s++)
+        {
+          slot->proxies[s] = proxy_new (zk_server_address (zk_ensemble_server (scene->ensemble, s)));
+        }
+      slot->connect_string =
+          g_strjoin (",", proxy_address (slot->proxies[0]), proxy_address (slot->proxies[1]),
+                     proxy_address (slot->proxies[2]), NULL);
+    }
+  chaos->resource_directory = g_dir_make_tmp ("curator-resource-XXXXXX", NULL);
+  return TRUE;
+}
+
+static void
+close_scene (Chaos *chaos)
+{
+  ChaosScene *scene = &chaos->scene;
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      for (int s = 0; s < 3; s++)
+        {
+          proxy_free (scene->slots[i].proxies[s]);
+        }
+      g_free (scene->slots[i].connect_string);
+    }
+  zk_ensemble_stop (scene->ensemble);
+  g_array_unref (scene->faults);
+  g_rand_free (scene->rand);
+  remove_directory (chaos->resource_directory);
+  g_free (chaos->resource_directory);
+}
+
+static void
+tell_resource (Chaos *chaos)
+{
+  ResourceFigures figures;
+  Resource *resource = resource_open (chaos->resource_directory);
+  resource_get_figures (resource, &figures);
+  resource_close (resource);
+  fail (chaos, "fenced_stale", (guint) figures.stale);
+  figures_add (chaos->figures, "fenced_accepted", (double) figures.accepted);
+  figures_add (chaos->figures, "fenced_refused", (double) figures.refused);
+  figures_add (chaos->figures, "unfenced_stale", (double) figures.unfenced_stale);
+}
+
+int
+main (int argc, char **argv)
+{
+  static Chaos chaos;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_option_context_add_main_entries (context, OPTIONS, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error) || argc != 1)
+    {
+      g_printerr ("chaos: %s\n", error != NULL ? error->message : "unknown argument");
+      return 64;
+    }
+  const guint32 seed = seed_given >= 0 ? (guint32) seed_given : g_random_int ();
+  g_print ("chaos: seed %u\n", seed);
+  chaos.figures = figures_open ("chaos");
+  if (chaos.figures == NULL || !open_scene (&chaos, seed))
+    {
+      g_printerr ("chaos: no ensemble, or no file for the figures\n");
+      return 1;
+    }
+  const gint64 end = wait_now_ms () + (gint64) seconds * 1000;
+  while (wait_now_ms () < end && chaos.failures == 0)
+    {
+      run_epoch (&chaos, MIN (end, wait_now_ms () + (gint64) epoch_seconds * 1000));
+    }
+  tell_resource (&chaos);
+  close_scene (&chaos);
+  figures_close (chaos.figures);
+  g_print ("chaos: seed %u: %s\n", seed, chaos.failures == 0 ? "good" : "BAD");
+  return chaos.failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,67 @@
+/* Chaos: processes with threads that take turns with locks of every recipe, while servers, paths and
+ * the processes themselves fail at random.
+ *
+ * What the driver and its workers share: the locks, and a few cells in a mapped file by which the
+ * driver leads the workers through the phases of an epoch.
+ */
+#ifndef CURATOR_TEST_CHAOS_H
+#define CURATOR_TEST_CHAOS_H
+
+#include "support/recorder.h"
+
+#include <glib.h>
+
+#define CHAOS_WORKERS   6
+#define CHAOS_THREADS   4
+#define CHAOS_PROCESSES 256 /* numbers of processes in one epoch, restarts included */
+#define CHAOS_ROOT      "/chaos"
+
+typedef enum
+{
+  CHAOS_MUTEX,
+  CHAOS_SEMAPHORE_MUTEX,
+  CHAOS_SEMAPHORE,
+  CHAOS_RW_LOCK,
+  CHAOS_MULTI /* of the mutex "first" and the semaphore mutex CHAOS_SECOND */
+} ChaosRecipe;
+
+typedef struct
+{
+  ChaosRecipe recipe;
+  int limit; /* of a semaphore */
+  guint first;
+} ChaosLock;
+
+/* Locks 0 to 15 have paths of their own. The second member of the multi-locks is recorded as a
+ * semaphore of one permit: its lease does not tell that member's token. */
+#define CHAOS_LOCKS  18
+#define CHAOS_SECOND 15
+extern const ChaosLock chaos_locks[CHAOS_LOCKS];
+
+char *chaos_path (guint lock);
+
+typedef enum
+{
+  CHAOS_CONNECT, /* workers connect */
+  CHAOS_RUN,
+  CHAOS_QUIET, /* turns are finished, no new one is begun */
+  CHAOS_END
+} ChaosPhase;
+
+typedef struct
+{
+  guint32 phase;
+  guint32 ready[CHAOS_PROCESSES]; /* connected */
+  guint32 idle[CHAOS_PROCESSES];  /* threads that are quiet */
+  guint32 unexpected;             /* errors that no fault explains */
+  guint32 refused_believers;      /* writes refused to a holder that was right to write */
+  guint32 dead_reentries;         /* acquires that deepened a lost hold */
+} ChaosCells;
+
+ChaosCells *chaos_cells_open (const char *directory);
+void chaos_cells_close (ChaosCells *cells);
+guint32 chaos_cell (const guint32 *cell);
+void chaos_cell_set (guint32 *cell, guint32 value);
+void chaos_cell_add (guint32 *cell, int value);
+
+#endif

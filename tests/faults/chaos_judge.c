@@ -1,0 +1,268 @@
+#include "chaos_judge.h"
+
+#include "support/checker.h"
+
+#define MS          1e6
+#define SETTLING_NS G_GINT64_CONSTANT (1000000000)
+
+typedef struct
+{
+  guint64 token; /* of the newest exclusive hold, 0 once it was given back */
+  int process;
+  gint64 released_ns; /* what the next grant follows: one of these, or nothing */
+  gint64 died_ns;
+  gint64 lost_ns;
+  guint64 lost_token;
+  gboolean lost_reader;
+} LockView;
+
+typedef struct
+{
+  gint64 at_ns;
+  gint64 timeout_ms;
+} Ask;
+
+typedef struct
+{
+  const GArray *faults;
+  const int *session_ms;
+  Figures *figures;
+  LockView locks[CHAOS_LOCKS];
+  GHashTable *asks;   /* actor to Ask */
+  GHashTable *grants; /* lock and token to time of the grant */
+  guint acquisitions;
+} View;
+
+static gint64 *
+actor_of (const RecordEvent *event)
+{
+  const gint64 key = ((gint64) event->process << 32) | ((gint64) event->thread << 16)
+                     | ((gint64) event->lock << 4) | event->kind;
+  return g_memdup2 (&key, sizeof key);
+}
+
+static gint64 *
+grant_key (const RecordEvent *event)
+{
+  const gint64 key = (gint64) (event->token << 6) | event->lock;
+  return g_memdup2 (&key, sizeof key);
+}
+
+/* A fault of one of these kinds, as bits, overlaps; process 0: of anybody. */
+static const ChaosFault *
+fault_at (const View *view, guint kinds, int process, gint64 from_ns, gint64 to_ns)
+{
+  for (guint i = 0; i < view->faults->len; i++)
+    {
+      const ChaosFault *fault = &g_array_index (view->faults, ChaosFault, i);
+      if ((kinds & (1U << fault->kind)) != 0 && (process == 0 || fault->process == process)
+          && fault->from_ns <= to_ns && fault->to_ns >= from_ns)
+        {
+          return fault;
+        }
+    }
+  return NULL;
+}
+
+static void
+on_ask (View *view, const RecordEvent *event)
+{
+  Ask *ask = g_new (Ask, 1);
+  ask->at_ns = event->time_ns;
+  ask->timeout_ms = event->timeout_ms;
+  g_hash_table_replace (view->asks, actor_of (event), ask);
+}
+
+static void
+on_time_out (View *view, const RecordEvent *event, const Ask *ask)
+{
+  if (ask->timeout_ms > 0
+      && fault_at (view, 1U << CHAOS_STOPPED, event->process, ask->at_ns, event->time_ns) == NULL)
+    {
+      figures_add (view->figures, "overrun_ms",
+                   (double) (event->time_ns - ask->at_ns) / MS - (double) ask->timeout_ms);
+    }
+}
+
+static gboolean
+is_exclusive (const RecordEvent *event)
+{
+  return event->kind == RECORD_MUTEX || event->kind == RECORD_WRITE;
+}
+
+/* From what went before to this grant. */
+static void
+measure_grant (View *view, const RecordEvent *event, const Ask *ask, LockView *lock)
+{
+  const gint64 now = event->time_ns;
+  if (lock->lost_ns != 0 && (is_exclusive (event) || !lock->lost_reader))
+    {
+      figures_add (view->figures, "margin_ms", (double) (now - lock->lost_ns) / MS);
+      lock->lost_ns = 0;
+    }
+  if (lock->released_ns > ask->at_ns && is_exclusive (event)
+      && fault_at (view, ~0U, 0, lock->released_ns - SETTLING_NS, now) == NULL)
+    {
+      figures_add (view->figures, "handover_ms", (double) (now - lock->released_ns) / MS);
+    }
+  if (lock->died_ns > ask->at_ns
+      && fault_at (view, ~(1U << CHAOS_KILLED), 0, lock->died_ns - SETTLING_NS, now) == NULL)
+    {
+      figures_add (view->figures, "after_kill_ms", (double) (now - lock->died_ns) / MS);
+    }
+  lock->released_ns = 0;
+  lock->died_ns = 0;
+}
+
+static void
+on_grant (View *view, const RecordEvent *event, const Ask *ask)
+{
+  LockView *lock = &view->locks[event->lock];
+  if (!g_hash_table_insert (view->grants, grant_key (event),
+                            g_memdup2 (&event->time_ns, sizeof event->time_ns)))
+    {
+      return; /* a level more */
+    }
+  view->acquisitions++;
+  if (event->kind != RECORD_SEMAPHORE)
+    {
+      measure_grant (view, event, ask, lock);
+    }
+  if (is_exclusive (event))
+    {
+      lock->token = event->token;
+      lock->process = event->process;
+    }
+}
+
+static void
+on_return (View *view, const RecordEvent *event)
+{
+  g_autofree gint64 *actor = actor_of (event);
+  const Ask *ask = g_hash_table_lookup (view->asks, actor);
+  if (ask != NULL && event->result == RECORD_OK)
+    {
+      on_grant (view, event, ask);
+    }
+  else if (ask != NULL && event->result == RECORD_TIMED_OUT)
+    {
+      on_time_out (view, event, ask);
+    }
+}
+
+static void
+on_loss (View *view, const RecordEvent *event)
+{
+  LockView *lock = &view->locks[event->lock];
+  if (event->kind != RECORD_SEMAPHORE && lock->lost_token != event->token)
+    {
+      lock->lost_token = event->token;
+      lock->lost_ns = event->time_ns;
+      lock->lost_reader = event->kind == RECORD_READ;
+    }
+}
+
+/* How long after its path went silent a holder was warned, as a share of its session's time-out. */
+static void
+on_suspect (View *view, const RecordEvent *event)
+{
+  g_autofree gint64 *key = grant_key (event);
+  const gint64 *granted_ns = g_hash_table_lookup (view->grants, key);
+  const ChaosFault *fault = fault_at (view, 1U << CHAOS_PATH_SILENT, event->process,
+                                      event->time_ns, event->time_ns);
+  if (fault != NULL && granted_ns != NULL && *granted_ns < fault->from_ns)
+    {
+      figures_add (view->figures, "suspect_share",
+                   (double) (event->time_ns - fault->from_ns) / MS
+                       / view->session_ms[event->process]);
+    }
+}
+
+static void
+on_release (View *view, const RecordEvent *event)
+{
+  LockView *lock = &view->locks[event->lock];
+  if (is_exclusive (event) && lock->token == event->token && lock->lost_token != event->token)
+    {
+      lock->released_ns = event->time_ns;
+      lock->token = 0;
+    }
+}
+
+static void
+on_death (View *view, const RecordEvent *event)
+{
+  for (guint i = 0; i < CHAOS_LOCKS; i++)
+    {
+      LockView *lock = &view->locks[i];
+      if (lock->token != 0 && lock->process == event->process && lock->lost_token != lock->token)
+        {
+          lock->died_ns = event->time_ns;
+          lock->token = 0;
+        }
+    }
+}
+
+static void
+on_event (View *view, const RecordEvent *event)
+{
+  switch ((RecordOp) event->op)
+    {
+    case RECORD_ACQUIRE_CALLED:
+      on_ask (view, event);
+      break;
+    case RECORD_ACQUIRE_RETURNED:
+      on_return (view, event);
+      break;
+    case RECORD_RELEASE_CALLED:
+      on_release (view, event);
+      break;
+    case RECORD_LOST:
+    case RECORD_DEADLINE:
+      on_loss (view, event);
+      break;
+    case RECORD_SUSPECT:
+      on_suspect (view, event);
+      break;
+    case RECORD_PROCESS_DIED:
+      on_death (view, event);
+      break;
+    case RECORD_RELEASE_RETURNED:
+    case RECORD_SESSION_ENDED:
+    case RECORD_RESOURCE_WRITE:
+    case RECORD_SAMPLE:
+    case RECORD_N_OPS:
+    default:
+      break;
+    }
+}
+
+guint
+chaos_judge (const GArray *events, const GArray *faults, const int *session_ms, Figures *figures)
+{
+  static const CheckerRules rules = { .residue_ms = 60000 };
+  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
+  guint believed_twice = 0;
+  View view = { .faults = faults,
+                .session_ms = session_ms,
+                .figures = figures,
+                .asks = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free),
+                .grants = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free) };
+  for (guint i = 0; i < events->len; i++)
+    {
+      on_event (&view, &g_array_index (events, RecordEvent, i));
+    }
+  for (guint i = 0; i < violations->len; i++)
+    {
+      const CheckViolation *violation = g_ptr_array_index (violations, i);
+      believed_twice += violation->kind == CHECK_TWO_HOLDERS
+                        || violation->kind == CHECK_TOO_MANY_PERMITS
+                        || violation->kind == CHECK_CONFIDENT_LOSER;
+    }
+  figures_add (figures, "acquisitions", view.acquisitions);
+  figures_add (figures, "double_holders", believed_twice);
+  figures_add (figures, "violations", violations->len);
+  g_hash_table_unref (view.asks);
+  g_hash_table_unref (view.grants);
+  return checker_print (violations);
+}

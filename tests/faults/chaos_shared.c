@@ -1,0 +1,61 @@
+#include "chaos.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const ChaosLock chaos_locks[CHAOS_LOCKS] = {
+  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
+  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
+  { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_SEMAPHORE, 3, 0 },
+  { CHAOS_SEMAPHORE, 2, 0 },       { CHAOS_SEMAPHORE, 5, 0 },       { CHAOS_RW_LOCK, 1, 0 },
+  { CHAOS_RW_LOCK, 1, 0 },         { CHAOS_RW_LOCK, 1, 0 },         { CHAOS_RW_LOCK, 1, 0 },
+  { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_MULTI, 1, 0 },           { CHAOS_MULTI, 1, 1 }
+};
+
+char *
+chaos_path (guint lock)
+{
+  return g_strdup_printf (CHAOS_ROOT "/%u", lock);
+}
+
+ChaosCells *
+chaos_cells_open (const char *directory)
+{
+  g_autofree char *path = g_build_filename (directory, "chaos.cells", NULL);
+  const int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void *memory = MAP_FAILED;
+  if (fd >= 0 && ftruncate (fd, sizeof (ChaosCells)) == 0)
+    {
+      memory = mmap (NULL, sizeof (ChaosCells), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+  if (fd >= 0)
+    {
+      close (fd);
+    }
+  return memory != MAP_FAILED ? memory : NULL;
+}
+
+void
+chaos_cells_close (ChaosCells *cells)
+{
+  munmap (cells, sizeof *cells);
+}
+
+guint32
+chaos_cell (const guint32 *cell)
+{
+  return __atomic_load_n (cell, __ATOMIC_SEQ_CST);
+}
+
+void
+chaos_cell_set (guint32 *cell, guint32 value)
+{
+  __atomic_store_n (cell, value, __ATOMIC_SEQ_CST);
+}
+
+void
+chaos_cell_add (guint32 *cell, int value)
+{
+  __atomic_fetch_add (cell, (guint32) value, __ATOMIC_SEQ_CST);
+}

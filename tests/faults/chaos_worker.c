@@ -1,0 +1,535 @@
+/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY
+ *
+ * One process of the chaos: threads that take turns with locks of every recipe, as their seed says,
+ * and record it. See chaos.h. */
+#include "belief.h"
+#include "chaos.h"
+#include "resource.h"
+#include "support/waiting.h"
+
+#include <curator/curator.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define LOOK_US     5000
+#define LOG_EVENTS  50000
+#define LONGEST_ASK 3000
+
+typedef struct
+{
+  CuratorClient *client;
+  CuratorLock *locks[CHAOS_LOCKS];
+  CuratorSemaphore *semaphores[CHAOS_LOCKS];
+  CuratorRwLock *rw_locks[CHAOS_LOCKS];
+  ChaosCells *cells;
+  Resource *resource;
+  BeliefKeeper *keeper;
+  const char *directory;
+  int process;
+  gint64 session_ms;
+} Worker;
+
+typedef struct
+{
+  Worker *worker;
+  Recorder *recorder;
+  GRand *rand;
+  pthread_t thread;
+  pthread_mutex_t mutex; /* guards the next two against the canceller */
+  GCancellable *cancellable;
+  gint64 cancel_at_ns; /* 0: never */
+} Actor;
+
+/* One turn with one lock. */
+typedef struct
+{
+  Actor *actor;
+  const ChaosLock *kind;
+  CuratorLock *lock;
+  CuratorSemaphore *semaphore;
+  gboolean by_thread;
+  CuratorLease *lease;
+  GPtrArray *leases;
+  RecordEvent event;
+  RecordEvent second_event; /* of a multi-lock */
+  Belief *belief;
+  Belief *second_belief;
+} Turn;
+
+static gboolean
+chance (Actor *actor, int percent)
+{
+  return g_rand_int_range (actor->rand, 0, 100) < percent;
+}
+
+static void
+note (Turn *turn, RecordEvent event, RecordOp op, RecordResult result)
+{
+  event.op = (guint8) op;
+  event.result = (guint8) result;
+  recorder_add (turn->actor->recorder, event);
+}
+
+static void
+note_both (Turn *turn, RecordOp op, RecordResult result)
+{
+  note (turn, turn->event, op, result);
+  if (turn->kind->recipe == CHAOS_MULTI)
+    {
+      note (turn, turn->second_event, op, result);
+    }
+}
+
+static gboolean
+running (const Worker *worker)
+{
+  return chaos_cell (&worker->cells->phase) == CHAOS_RUN;
+}
+
+static RecordResult
+result_of (Turn *turn, const GError *error)
+{
+  if (error == NULL)
+    {
+      return RECORD_OK;
+    }
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    {
+      return RECORD_TIMED_OUT;
+    }
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    {
+      return RECORD_CANCELLED;
+    }
+  if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+      && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
+      && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
+    {
+      g_printerr ("lock %u: %s (%s %d)\n", turn->event.lock, error->message,
+                  g_quark_to_string (error->domain), error->code);
+      chaos_cell_add (&turn->actor->worker->cells->unexpected, 1);
+    }
+  return RECORD_FAILED;
+}
+
+static void
+choose_lock (Turn *turn)
+{
+  Actor *actor = turn->actor;
+  Worker *worker = actor->worker;
+  guint lock = (guint) g_rand_int_range (actor->rand, 0, CHAOS_LOCKS - 1);
+  lock += lock >= CHAOS_SECOND; /* which is taken through multi-locks only */
+  turn->kind = &chaos_locks[lock];
+  turn->lock = worker->locks[lock];
+  turn->semaphore = worker->semaphores[lock];
+  turn->event = (RecordEvent){ .lock = lock, .kind = RECORD_MUTEX, .permits = 1, .limit = 1 };
+  turn->by_thread = chance (actor, 50) && turn->kind->recipe == CHAOS_MUTEX;
+  if (turn->kind->recipe == CHAOS_RW_LOCK)
+    {
+      const gboolean writes = chance (actor, 30);
+      turn->lock = writes ? curator_rw_lock_write_lock (worker->rw_locks[lock])
+                          : curator_rw_lock_read_lock (worker->rw_locks[lock]);
+      turn->event.kind = writes ? RECORD_WRITE : RECORD_READ;
+      turn->by_thread = chance (actor, 50);
+    }
+  if (turn->kind->recipe == CHAOS_SEMAPHORE)
+    {
+      turn->event.kind = RECORD_SEMAPHORE;
+      turn->event.limit = (gint16) turn->kind->limit;
+      turn->event.permits = (gint16) g_rand_int_range (actor->rand, 1, 3);
+    }
+  if (turn->kind->recipe == CHAOS_MULTI)
+    {
+      turn->event.lock = turn->kind->first;
+      turn->second_event = turn->event;
+      turn->second_event.lock = CHAOS_SECOND;
+      turn->second_event.kind = RECORD_SEMAPHORE;
+    }
+}
+
+/* A try may find a semaphore's turn taken, or the second member of a multi-lock, which does not make
+ * the first one busy: these are asked with some time. */
+static void
+choose_time (Turn *turn)
+{
+  Actor *actor = turn->actor;
+  const gboolean may_try =
+      turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_RW_LOCK;
+  const int dice = g_rand_int_range (actor->rand, 0, 100);
+  gint64 timeout_ms = CURATOR_WAIT_FOREVER;
+  if (dice < 20 && may_try)
+    {
+      timeout_ms = 0;
+    }
+  else if (dice < 70)
+    {
+      timeout_ms = g_rand_int_range (actor->rand, 20, LONGEST_ASK);
+    }
+  turn->event.timeout_ms = timeout_ms;
+  turn->second_event.timeout_ms = timeout_ms;
+  pthread_mutex_lock (&actor->mutex);
+  g_clear_object (&actor->cancellable);
+  actor->cancellable = g_cancellable_new ();
+  actor->cancel_at_ns =
+      chance (actor, 5)
+          ? wait_now_ns () + (gint64) g_rand_int_range (actor->rand, 1, 200) * 1000000
+          : 0;
+  pthread_mutex_unlock (&actor->mutex);
+}
+
+static GError *
+acquire (Turn *turn)
+{
+  GError *error = NULL;
+  GCancellable *cancellable = turn->actor->cancellable;
+  const gint64 timeout_ms = turn->event.timeout_ms;
+  if (turn->semaphore != NULL)
+    {
+      turn->leases = curator_semaphore_acquire_n (turn->semaphore, turn->event.permits, timeout_ms,
+                                                  cancellable, &error);
+      turn->lease = turn->leases != NULL
+                        ? curator_lease_ref (g_ptr_array_index (turn->leases, 0))
+                        : NULL;
+    }
+  else if (!turn->by_thread)
+    {
+      turn->lease = curator_lock_acquire_lease (turn->lock, timeout_ms, cancellable, &error);
+    }
+  else if (curator_lock_acquire (turn->lock, timeout_ms, cancellable, &error))
+    {
+      turn->lease = curator_lease_ref (curator_lock_get_lease (turn->lock));
+    }
+  return error;
+}
+
+static gboolean
+release (Turn *turn)
+{
+  g_autoptr (GError) error = NULL;
+  if (turn->leases != NULL)
+    {
+      curator_semaphore_return_all (turn->semaphore, turn->leases);
+    }
+  else if (turn->by_thread)
+    {
+      curator_lock_release (turn->lock, &error);
+    }
+  else
+    {
+      curator_lease_release (turn->lease, &error);
+    }
+  if (error != NULL && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING))
+    {
+      result_of (turn, error);
+    }
+  /* Leases of a semaphore are returned without a word of the server. */
+  return error == NULL && turn->leases == NULL;
+}
+
+/* Looks, perhaps thinks for a moment, and writes: what comes too late, the resource refuses. */
+static void
+write_resource (Turn *turn)
+{
+  Worker *worker = turn->actor->worker;
+  const guint lock = turn->event.lock;
+  const guint64 token = turn->event.token;
+  gint64 at_ns;
+  if ((turn->event.kind != RECORD_MUTEX && turn->event.kind != RECORD_WRITE)
+      || !belief_look (turn->belief, &at_ns))
+    {
+      return;
+    }
+  if (chance (turn->actor, 20))
+    {
+      wait_ms (1);
+    }
+  const gboolean accepted = resource_write (worker->resource, lock, token);
+  resource_write_unfenced (worker->resource, lock, token);
+  if (!accepted && belief_look (turn->belief, &at_ns))
+    {
+      chaos_cell_add (&worker->cells->refused_believers, 1);
+      g_printerr ("lock %u refuses token %" G_GUINT64_FORMAT " of its holder\n", lock, token);
+    }
+}
+
+/* Deepens the hold by one level and gives that back. */
+static void
+reenter (Turn *turn)
+{
+  g_autoptr (GError) error = NULL;
+  RecordEvent event = turn->event;
+  const gint64 left_ms = curator_lease_get_remaining_ms (turn->lease);
+  event.timeout_ms = -1;
+  event.time_ns = 0;
+  note (turn, event, RECORD_ACQUIRE_CALLED, RECORD_OK);
+  if (!curator_lock_acquire (turn->lock, CURATOR_WAIT_FOREVER, NULL, &error))
+    {
+      note (turn, event, RECORD_ACQUIRE_RETURNED, result_of (turn, error));
+      return;
+    }
+  if (left_ms == 0)
+    {
+      chaos_cell_add (&turn->actor->worker->cells->dead_reentries, 1);
+    }
+  const gboolean believed = belief_look (turn->belief, &event.time_ns);
+  note (turn, event, RECORD_ACQUIRE_RETURNED, believed ? RECORD_OK : RECORD_FAILED);
+  event.time_ns = 0;
+  if (believed)
+    {
+      note (turn, event, RECORD_RELEASE_CALLED, RECORD_OK);
+    }
+  curator_lock_release (turn->lock, NULL);
+  if (believed)
+    {
+      note (turn, event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
+    }
+}
+
+static void
+hold (Turn *turn)
+{
+  Actor *actor = turn->actor;
+  const gint64 longest_ms = chance (actor, 1)    ? actor->worker->session_ms * 3 / 2
+                            : chance (actor, 10) ? 30
+                                                 : 2;
+  const gint64 until =
+      wait_now_ms () + g_rand_int_range (actor->rand, 0, (gint32) longest_ms);
+  write_resource (turn);
+  if (turn->by_thread && chance (actor, 20))
+    {
+      reenter (turn);
+    }
+  while (wait_now_ms () < until && running (actor->worker) && !belief_is_over (turn->belief))
+    {
+      wait_ms ((int) CLAMP (until - wait_now_ms (), 0, 5));
+    }
+  write_resource (turn);
+}
+
+static void
+begin_belief (Turn *turn)
+{
+  BeliefKeeper *keeper = turn->actor->worker->keeper;
+  turn->belief = belief_begin (keeper, turn->lease, &turn->event);
+  if (turn->belief != NULL && turn->kind->recipe == CHAOS_MULTI)
+    {
+      turn->second_belief = belief_begin (keeper, turn->lease, &turn->second_event);
+    }
+  note (turn, turn->event, RECORD_ACQUIRE_RETURNED,
+        turn->belief != NULL ? RECORD_OK : RECORD_FAILED);
+  if (turn->kind->recipe == CHAOS_MULTI)
+    {
+      note (turn, turn->second_event, RECORD_ACQUIRE_RETURNED,
+            turn->second_belief != NULL ? RECORD_OK : RECORD_FAILED);
+    }
+  turn->event.time_ns = 0;
+  turn->second_event.time_ns = 0;
+}
+
+static void
+give_back (Turn *turn)
+{
+  const gboolean first = turn->belief != NULL;
+  const gboolean second = turn->second_belief != NULL;
+  const gboolean lost = first && belief_end (turn->belief);
+  if (second)
+    {
+      belief_end (turn->second_belief);
+      note (turn, turn->second_event, RECORD_RELEASE_CALLED, RECORD_OK);
+    }
+  if (first)
+    {
+      note (turn, turn->event, RECORD_RELEASE_CALLED, RECORD_OK);
+    }
+  const gboolean confirmed = release (turn) && !lost;
+  if (first)
+    {
+      note (turn, turn->event, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
+    }
+  if (second)
+    {
+      note (turn, turn->second_event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
+    }
+}
+
+static void
+take_turn (Actor *actor)
+{
+  Turn turn = { .actor = actor };
+  choose_lock (&turn);
+  choose_time (&turn);
+  note_both (&turn, RECORD_ACQUIRE_CALLED, RECORD_OK);
+  g_autoptr (GError) error = acquire (&turn);
+  if (error != NULL)
+    {
+      note_both (&turn, RECORD_ACQUIRE_RETURNED, result_of (&turn, error));
+      return;
+    }
+  begin_belief (&turn);
+  if (turn.belief != NULL)
+    {
+      hold (&turn);
+    }
+  give_back (&turn);
+  curator_lease_unref (turn.lease);
+  g_clear_pointer (&turn.leases, g_ptr_array_unref);
+}
+
+static void *
+act (void *data)
+{
+  Actor *actor = data;
+  Worker *worker = actor->worker;
+  while (chaos_cell (&worker->cells->phase) == CHAOS_CONNECT)
+    {
+      wait_ms (5);
+    }
+  while (running (worker))
+    {
+      take_turn (actor);
+    }
+  chaos_cell_add (&worker->cells->idle[worker->process], 1);
+  return NULL;
+}
+
+static void *
+cancel_in_time (void *data)
+{
+  Actor *actors = data;
+  while (chaos_cell (&actors[0].worker->cells->phase) != CHAOS_END)
+    {
+      for (int i = 0; i < CHAOS_THREADS; i++)
+        {
+          pthread_mutex_lock (&actors[i].mutex);
+          if (actors[i].cancel_at_ns != 0 && actors[i].cancel_at_ns <= wait_now_ns ())
+            {
+              actors[i].cancel_at_ns = 0;
+              g_cancellable_cancel (actors[i].cancellable);
+            }
+          pthread_mutex_unlock (&actors[i].mutex);
+        }
+      wait_ms (5);
+    }
+  return NULL;
+}
+
+static gboolean
+open_lock (Worker *worker, guint i, GError **error)
+{
+  g_autofree char *path = chaos_path (i);
+  switch (chaos_locks[i].recipe)
+    {
+    case CHAOS_MUTEX:
+      worker->locks[i] = curator_mutex_new (worker->client, path, error);
+      break;
+    case CHAOS_SEMAPHORE_MUTEX:
+      worker->locks[i] = curator_semaphore_mutex_new (worker->client, path, error);
+      break;
+    case CHAOS_SEMAPHORE:
+      worker->semaphores[i] =
+          curator_semaphore_new (worker->client, path, chaos_locks[i].limit, error);
+      break;
+    case CHAOS_RW_LOCK:
+      worker->rw_locks[i] = curator_rw_lock_new (worker->client, path, NULL, 0, error);
+      break;
+    case CHAOS_MULTI:
+    default:
+      {
+        CuratorLock *const members[] = { worker->locks[chaos_locks[i].first],
+                                         worker->locks[CHAOS_SECOND] };
+        worker->locks[i] = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+        break;
+      }
+    }
+  return worker->locks[i] != NULL || worker->semaphores[i] != NULL || worker->rw_locks[i] != NULL;
+}
+
+static gboolean
+open_all (Worker *worker, const char *connect_string, int tick_ms, GError **error)
+{
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
+  gboolean fine = TRUE;
+  (void) tick_ms;
+  worker->client = curator_client_new (connect_string, policy);
+  curator_client_set_session_timeout (worker->client, worker->session_ms);
+  curator_client_set_connection_timeout (worker->client, worker->session_ms);
+  for (guint i = 0; i < CHAOS_LOCKS && fine; i++)
+    {
+      fine = open_lock (worker, i, error);
+    }
+  return fine && curator_client_start (worker->client, error);
+}
+
+static void
+close_all (Worker *worker)
+{
+  curator_client_close (worker->client);
+  for (guint i = 0; i < CHAOS_LOCKS; i++)
+    {
+      g_clear_pointer (&worker->locks[i], curator_lock_unref);
+      g_clear_pointer (&worker->semaphores[i], curator_semaphore_unref);
+      g_clear_pointer (&worker->rw_locks[i], curator_rw_lock_unref);
+    }
+  curator_client_unref (worker->client);
+  belief_keeper_free (worker->keeper);
+  chaos_cells_close (worker->cells);
+  resource_close (worker->resource);
+}
+
+static void
+run_actors (Worker *worker, guint32 seed)
+{
+  Actor actors[CHAOS_THREADS] = { 0 };
+  pthread_t canceller;
+  for (int i = 0; i < CHAOS_THREADS; i++)
+    {
+      actors[i].worker = worker;
+      actors[i].rand = g_rand_new_with_seed (seed + (guint32) i);
+      actors[i].recorder = recorder_open (worker->directory, worker->process, i + 1, LOG_EVENTS);
+      pthread_mutex_init (&actors[i].mutex, NULL);
+    }
+  pthread_create (&canceller, NULL, cancel_in_time, actors);
+  for (int i = 0; i < CHAOS_THREADS; i++)
+    {
+      pthread_create (&actors[i].thread, NULL, act, &actors[i]);
+    }
+  for (int i = 0; i < CHAOS_THREADS; i++)
+    {
+      pthread_join (actors[i].thread, NULL);
+    }
+  pthread_join (canceller, NULL);
+  for (int i = 0; i < CHAOS_THREADS; i++)
+    {
+      g_clear_object (&actors[i].cancellable);
+      g_rand_free (actors[i].rand);
+      recorder_close (actors[i].recorder);
+      pthread_mutex_destroy (&actors[i].mutex);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  static Worker worker;
+  g_autoptr (GError) error = NULL;
+  if (argc != 8)
+    {
+      return 64;
+    }
+  worker.session_ms = atoi (argv[2]);
+  worker.process = atoi (argv[4]);
+  worker.directory = argv[6];
+  worker.cells = chaos_cells_open (argv[6]);
+  worker.resource = resource_open (argv[7]);
+  worker.keeper = belief_keeper_new (argv[6], worker.process, LOOK_US, LOG_EVENTS);
+  if (!open_all (&worker, argv[1], atoi (argv[3]), &error))
+    {
+      g_printerr ("%s\n", error->message);
+      return 1;
+    }
+  curator_client_block_until_connected (worker.client, CURATOR_WAIT_FOREVER, NULL, NULL);
+  chaos_cell_set (&worker.cells->ready[worker.process], 1);
+  run_actors (&worker, (guint32) g_ascii_strtoull (argv[5], NULL, 10));
+  close_all (&worker);
+  return 0;
+}

@@ -1,0 +1,15 @@
+/* Figures of a test, one value a line, for the table that scripts/lib/figures makes of them. */
+#ifndef CURATOR_TEST_FIGURES_H
+#define CURATOR_TEST_FIGURES_H
+
+#include <glib.h>
+
+typedef struct _Figures Figures;
+
+/* name: of the test; what it left there before is overwritten. The folder is CURATOR_FIGURES, or
+ * "figures" in the build folder. NULL if the file cannot be written. */
+Figures *figures_open (const char *name);
+void figures_add (Figures *figures, const char *name, double value);
+void figures_close (Figures *figures);
+
+#endif
