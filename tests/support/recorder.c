@@ -111,10 +111,12 @@ read_log (const char *path, GArray *events)
                   header.dropped);
       return FALSE;
     }
-  guint before = events->len;
-  g_array_set_size (events, before + (guint) header.used);
-  memcpy (events->data + before * sizeof (RecordEvent), text + sizeof header,
-          header.used * sizeof (RecordEvent));
+  for (guint64 i = 0; i < header.used; i++)
+    {
+      RecordEvent event;
+      memcpy (&event, text + sizeof header + i * sizeof event, sizeof event);
+      g_array_append_val (events, event);
+    }
   return TRUE;
 }
 
