@@ -113,20 +113,19 @@ scene_n_children (Scene *scene, const char *path)
   return g_strv_length (children);
 }
 
-static void
-swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+static GLogWriterOutput
+swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
-    {
-      g_log_default_handler (domain, level, message, data);
-    }
+  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
+             ? g_log_writer_default (level, fields, n_fields, data)
+             : G_LOG_WRITER_HANDLED;
 }
 
 void
 scene_prepare (const char *program)
 {
   g_set_prgname (program);
-  g_log_set_default_handler (swallow, NULL);
+  g_log_set_writer_func (swallow, NULL, NULL);
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
   if (g_getenv ("SIM_TEST") != NULL)

@@ -292,13 +292,12 @@ test_lock_without_members (void **state)
   assert_true (curator_lock_release (nothing, &error));
 }
 
-static void
-swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+static GLogWriterOutput
+swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
-    {
-      g_log_default_handler (domain, level, message, data);
-    }
+  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
+             ? g_log_writer_default (level, fields, n_fields, data)
+             : G_LOG_WRITER_HANDLED;
 }
 
 int
@@ -319,6 +318,6 @@ main (void)
     cmocka_unit_test (test_lock_without_members),
   };
 
-  g_log_set_default_handler (swallow, NULL);
+  g_log_set_writer_func (swallow, NULL, NULL);
   return cmocka_run_group_tests (tests, NULL, NULL);
 }

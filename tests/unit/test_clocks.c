@@ -93,13 +93,12 @@ test_time_out_over_a_step (void **state)
   curator_client_close (client);
 }
 
-static void
-swallow (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+static GLogWriterOutput
+swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
-    {
-      g_log_default_handler (domain, level, message, data);
-    }
+  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
+             ? g_log_writer_default (level, fields, n_fields, data)
+             : G_LOG_WRITER_HANDLED;
 }
 
 int
@@ -110,6 +109,6 @@ main (void)
     cmocka_unit_test (test_time_out_over_a_step),
   };
 
-  g_log_set_default_handler (swallow, NULL);
+  g_log_set_writer_func (swallow, NULL, NULL);
   return cmocka_run_group_tests (tests, NULL, NULL);
 }

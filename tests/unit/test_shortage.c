@@ -1,0 +1,142 @@
+/* When the system has no thread, or no descriptor, to give: told, and made good as soon as it has.
+ *
+ * The C library's pthread_create is hidden behind ours, which refuses on demand.
+ */
+#include "unit.h"
+
+#include "curator/curator.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Nobody listens there. */
+#define NOWHERE "127.0.0.1:1"
+
+static gint refused_call; /* atomic; the first, second ... call from now is refused, 0: none */
+
+int
+pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (void *), void *data)
+{
+  typedef int (*Create) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+  static Create real;
+
+  if (real == NULL)
+    {
+      real = (Create) dlsym (RTLD_NEXT, "pthread_create");
+    }
+  if (g_atomic_int_get (&refused_call) > 0 && g_atomic_int_dec_and_test (&refused_call))
+    {
+      return EAGAIN;
+    }
+  return real (thread, attr, start, data);
+}
+
+static void
+wait_for (gint *counter, gint value)
+{
+  for (int i = 0; i < 60000 && g_atomic_int_get (counter) < value; i++)
+    {
+      g_usleep (1000);
+    }
+  assert_true (g_atomic_int_get (counter) >= value);
+}
+
+/* Whichever of its threads is missing, the client is not started, and may be started later. */
+static void
+test_no_thread_at_start (void **state)
+{
+  for (int nth = 1; nth <= 3; nth++)
+    {
+      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+      g_autoptr (GError) error = NULL;
+
+      g_atomic_int_set (&refused_call, nth);
+      assert_false (curator_client_start (client, &error));
+      assert_true (g_error_matches (error, G_IO_ERROR, (int) g_io_error_from_errno (EAGAIN)));
+      g_clear_error (&error);
+      assert_true (curator_client_start (client, &error));
+      assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
+      curator_client_close (client);
+    }
+}
+
+static void
+count_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  g_atomic_int_add ((gint *) data,
+                    g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED) ? 1 : 100);
+}
+
+/* A client that was not started has no threads yet, but it has to answer. */
+static void
+test_no_thread_for_an_answer (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/shortage", NULL);
+  static gint n_answers;
+
+  g_atomic_int_set (&refused_call, 1);
+  curator_lock_acquire_async (lock, 0, NULL, count_answer, &n_answers);
+  assert_int_equal (g_atomic_int_get (&refused_call), 0);
+  assert_int_equal (g_atomic_int_get (&n_answers), 0);
+  curator_lock_acquire_async (lock, 0, NULL, count_answer, &n_answers);
+  wait_for (&n_answers, 2);
+  curator_client_close (client);
+}
+
+static gint n_warnings; /* atomic */
+
+static GLogWriterOutput
+count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
+    {
+      return g_log_writer_default (level, fields, n_fields, data);
+    }
+  if ((level & G_LOG_LEVEL_WARNING) != 0)
+    {
+      g_atomic_int_inc (&n_warnings);
+    }
+  return G_LOG_WRITER_HANDLED;
+}
+
+/* Without descriptors no handle can be made: it is tried again, and the caller's time still counts. */
+static void
+test_no_descriptor (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (GError) error = NULL;
+  struct rlimit before;
+
+  assert_int_equal (getrlimit (RLIMIT_NOFILE, &before), 0);
+  const int next = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+  close (next);
+  const struct rlimit none = { .rlim_cur = (rlim_t) next, .rlim_max = before.rlim_max };
+  g_atomic_int_set (&n_warnings, 0);
+  assert_int_equal (setrlimit (RLIMIT_NOFILE, &none), 0);
+  assert_true (curator_client_start (client, &error));
+  wait_for (&n_warnings, 1);
+  assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
+  assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
+  assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
+  curator_client_close (client);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_no_thread_at_start),
+    cmocka_unit_test (test_no_thread_for_an_answer),
+    cmocka_unit_test (test_no_descriptor),
+  };
+
+  g_log_set_writer_func (count_warnings, NULL, NULL);
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
