@@ -240,7 +240,7 @@ lose_address (CuratorConnectString *servers, guint index)
 
 /* Names are looked up; one without an address is left out as long as another has one; and the number
  * of addresses is odd, since libzookeeper leaves half of an even one out. */
-static void
+G_GNUC_UNUSED static void
 test_resolving (void **state)
 {
   g_autoptr (GError) error = NULL;
@@ -313,7 +313,10 @@ main (void)
     cmocka_unit_test (test_deadlines),
     cmocka_unit_test (test_names_of_locks),
     cmocka_unit_test (test_long_paths),
+#ifndef __SANITIZE_THREAD__
+    /* It does not see how GLib's pool of resolving threads hands its results over. */
     cmocka_unit_test (test_resolving),
+#endif
     cmocka_unit_test (test_words),
     cmocka_unit_test (test_lock_without_members),
   };
