@@ -81,7 +81,11 @@ def check_uncontended(bench, java):
         for options in ("", "async=1"):
             counts = bench.solo("c", recipe, options)
             requests, kinds = costs(counts)
-            check(f"uncontended {recipe} {options}: {each} requests", requests == each * OPS, kinds)
+            # A lock that is held for more than a moment watches its own node: by the clock, so on a slow machine some do.
+            late = kinds.pop("get", 0)
+            check(f"uncontended {recipe} {options}: {each} requests", requests - late == each * OPS and late <= OPS / 10, kinds)
+            check(f"uncontended {recipe} {options}: as many creates, lists and deletes",
+                  kinds["create2"] == kinds["list"] == kinds["delete"] == each * OPS // 3, kinds)
             for way in ("to_server", "to_client"):
                 if theirs:
                     check(f"uncontended {recipe} {options}: bytes {way} as Java's at most", counts[way] <= 1.03 * theirs[way],
