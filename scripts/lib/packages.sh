@@ -5,9 +5,9 @@
 PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
-PACKAGES_TEST=(libcmocka-dev clang spin doxygen python3 mandoc libsqlite3-dev docker-compose)
+PACKAGES_TEST=(libcmocka-dev clang spin doxygen python3 valgrind mandoc libsqlite3-dev docker-compose)
 PACKAGES_LINT=(clang-tidy clang-format shellcheck)
-PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox valgrind)
+PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox)
 PACKAGES_COVERAGE=(gcovr)
 # Not every script needs every group.
 export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE
