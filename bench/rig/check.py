@@ -5,6 +5,7 @@ asked for the same in the same run where the bound is what Java needs. Times are
 check.py LAB PEER CLASSPATH-FILE [JAVA]
 """
 import sys
+import time
 from pathlib import Path
 
 from lab import Cast, Failure, Lab
@@ -137,12 +138,16 @@ def check_heartbeat(bench):
     peer = bench.cast.peer("c")
     sixth_ns = SESSION_MS * 1e6 / 6
     timeout = peer.ask(f"hold {bench.where()} ms={SESSION_MS} session_ms={SESSION_MS}", "ready")["timeout_ms"]
+    began = time.monotonic_ns()
     bench.lab.ask("reset")
-    ns = int(peer.ask("go")["ns"])
+    peer.ask("go")
     counts = bench.lab.counts()
+    ns = time.monotonic_ns() - began
     check("heartbeat: one in a sixth of the session time-out at most",
           int(timeout) == SESSION_MS and 0 < counts["multi"] <= ns / sixth_ns + 1, f"{counts['multi']} in {ns / sixth_ns:.1f}")
-    check("heartbeat: nothing else is asked while a lock is held", counts["all"] - counts["multi"] <= 3, costs(counts)[1])
+    # But for its own node, which is looked at by the clock, and the release.
+    check("heartbeat: nothing else is asked while a lock is held", counts["all"] - counts["multi"] <= 3 + ns / 1e9,
+          costs(counts)[1])
 
 
 def main(lab_program, peer_program, classpath, java=None):

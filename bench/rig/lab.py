@@ -85,9 +85,11 @@ class Lab(Process):
         return {key: int(value) for key, value in pairs if value.isdigit()}
 
     def settle(self):
-        """Until no request has reached the server for a moment, other than this one and perhaps a ping."""
+        """Until no request has reached the server for a moment, other than this one and perhaps a ping. Where many wait,
+        somebody always reads again or pings: half a minute is enough for all that has a beginning."""
+        deadline = time.monotonic() + 30
         before = self.monitor()
-        while True:
+        while time.monotonic() < deadline:
             time.sleep(0.15)
             now = self.monitor()
             if now["zk_packets_received"] - before["zk_packets_received"] <= 2 and now["zk_outstanding_requests"] == 0:
