@@ -37,11 +37,12 @@ struct _Belief
 typedef struct
 {
   gint64 at_ns;
+  gint64 after_ns;
   gint64 left_ms;
   gint64 deadline_ns;
 } Look;
 
-/* FALSE if the process was held up meanwhile. */
+/* FALSE if the process was held up meanwhile, so that nobody knows when it looked. */
 static gboolean
 look_once (CuratorLease *lease, Look *look)
 {
@@ -51,9 +52,9 @@ look_once (CuratorLease *lease, Look *look)
     {
       look->left_ms = 0;
     }
-  const gint64 after_ns = wait_now_ns ();
-  look->deadline_ns = after_ns + (look->left_ms + 1) * MS;
-  return after_ns - look->at_ns <= LONGEST_LOOK_NS;
+  look->after_ns = wait_now_ns ();
+  look->deadline_ns = look->after_ns + (look->left_ms + 1) * MS;
+  return look->after_ns - look->at_ns <= LONGEST_LOOK_NS;
 }
 
 static void
@@ -61,7 +62,7 @@ record_sample (const Belief *belief, Recorder *recorder, const Look *look)
 {
   RecordEvent event = belief->event;
   event.op = RECORD_SAMPLE;
-  event.time_ns = look->at_ns;
+  event.time_ns = look->left_ms > 0 ? look->at_ns : look->after_ns;
   event.timeout_ms = look->left_ms;
   recorder_add (recorder, event);
 }
@@ -90,16 +91,17 @@ look_at (Belief *belief)
   if (look.left_ms == 0)
     {
       record_deadline (belief, look.at_ns);
-    }
-  if (clear && (paused || look.left_ms == 0))
-    {
       record_sample (belief, belief->keeper->looks, &look);
     }
-  if (clear && look.left_ms > 0)
+  else if (clear)
     {
+      if (paused)
+        {
+          record_sample (belief, belief->keeper->looks, &look);
+        }
       belief->deadline_ns = look.deadline_ns;
+      belief->looked_ns = look.at_ns;
     }
-  belief->looked_ns = look.at_ns;
 }
 
 static void *
@@ -219,8 +221,13 @@ gboolean
 belief_look (Belief *belief, gint64 *at_ns)
 {
   pthread_mutex_lock (&belief->keeper->mutex);
-  look_at (belief);
-  const gboolean believed = !belief->over && belief->looked_ns < belief->deadline_ns;
+  const gint64 before_ns = belief->looked_ns;
+  do
+    {
+      look_at (belief);
+    }
+  while (!belief->over && belief->looked_ns == before_ns);
+  const gboolean believed = !belief->over;
   *at_ns = belief->looked_ns;
   pthread_mutex_unlock (&belief->keeper->mutex);
   return believed;
