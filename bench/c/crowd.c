@@ -81,7 +81,7 @@ verb_crowd (const Request *request)
     }
   pthread_barrier_destroy (&start);
   g_autofree char *quantiles = samples_quantiles (&all);
-  peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT " total=%" G_GINT64_FORMAT " q=%s", ops, ns,
-              total, quantiles);
+  peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT " total=%" G_GINT64_FORMAT " q=%s",
+              ops, ns, total, quantiles);
   samples_clear (&all);
 }

@@ -23,7 +23,7 @@ peer_die (const char *what, const GError *error)
   exit (1);
 }
 
-static void
+static void G_GNUC_PRINTF (2, 0)
 print_line (const char *word, const char *format, va_list arguments)
 {
   fputs (word, stdout);

@@ -190,9 +190,12 @@ main (int argc, char **argv)
   {
     const char *name;
     void (*function) (int calls);
-  } all[] = { { "parse_name", parse_name },     { "order_64", order_64 },
-              { "order_1000", order_1000 },     { "predicate_64", predicate_64 },
-              { "validate_path", validate_path }, { "dispatch", dispatch },
+  } all[] = { { "parse_name", parse_name },
+              { "order_64", order_64 },
+              { "order_1000", order_1000 },
+              { "predicate_64", predicate_64 },
+              { "validate_path", validate_path },
+              { "dispatch", dispatch },
               { "reenter", reenter } };
   make_names ();
   for (gsize i = 0; argc == 3 && i < G_N_ELEMENTS (all); i++)

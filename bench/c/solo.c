@@ -5,14 +5,13 @@
 void
 verb_solo (const Request *request)
 {
-  const gint64 ops_wanted = request_flag (request, "ops") ? request_number (request, "ops")
-                                                          : G_MAXINT64;
+  const gint64 ops_wanted =
+      request_flag (request, "ops") ? request_number (request, "ops") : G_MAXINT64;
   const gint64 ms = request_flag (request, "ms") ? request_number (request, "ms") : 3600 * 1000;
   Recipe recipe;
   Samples samples;
-  recipe_init (&recipe, request_text (request, "recipe"),
-               peer_session (request, "server", 0), request_text (request, "path"),
-               request_flag (request, "async"));
+  recipe_init (&recipe, request_text (request, "recipe"), peer_session (request, "server", 0),
+               request_text (request, "path"), request_flag (request, "async"));
   samples_init (&samples);
 
   const gint64 began = peer_now_ns ();
