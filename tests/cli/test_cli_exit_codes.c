@@ -94,6 +94,8 @@ usage_errors (void **state)
   assert_run (64, "from 1 to", server, "-N", "0", "/p", "true");
   assert_run (64, "exactly one STRING", server, "/p", "-c", "a", "b");
   assert_run (64, "twice", server, "--multi", "/p", "/p", "true");
+  g_autofree char *label = g_strnfill (4097, 'x');
+  assert_run (64, "at most 4096 bytes", server, "--label", label, "/p", "true");
   assert_run (64, "--on-suspend is one of", server, "--on-suspend=shrug", "/p", "true");
 }
 

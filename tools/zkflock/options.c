@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_HOSTS "localhost:2181"
+#define DEFAULT_HOSTS    "localhost:2181"
+#define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
 
 /* As GOption leaves it. */
 typedef struct
@@ -212,6 +213,10 @@ check_combination (const Options *options, const Raw *raw)
   else if (options->json && (is_lock || options->verb == VERB_REVOKE))
     {
       usage ("--json is for who, top, tree and doctor");
+    }
+  else if (strlen (options->label) > MAX_LABEL_LENGTH)
+    {
+      usage ("--label is at most %d bytes long", MAX_LABEL_LENGTH);
     }
   else if (options->acl_creator && options->auth_file == NULL)
     {
