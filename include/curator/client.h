@@ -9,8 +9,9 @@
  * asked for it, and none under a lock of the library: a callback may call anything, even drop the
  * last reference. One that blocks delays only other callbacks, never the detection of a loss.
  *
- * After fork() the child must not use a client of its parent: calls fail with FORKED, unref is
- * allowed and frees memory only. exec() is safe.
+ * After fork() the child must not use a client of its parent: calls fail with FORKED, _async calls by
+ * calling back at once, questions are answered with FALSE, 0 or NULL, a hold is LOST, unref is
+ * allowed. Nothing is sent and nothing waits. exec() is safe.
  */
 #ifndef CURATOR_CLIENT_H
 #define CURATOR_CLIENT_H

@@ -1,7 +1,7 @@
 /* The asynchronous calls' common part (Curator's BackgroundCallback).
  *
- * Threads: operations end anywhere; the user is told on the callback lane. A cancellable's handler
- * is taken off there, because an operation may end inside that very handler.
+ * Threads: operations end anywhere; the user is told on the callback lane, in a child of fork() at once.
+ * A cancellable's handler is taken off there, because an operation may end inside that very handler.
  */
 #include "client/async.h"
 
@@ -94,6 +94,13 @@ void
 curator_async_refuse (CuratorAsync *async, GError *error)
 {
   async->error = error;
+  if (!curator_client_check_forked (async->client, NULL))
+    {
+      /* No thread of ours came along through the fork. */
+      deliver (async);
+      async_free (async);
+      return;
+    }
   async->pending = 1;
   settle_part (async);
 }

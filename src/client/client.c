@@ -166,6 +166,8 @@ curator_client_ref (CuratorClient *client)
   return client;
 }
 
+static void close_client (CuratorClient *client, gboolean may_wait);
+
 void
 curator_client_unref (CuratorClient *client)
 {
@@ -178,7 +180,8 @@ curator_client_unref (CuratorClient *client)
     }
   if (curator_refs_dec (&client->refs))
     {
-      curator_client_close (client);
+      /* Threads that serve clients wait for none of them: two could wait for each other. */
+      close_client (client, !curator_dispatch_is_inside ());
       curator_client_memory_unref (client);
     }
 }
@@ -318,6 +321,10 @@ curator_client_user_path (CuratorClient *client, const char *full_path)
 static gboolean
 is_latent (CuratorClient *client)
 {
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return FALSE;
+    }
   curator_client_lock (client);
   const gboolean latent = client->life == CURATOR_LIFE_LATENT;
   curator_client_unlock (client);
@@ -722,14 +729,9 @@ curator_client_cancel_ops (CuratorClient *client, int rc)
     }
 }
 
-void
-curator_client_close (CuratorClient *client)
+static void
+close_client (CuratorClient *client, gboolean may_wait)
 {
-  g_return_if_fail (client != NULL);
-  if (!curator_client_check_forked (client, NULL))
-    {
-      return;
-    }
   curator_client_lock (client);
   if (client->life != CURATOR_LIFE_STOPPED)
     {
@@ -742,6 +744,19 @@ curator_client_close (CuratorClient *client)
       curator_client_unlock (client);
       curator_client_lock (client);
     }
-  curator_dispatch_join (client);
+  if (may_wait)
+    {
+      curator_dispatch_join (client);
+    }
   curator_client_unlock (client);
+}
+
+void
+curator_client_close (CuratorClient *client)
+{
+  g_return_if_fail (client != NULL);
+  if (curator_client_check_forked (client, NULL))
+    {
+      close_client (client, TRUE);
+    }
 }

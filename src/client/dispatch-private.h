@@ -11,7 +11,9 @@ gboolean curator_dispatch_start (CuratorClient *client, GError **error);
 /* @locks client mutex required. The lanes finish what they have and end. */
 void curator_dispatch_stop (CuratorClient *client);
 /* @locks client mutex required, given back while waiting. Until the lanes have ended; at once on a
- * lane's own thread. */
+ * thread that serves this client. */
 void curator_dispatch_join (CuratorClient *client);
+/* Whether this thread serves any client. */
+gboolean curator_dispatch_is_inside (void);
 
 #endif

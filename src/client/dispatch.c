@@ -51,7 +51,7 @@ struct _CuratorDispatch
   gboolean stopping;
 };
 
-static _Thread_local CuratorClient *lane_of;  /* the client whose lane this thread is */
+static _Thread_local CuratorClient *lane_of;  /* the client that this thread serves */
 
 CuratorDispatch *
 curator_dispatch_new (void)
@@ -371,6 +371,26 @@ curator_dispatch_stop (CuratorClient *client)
     {
       pthread_cond_broadcast (&client->dispatch->news[lane]);
     }
+}
+
+CuratorClient *
+curator_dispatch_enter (CuratorClient *client)
+{
+  CuratorClient *before = lane_of;
+  lane_of = client;
+  return before;
+}
+
+void
+curator_dispatch_leave (CuratorClient *before)
+{
+  lane_of = before;
+}
+
+gboolean
+curator_dispatch_is_inside (void)
+{
+  return lane_of != NULL;
 }
 
 void

@@ -42,6 +42,12 @@ void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointe
 /* @locks client mutex required. Runs func without any lock of ours, in order, on the session lane. */
 void curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data);
 
+/* Between these, code of ours runs on a thread of libzookeeper's: what is told there may drop the last
+ * reference to a client, whose end must not be waited for by a thread that it waits for. leave takes
+ * what enter has returned. */
+CuratorClient *curator_dispatch_enter (CuratorClient *client);
+void curator_dispatch_leave (CuratorClient *before);
+
 /* For a driver of the lanes other than our threads. @locks client mutex NOT held.
  * ready_at: monotonic time at which the lane has something to do, G_MAXINT64 if never.
  * step: runs one piece of work if it is due; FALSE if nothing was due. */

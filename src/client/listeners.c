@@ -135,6 +135,10 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
 {
   CuratorListener *found = NULL;
 
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
   curator_client_lock (client);
   for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++)
     {

@@ -122,6 +122,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   CuratorRequest *request = (CuratorRequest *) ticket;
   CuratorSession *session = request->session;
   CuratorClient *client = session->client;
+  CuratorClient *before = curator_dispatch_enter (client);
 
   curator_client_lock (client);
   g_queue_unlink (&session->in_flight, &request->link);
@@ -129,6 +130,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   request_free (request);
   after_answer (session);
   curator_client_unlock (client);
+  curator_dispatch_leave (before);
 }
 
 /* @locks client mutex held (timer lane). */

@@ -266,6 +266,7 @@ on_event (int type, int state, const char *path, gpointer context)
 {
   CuratorSession *session = context;
   CuratorClient *client = session->client;
+  CuratorClient *before = curator_dispatch_enter (client);
 
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
@@ -284,6 +285,7 @@ on_event (int type, int state, const char *path, gpointer context)
         }
     }
   curator_client_unlock (client);
+  curator_dispatch_leave (before);
 }
 
 /* @locks client mutex held (timer lane). */

@@ -433,6 +433,10 @@ int
 curator_semaphore_get_max_leases (CuratorSemaphore *semaphore)
 {
   g_return_val_if_fail (semaphore != NULL, 0);
+  if (!curator_client_check_forked (semaphore->client, NULL))
+    {
+      return 0;
+    }
   curator_client_lock (semaphore->client);
   const int max_leases = semaphore->leases->max_leases;
   curator_client_unlock (semaphore->client);
@@ -443,6 +447,10 @@ void
 curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, gsize length)
 {
   g_return_if_fail (semaphore != NULL);
+  if (!curator_client_check_forked (semaphore->client, NULL))
+    {
+      return;
+    }
   GBytes *bytes = data != NULL ? g_bytes_new (data, length) : NULL;
   curator_client_lock (semaphore->client);
   GBytes *before = semaphore->node_data;
@@ -473,6 +481,10 @@ check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellab
                    "%d leases cannot be acquired", n);
       return FALSE;
     }
+  if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
   curator_client_lock (semaphore->client);
   const gboolean too_long
       = semaphore->node_data != NULL && g_bytes_get_size (semaphore->node_data) > CURATOR_MAX_PAYLOAD;
@@ -481,9 +493,8 @@ check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellab
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                    "the payload of a lease node has at most %d bytes", CURATOR_MAX_PAYLOAD);
-      return FALSE;
     }
-  return curator_check_call (semaphore->client, timeout_ms, cancellable, error);
+  return !too_long;
 }
 
 static CuratorOp *

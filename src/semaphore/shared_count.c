@@ -289,6 +289,10 @@ gint32
 curator_shared_count_get (CuratorSharedCount *count)
 {
   g_return_val_if_fail (count != NULL, 0);
+  if (!curator_client_check_forked (count->client, NULL))
+    {
+      return 0;
+    }
   curator_client_lock (count->client);
   const gint32 value = count->value;
   curator_client_unlock (count->client);
@@ -299,6 +303,10 @@ gboolean
 curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gint32 *version)
 {
   g_return_val_if_fail (count != NULL, FALSE);
+  if (!curator_client_check_forked (count->client, NULL))
+    {
+      return FALSE;
+    }
   curator_client_lock (count->client);
   const gboolean known = count->known;
   if (known && value != NULL)
@@ -380,6 +388,10 @@ curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCount
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (count != NULL && listener != NULL, 0);
+  if (!curator_client_check_forked (count->client, NULL))
+    {
+      return 0;
+    }
   curator_client_lock (count->client);
   const guint id =
       curator_listeners_add (&count->listeners, G_CALLBACK (listener), user_data, destroy);

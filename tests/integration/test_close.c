@@ -1,10 +1,9 @@
-/* The end of a client, under waiters and holders, from callbacks, and in a forked child. */
+/* The end of a client, under waiters and holders and from callbacks; and what a program that is executed
+ * does not inherit. */
 #include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define N_BLOCKED 8
 
@@ -165,61 +164,6 @@ test_close_in_callback (void **state)
     }
 }
 
-/* One bit for each thing that went wrong in the child. */
-static int
-misbehaviour_in_child (CuratorClient *client, CuratorLock *lock)
-{
-  GError *error = NULL;
-  int wrong = 0;
-  wrong |= curator_lock_acquire (lock, 100, NULL, &error) ? 1 : 0;
-  wrong |= g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED) ? 0 : 2;
-  g_clear_error (&error);
-  wrong |= curator_lock_release (lock, &error) ? 4 : 0;
-  wrong |= g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED) ? 0 : 8;
-  g_clear_error (&error);
-  wrong |= curator_client_block_until_connected (client, 100, NULL, &error) ? 16 : 0;
-  wrong |= g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED) ? 0 : 32;
-  g_clear_error (&error);
-  curator_lock_unref (lock);
-  curator_client_close (client);
-  curator_client_unref (client);
-  return wrong;
-}
-
-static void
-test_p32_fork (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/close/fork");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  gint64 session = curator_client_get_session_id (client);
-  for (int i = 0; i < 10; i++)
-    {
-      int status = 0;
-      pid_t pid = fork ();
-      if (pid == 0)
-        {
-          alarm (10);
-          _exit (misbehaviour_in_child (client, lock));
-        }
-      assert_int_equal (waitpid (pid, &status, 0), pid);
-      assert_true (WIFEXITED (status));
-      assert_int_equal (WEXITSTATUS (status), 0);
-    }
-  wait_ms (SESSION_MS / 2);
-  assert_int_equal (curator_client_get_session_id (client), session);
-  assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_int_equal (raw_zk_count_children (fixture->raw, "/close/fork"), 1);
-  assert_ok (curator_lock_release (lock, &error), &error);
-  assert_no_residue (fixture, "/close/fork", 3000);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
-  curator_client_close (client);
-}
-
 /* Sockets and pipes that a program started now would inherit. */
 static int
 count_inherited (void)
@@ -261,7 +205,6 @@ main (void)
     heal_and_test (test_close_never_started),
     heal_and_test (test_close_while_connecting),
     heal_and_test (test_close_in_callback),
-    heal_and_test (test_p32_fork),
     heal_and_test (test_p33_exec_inherits_nothing),
   };
   return cmocka_run_group_tests_name ("close", tests, fixture_start, fixture_stop);
