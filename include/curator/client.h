@@ -4,10 +4,12 @@
  * close. Every function may be called on any thread at any time, but set-up belongs before start:
  * a set-up function called later logs a critical warning and changes nothing.
  *
- * Callbacks (state, lease and revocation listeners, results of _async calls) run one at a time on a
- * thread of the client's own, or in the GMainContext that was set. None runs inside the call that
- * asked for it, and none under a lock of the library: a callback may call anything, even drop the
- * last reference. One that blocks delays only other callbacks, never the detection of a loss.
+ * Callbacks run on threads of the client's own, or in the GMainContext that was set. Of those threads
+ * one runs the listeners of the connection's and of leases' states, one at a time, and one all other
+ * callbacks (results of _async calls, revocation, shared counts, trace), one at a time: a callback
+ * that blocks delays only others of its kind, neither the detection of a loss nor, unless it is such
+ * a listener itself, the news of it. None runs inside the call that asked for it, and none under a
+ * lock of the library: a callback may call anything, even drop the last reference.
  *
  * After fork() the child must not use a client of its parent: calls fail with FORKED, _async calls by
  * calling back at once, questions are answered with FALSE, 0 or NULL, a hold is LOST, unref is
@@ -43,8 +45,8 @@ typedef enum
   CURATOR_STATE_READ_ONLY
 } CuratorConnectionState;
 
-/** Told every change of the connection, in order, without repeats. Runs where callbacks run.
- *  Mirrors ConnectionStateListener.stateChanged. */
+/** Told every change of the connection, in order, without repeats. Runs where state listeners run;
+ *  see above. Mirrors ConnectionStateListener.stateChanged. */
 typedef void (*CuratorStateListener) (CuratorClient *client, CuratorConnectionState state,
                                       gpointer user_data);
 
@@ -112,8 +114,8 @@ void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl
 CURATOR_API
 void curator_client_set_default_data (CuratorClient *client, const void *data, gsize length);
 
-/** Runs callbacks in @p context, which the program iterates, instead of on a thread of the client's
- *  own; NULL for the latter. Mirrors passing an Executor to Curator's listeners. */
+/** Runs callbacks in @p context, which the program iterates, instead of on threads of the client's
+ *  own; NULL for the latter. There the context's other work is what delays them. Mirrors passing an Executor to Curator's listeners. */
 CURATOR_API
 void curator_client_set_callback_context (CuratorClient *client, GMainContext *context);
 

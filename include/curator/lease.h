@@ -31,7 +31,8 @@ typedef enum
   CURATOR_LEASE_RELEASED
 } CuratorLeaseState;
 
-/** Told every change of state, in order. Runs where callbacks run; see client.h. */
+/** Told every change of state, in order, where state listeners run, which no other callback delays;
+ *  see client.h. */
 typedef void (*CuratorLeaseListener) (CuratorLease *lease, CuratorLeaseState state,
                                       gpointer user_data);
 

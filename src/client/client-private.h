@@ -34,6 +34,7 @@ typedef struct
 {
   GPtrArray *all;  /* CuratorListener */
   guint last_id;
+  gboolean are_news; /* told on the news lane */
 } CuratorListeners;
 
 typedef struct _CuratorRetryLoop CuratorRetryLoop;

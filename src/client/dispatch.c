@@ -1,4 +1,4 @@
-/* Timers, callbacks and session work of one client, each on a lane of its own.
+/* Timers, callbacks, news and session work of one client, each on a lane of its own.
  *
  * Mirrors what Curator spreads over its ConnectionStateManager, EventThread and background
  * executors. Threads: everything here is guarded by the client's mutex; each lane's thread takes it
@@ -175,13 +175,14 @@ free_job (gpointer data)
   g_free (job);
 }
 
-void
-curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
-                           GDestroyNotify destroy)
+/* @locks client mutex required. On the user's own loop there are no lanes. */
+static void
+tell_user (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+           GDestroyNotify destroy)
 {
   if (client->callback_context == NULL)
     {
-      push_job (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+      push_job (client, lane, func, data, destroy);
       return;
     }
   Job *job = job_new (func, data, destroy);
@@ -190,6 +191,20 @@ curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer dat
   g_source_set_callback (source, run_job, job, free_job);
   g_source_attach (source, client->callback_context);
   g_source_unref (source);
+}
+
+void
+curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                           GDestroyNotify destroy)
+{
+  tell_user (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+}
+
+void
+curator_dispatch_news (CuratorClient *client, CuratorWork func, gpointer data,
+                       GDestroyNotify destroy)
+{
+  tell_user (client, CURATOR_LANE_NEWS, func, data, destroy);
 }
 
 void
@@ -320,7 +335,10 @@ run_lane (void *data)
 static gboolean
 start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 {
-  static const char *const names[] = { "curator-timers", "curator-calls", "curator-session" };
+  static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
+                                                      [CURATOR_LANE_CALLBACKS] = "curator-calls",
+                                                      [CURATOR_LANE_SESSION] = "curator-session",
+                                                      [CURATOR_LANE_NEWS] = "curator-news" };
   LaneStart *start = g_new (LaneStart, 1);
   sigset_t all;
   sigset_t before;

@@ -1,8 +1,10 @@
-/* The three lanes on which a client's own work runs: timers, callbacks, session work.
+/* The four lanes on which a client's own work runs: timers, callbacks, news, session work.
  *
  * TIMERS     deadlines, retry sleeps, heartbeats, loss of a lease. Never runs user code, never
  *            blocks, so neither ZooKeeper's threads nor a slow callback can hold it up.
- * CALLBACKS  everything the user asked to be told, when no GMainContext was named.
+ * CALLBACKS  what the user asked to be told, when no GMainContext was named.
+ * NEWS       of that, the states of connection and leases: a loss does not queue behind a callback
+ *            that takes its time.
  * SESSION    what may block: name resolution, opening and closing ZooKeeper handles.
  *
  * In production each lane is a thread. With ops->threads FALSE nobody runs them: the simulator asks
@@ -20,6 +22,7 @@ typedef enum
   CURATOR_LANE_TIMERS,
   CURATOR_LANE_CALLBACKS,
   CURATOR_LANE_SESSION,
+  CURATOR_LANE_NEWS,
   CURATOR_N_LANES
 } CuratorLane;
 
@@ -38,6 +41,9 @@ void curator_timer_cancel (CuratorClient *client, CuratorTimer *timer);
  * or in the user's GMainContext; destroy (may be NULL) runs right after it on the same thread. */
 void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
                                 GDestroyNotify destroy);
+/* The same on the news lane. */
+void curator_dispatch_news (CuratorClient *client, CuratorWork func, gpointer data,
+                            GDestroyNotify destroy);
 
 /* @locks client mutex required. Runs func without any lock of ours, in order, on the session lane. */
 void curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data);

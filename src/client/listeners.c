@@ -1,7 +1,8 @@
 /* Listeners of every kind: connection states, leases, shared counts (ListenerManager).
  *
- * Threads: any; lists are guarded by the client's mutex. Each piece of news is a job of its own on
- * the callback lane, so that a listener removed before its turn is not called any more.
+ * Threads: any; lists are guarded by the client's mutex. Each thing to be told is a job of its own on
+ * the callback lane or, for states, on that of the news, so that a listener removed before its turn is
+ * not called any more.
  */
 #include "client/listeners.h"
 
@@ -98,7 +99,8 @@ tell_from (CuratorListeners *listeners, guint first, const News *pattern,
       news->listener = g_ptr_array_index (listeners->all, i);
       curator_refs_inc (&news->listener->refs);
       curator_client_memory_ref (news->client);
-      curator_dispatch_callback (news->client, tell, news, news_free);
+      (listeners->are_news ? curator_dispatch_news : curator_dispatch_callback) (news->client, tell,
+                                                                                 news, news_free);
     }
 }
 

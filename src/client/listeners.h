@@ -1,4 +1,4 @@
-/* A list of user's functions that are told something, by id, on the callback lane. */
+/* A list of user's functions that are told something, by id, on the callback lane or as news. */
 #ifndef CURATOR_LISTENERS_H
 #define CURATOR_LISTENERS_H
 

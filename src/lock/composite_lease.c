@@ -13,6 +13,7 @@ curator_lease_new_composite (GPtrArray *members)
   CuratorLease *lease = g_new0 (CuratorLease, 1);
 
   curator_refs_init (&lease->refs);
+  lease->listeners.are_news = TRUE;
   lease->members = members;
   lease->fd = -1;
   lease->client = curator_client_ref (curator_lease_first (lease)->client);

@@ -182,6 +182,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   CuratorLease *lease = g_new0 (CuratorLease, 1);
 
   curator_refs_init (&lease->refs);
+  lease->listeners.are_news = TRUE;
   lease->client = curator_client_ref (client);
   lease->internals = curator_lock_internals_ref (internals);
   lease->session = curator_session_ref (session);

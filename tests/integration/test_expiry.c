@@ -168,6 +168,52 @@ test_p23_holder_is_told (void **state)
   assert_no_residue (fixture, "/expiry/hold", 3000);
 }
 
+typedef struct
+{
+  int asleep;
+  int told;         /* LOST, by the listener */
+  int told_in_time; /* before the callback went on */
+  int done;
+} Sleeper;
+
+/* As one that sleeps for half a minute, but no longer than it has to. */
+static void
+sleep_through_the_loss (CuratorLock *lock, CuratorLease *lease, const GError *error,
+                        gpointer user_data)
+{
+  Sleeper *sleeper = user_data;
+  curator_lease_add_listener (lease, count_lost, &sleeper->told, NULL);
+  g_atomic_int_set (&sleeper->asleep, 1);
+  g_atomic_int_set (&sleeper->told_in_time, wait_until (is_positive, &sleeper->told, 30000));
+  curator_lease_unref (lease);
+  g_atomic_int_set (&sleeper->done, 1);
+}
+
+static void
+count_lost_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
+{
+  g_atomic_int_add ((int *) user_data, state == CURATOR_STATE_LOST ? 1 : 0);
+}
+
+static void
+test_p14_callback_sleeps_through_the_loss (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/sleeper");
+  Sleeper sleeper = { 0 };
+  int lost = 0;
+  curator_client_add_state_listener (client, count_lost_state, &lost, NULL);
+  curator_lock_acquire_async (lock, LONG_MS, NULL, sleep_through_the_loss, &sleeper);
+  assert_true (wait_until (is_positive, &sleeper.asleep, LONG_MS));
+
+  fixture_expire (fixture);
+  assert_true (wait_until (is_positive, &lost, LONG_MS));
+  assert_true (wait_until (is_positive, &sleeper.done, 60000));
+  assert_true (g_atomic_int_get (&sleeper.told_in_time));
+  assert_no_residue (fixture, "/expiry/sleeper", LONG_MS);
+}
+
 /* No server, no network: our own clock ends the hold, before the server can give it to another. */
 static void
 test_lost_by_own_clock (void **state)
@@ -272,6 +318,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_p12_waiter_goes_back_to_the_queue),
     heal_and_test (test_never_granted_on_a_dead_node),
+    heal_and_test (test_p14_callback_sleeps_through_the_loss),
     heal_and_test (test_p23_holder_is_told),
     heal_and_test (test_lost_by_own_clock),
     heal_and_test (test_short_outage_loses_nothing),

@@ -146,9 +146,9 @@ curator_plant(
          "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
 curator_plant(
   callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE client/dispatch.c EXPECT "must not block"
-  CHANGE "void\ncurator_dispatch_callback ("
-         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nvoid\ncurator_dispatch_callback ("
-         "push_job (client, CURATOR_LANE_CALLBACKS, func, data, destroy)@"
+  CHANGE "static void\ntell_user ("
+         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic void\ntell_user ("
+         "push_job (client, lane, func, data, destroy)@"
          "curator_client_after_unlock (client, run_here, job_new (func, data, destroy))@")
 curator_plant(
   reentry_without_generation PUBLISHED RECIPE mutex FILE mutex/mutex.c EXPECT "a lost hold was entered again"

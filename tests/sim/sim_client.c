@@ -23,6 +23,6 @@ sim_world_add_client (SimWorld *world, SimProcess *process, CuratorClient *clien
   static const SimLanes lanes = { ready_at, step };
 
   (void) world;
-  G_STATIC_ASSERT (CURATOR_LANE_TIMERS == 0 && CURATOR_N_LANES == 3);
+  G_STATIC_ASSERT (CURATOR_LANE_TIMERS == 0 && CURATOR_N_LANES == 4);
   sim_process_set_client (process, &lanes, client);
 }

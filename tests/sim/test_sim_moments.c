@@ -230,6 +230,97 @@ test_p20_pause_before_a_hold (void **state)
   assert_true (n_lost > N_SCHEDULES / 4);
 }
 
+/* --- P14: a callback that takes its time ----------------------------------------------------------- */
+
+#define SLEEP_MS (30 * 1000)
+
+typedef struct
+{
+  Machine *machine;
+  gboolean asleep;
+  gboolean awake;
+  gint64 lost_at; /* what the listener of the lease was told */
+  gint64 gone_at; /* what that of the connection was */
+  GString *states;
+} Sleeper;
+
+static void
+note_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  Sleeper *sleeper = data;
+
+  g_string_append_printf (sleeper->states, "%s ", curator_lease_state_to_string (state));
+  if (state == CURATOR_LEASE_LOST)
+    {
+      sleeper->lost_at = sim_world_now_us (sleeper->machine->world);
+    }
+}
+
+static void
+note_connection (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+  Sleeper *sleeper = data;
+
+  if (state == CURATOR_STATE_LOST && sleeper->gone_at == 0)
+    {
+      sleeper->gone_at = sim_world_now_us (sleeper->machine->world);
+    }
+}
+
+static void
+sleep_long (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  Sleeper *sleeper = data;
+
+  sleeper->machine->lease = lease;
+  curator_lease_add_listener (lease, note_lease, sleeper, NULL);
+  sleeper->asleep = TRUE;
+  sim_sleep_ms (sleeper->machine->world, SLEEP_MS);
+  sleeper->awake = TRUE;
+}
+
+/* The servers cannot be reached any more, or end the session. */
+static void
+lose_session_under_sleeper (guint32 seed, SimFault fault)
+{
+  SimWorld *world = world_new (seed);
+  Machine *machine = machine_new (world, "A");
+  Sleeper sleeper = { .machine = machine, .states = g_string_new (NULL) };
+  gint64 struck_at;
+
+  machine->lock = curator_mutex_new (machine->client, PATH, NULL);
+  curator_client_add_state_listener (machine->client, note_connection, &sleeper, NULL);
+  curator_lock_acquire_async (machine->lock, CURATOR_WAIT_FOREVER, NULL, sleep_long, &sleeper);
+  sim_world_run_for (world, 1000 + seed * 50);
+  assert_true (sleeper.asleep);
+  struck_at = sim_world_now_us (world);
+  sim_world_strike (world, fault, machine->process, SLEEP_MS * 1000);
+  sim_world_run_for (world, 2 * TIMEOUT_MS);
+  assert_false (sleeper.awake);
+  assert_in_range (sleeper.lost_at, struck_at, struck_at + TIMEOUT_MS * 1000);
+  assert_in_range (sleeper.gone_at, struck_at, struck_at + (TIMEOUT_MS + 1000) * 1000);
+  assert_string_equal (sleeper.states->str,
+                       fault == SIM_FAULT_EXPIRE && strstr (sleeper.states->str, "SUSPECT") == NULL
+                           ? "LOST "
+                           : "SUSPECT LOST ");
+  sim_world_run_for (world, SLEEP_MS);
+  assert_true (sleeper.awake);
+  machine_free (machine);
+  g_string_free (sleeper.states, TRUE);
+  assert_false (sim_world_failed (world));
+  sim_world_free (world);
+}
+
+static void
+test_p14_callback_sleeps (void **state)
+{
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
+    {
+      lose_session_under_sleeper (seed, SIM_FAULT_OUTAGE);
+      lose_session_under_sleeper (seed, SIM_FAULT_EXPIRE);
+    }
+}
+
 /* --- what may be set ------------------------------------------------------------------------------ */
 
 static guint n_warned;
@@ -323,6 +414,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_p11_lost_event),
+    cmocka_unit_test (test_p14_callback_sleeps),
     cmocka_unit_test (test_p20_pause_before_a_hold),
     cmocka_unit_test (test_tick_and_heartbeat),
   };
