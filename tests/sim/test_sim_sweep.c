@@ -54,8 +54,10 @@ is_a_lie (int rc, SimOp op, SimWhen when)
     {
       return TRUE;
     }
+  /* The library keeps a watch whose removal the server has done but not admitted. */
   return rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR || (rc == ZNONODE && op == SIM_OP_REMOVE)
-         || (rc == ZNODEEXISTS && op != SIM_OP_CREATE);
+         || (rc == ZNODEEXISTS && op != SIM_OP_CREATE)
+         || (rc == ZSYSTEMERROR && op == SIM_OP_UNWATCH && when == SIM_AFTER_EFFECT);
 }
 
 /* A delete that is refused for good leaves its node in everybody's way: no library can help that.
