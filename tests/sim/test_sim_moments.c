@@ -28,6 +28,7 @@ typedef struct
   CuratorLock *lock;
   CuratorLease *lease;
   gboolean answered; /* the newest acquire */
+  gint64 good_for_ms;
   int error;         /* its code in CURATOR_ERROR, 0 for none */
 } Machine;
 
@@ -72,6 +73,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   machine->answered = TRUE;
   machine->error = error != NULL ? error->code : 0;
   machine->lease = lease;
+  machine->good_for_ms = lease != NULL ? curator_lease_get_remaining_ms (lease) : 0;
 }
 
 static void
@@ -321,6 +323,91 @@ test_p14_callback_sleeps (void **state)
     }
 }
 
+/* --- P22: granted on a proof that is newer than the wake-up ---------------------------------------- */
+
+/* A check, or a node of a new session. */
+static guint
+n_transactions (Machine *machine)
+{
+  return sim_world_n_requests (machine->world, machine->process, SIM_OP_CHECK)
+         + sim_world_n_requests (machine->world, machine->process, SIM_OP_CREATE);
+}
+
+/* The holder leaves while the waiter's machine sleeps; the server that is to tell the waiter so knows
+ * that much, and is cut off then. */
+static gboolean
+wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
+{
+  SimConfig config;
+  SimWorld *world;
+  Machine *holder;
+  Machine *waiter;
+  guint n_before;
+  gboolean granted;
+
+  sim_config_calm (&config);
+  config.n_servers = 3;
+  config.tick_ms = 2000;
+  config.eager = TRUE;
+  world = sim_world_new (seed, &config);
+  holder = machine_new (world, "A");
+  waiter = machine_new (world, "B");
+  holder->lock = curator_mutex_new (holder->client, PATH, NULL);
+  waiter->lock = curator_mutex_new (waiter->client, PATH, NULL);
+  sim_process_prefer_server (waiter->process, 1);
+  sim_process_prefer_server (holder->process, 2);
+  sim_world_strike (world, SIM_FAULT_DROP, waiter->process, 0);
+  sim_world_strike (world, SIM_FAULT_DROP, holder->process, 0);
+  sim_world_run_for (world, 1000);
+  acquire (holder);
+  begin_acquire (waiter);
+  sim_world_run_for (world, 10000 + (gint64) seed * 13);
+
+  n_before = n_transactions (waiter);
+  sim_world_strike (world, SIM_FAULT_SUSPEND, waiter->process, asleep_ms * 1000);
+  g_clear_pointer (&holder->lease, curator_lease_unref);
+  sim_world_run_for (world, 500);
+  if (cut)
+    {
+      sim_world_strike (world, SIM_FAULT_CUT, waiter->process, 60 * G_USEC_PER_SEC);
+    }
+  for (gint64 ms = 0; ms < asleep_ms + 2 * TIMEOUT_MS && !waiter->answered; ms++)
+    {
+      sim_world_run_for (world, 1);
+    }
+  granted = waiter->answered;
+  if (granted)
+    {
+      assert_non_null (waiter->lease);
+      assert_true (waiter->good_for_ms > 0);
+      assert_true (sim_world_exists (world, curator_lease_get_node_path (waiter->lease)));
+      assert_true (n_transactions (waiter) > n_before);
+    }
+  sim_world_heal (world);
+  machine_free (waiter);
+  machine_free (holder);
+  assert_false (sim_world_failed (world));
+  sim_world_free (world);
+  return granted;
+}
+
+static void
+test_p22_stale_clock (void **state)
+{
+  static const gint64 tenths[] = { 5, 7, 9, 12, 20 };
+  guint n_granted = 0;
+
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
+    {
+      for (gsize i = 0; i < G_N_ELEMENTS (tenths); i++)
+        {
+          assert_true (wake_up_late (seed, TIMEOUT_MS / 10 * tenths[i], FALSE));
+          n_granted += wake_up_late (seed, TIMEOUT_MS / 10 * tenths[i], TRUE) ? 1 : 0;
+        }
+    }
+  assert_true (n_granted > 0);
+}
+
 /* --- what may be set ------------------------------------------------------------------------------ */
 
 static guint n_warned;
@@ -416,6 +503,7 @@ main (void)
     cmocka_unit_test (test_p11_lost_event),
     cmocka_unit_test (test_p14_callback_sleeps),
     cmocka_unit_test (test_p20_pause_before_a_hold),
+    cmocka_unit_test (test_p22_stale_clock),
     cmocka_unit_test (test_tick_and_heartbeat),
   };
 
