@@ -7,6 +7,8 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct
@@ -63,10 +65,39 @@ resident_bytes (void)
 }
 
 static gint64
+size_behind (const char *text, const char *tag)
+{
+  const char *at = strstr (text, tag);
+  const char *size = at != NULL ? strstr (at, "size=\"") : NULL;
+  if (size == NULL)
+    {
+      peer_die (tag, NULL);
+    }
+  return g_ascii_strtoll (size + strlen ("size=\""), NULL, 10);
+}
+
+/* In use, of all threads' arenas: mallinfo2 () knows the main one only. */
+static gint64
 allocated_bytes (void)
 {
-  const struct mallinfo2 info = mallinfo2 ();
-  return (gint64) (info.uordblks + info.hblkhd);
+  char *text = NULL;
+  gsize length = 0;
+  FILE *stream = open_memstream (&text, &length);
+  if (stream == NULL || malloc_info (0, stream) != 0)
+    {
+      peer_die ("malloc_info", NULL);
+    }
+  fclose (stream);
+  const char *last = g_strrstr (text, "</heap>");
+  if (last == NULL)
+    {
+      peer_die (text, NULL);
+    }
+  const gint64 bytes = size_behind (last, "<system type=\"current\"")
+                       + size_behind (last, "type=\"mmap\"") - size_behind (last, "type=\"fast\"")
+                       - size_behind (last, "type=\"rest\"");
+  free (text);
+  return bytes;
 }
 
 static void

@@ -60,6 +60,19 @@ def say(text):
     print(f"    {text}", file=sys.stderr, flush=True)
 
 
+def measure(rig, row, entry, number, results):
+    """One figure in words. Who fails has none in this round; that is told at the end."""
+    try:
+        metrics = row.measure(rig, row, entry)
+    except (Failure, OSError) as failure:
+        say(f"FAILED {row.name}, {entry.label}: {failure}")
+        results.failures.append(f"{row.name}, {entry.label}, round {number + 1}: {failure}")
+        rig.cast.dismiss_all(entry.peer)
+        return f"{entry.label} failed"
+    results.add(row, entry, number, metrics)
+    return f"{entry.label} {report.number(metrics[row.show])}"
+
+
 def play(rig, rows, rounds, results):
     """Round by round, row by row, one competitor after the other; who begins changes from round to round."""
     for number in range(rounds):
@@ -68,11 +81,7 @@ def play(rig, rows, rounds, results):
                 continue
             entries = [entry for entry in row.entries if rig.cast.has(entry.peer)]
             shift = number % len(entries)
-            figures = []
-            for entry in entries[shift:] + entries[:shift]:
-                metrics = row.measure(rig, row, entry)
-                results.add(row, entry, number, metrics)
-                figures.append(f"{entry.label} {report.number(metrics[row.show])}")
+            figures = [measure(rig, row, entry, number, results) for entry in entries[shift:] + entries[:shift]]
             say(f"{number + 1}/{rounds} {row.name}: {'; '.join(figures)} {row.unit}")
 
 
@@ -92,7 +101,10 @@ def parse(argv):
 
 
 def choose(options):
-    rows = [row for row in all_rows() if not options.only or any(row.name.startswith(prefix) for prefix in options.only)]
+    def wanted(name):
+        return not options.only or any(name == only or name.startswith(only + "-") for only in options.only)
+
+    rows = [row for row in all_rows() if wanted(row.name)]
     if options.quick:
         rows = [row for row in rows if not row.slow]
     return rows
@@ -132,13 +144,12 @@ def main(argv):
               100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)
     try:
         play(rig, rows, 2 if options.quick else options.rounds, results)
-    except Failure as failure:
-        print(f"scripts/bench: {failure}", file=sys.stderr)
-        return 1
     finally:
         rig.stop()
     tell(rows, results, options)
-    return 0
+    for failure in results.failures:
+        print(f"failed: {failure}")
+    return 1 if results.failures else 0
 
 
 sys.exit(main(sys.argv[1:]))

@@ -39,7 +39,10 @@ class Process:
         return line.decode("ascii")
 
     def tell(self, line):
-        self.child.stdin.write(line.encode("ascii") + b"\n")
+        try:
+            self.child.stdin.write(line.encode("ascii") + b"\n")
+        except BrokenPipeError:
+            raise Failure(f"{self.name} has ended") from None
 
     def ask(self, line, expect="ok"):
         self.tell(line)
@@ -52,11 +55,11 @@ class Process:
         """Processor time of the whole process so far; the clock's id is how Linux encodes the pid."""
         return time.clock_gettime_ns((~self.pid << 3) | 2)
 
-    def stop(self):
-        self.child.stdin.close()
+    def stop(self, patience_s=30):
         try:
-            self.child.wait(30)
-        except subprocess.TimeoutExpired:
+            self.child.stdin.close()
+            self.child.wait(patience_s)
+        except (OSError, subprocess.TimeoutExpired):
             self.child.kill()
             self.child.wait()
         self.child.stdout.close()
@@ -114,9 +117,14 @@ class Cast:
             self.warm_up(peer, self.lab, role)
         return self.playing[name, role]
 
-    def dismiss(self, name, role):
+    def dismiss(self, name, role, patience_s=30):
         if (name, role) in self.playing:
-            self.playing.pop((name, role)).stop()
+            self.playing.pop((name, role)).stop(patience_s)
+
+    def dismiss_all(self, name):
+        for peer, role in list(self.playing):
+            if peer == name:
+                self.dismiss(peer, role, 1)  # it may hang
 
     def has(self, name):
         return name in self.programs

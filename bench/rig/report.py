@@ -132,6 +132,8 @@ def document(rows, results, command, when, plots):
     yield from machine()
     yield ""
     yield f"Targets met: {sum(v.met for v in verdicts)} of {len(verdicts)}."
+    if results.failures:
+        yield f"Measurements that failed: {'; '.join(results.failures)}."
     yield ""
     yield from markdown(TARGET_HEADINGS, target_rows(rows, results))
     yield ""

@@ -37,6 +37,7 @@ class Verdict:
 class Results:
     def __init__(self):
         self.figures = {}  # (row name, entry label, metric) to {round: value}
+        self.failures = []
         self.shapes = {}  # (row name, entry label) to a list of quantiles for each round
 
     def add(self, row, entry, round_number, metrics):

@@ -125,12 +125,12 @@ def measure_crowd(rig, row, entry):
 
 
 def measure_waiters(rig, row, entry):
-    # A process that has had as many waiters before needs no more memory for these: hence new ones, where starting
-    # costs nothing; of Java's figures the first counts.
-    first = entry.peer != "java" or ("java", "waiters") not in rig.cast.playing or row.name not in rig.seen
-    if entry.peer != "java":
+    # A process that has had as many waiters before needs no more memory for these: hence new ones. Starting costs nothing
+    # but in Java, which has to be warm: there once a row, and only where it matters.
+    fresh = entry.peer != "java" or (row.targets and (row.name, entry.label) not in rig.seen)
+    rig.seen.add((row.name, entry.label))
+    if fresh:
         rig.cast.dismiss(entry.peer, "waiters")
-    rig.seen.add(row.name)
     peer = rig.cast.peer(entry.peer, "waiters")
     server = rig.lab.server
     peer.ask(f"waiters server={server} observe={server} path={fresh_path(row)} n={row.n}", "ready")
@@ -143,7 +143,7 @@ def measure_waiters(rig, row, entry):
     for metric, key in (("to_server", "zk_bytes_received_count"), ("to_client", "zk_response_bytes"),
                         ("requests", "zk_packets_received")):
         metrics[metric] = (after[key] - before[key]) / row.n
-    if first:
+    if fresh:
         metrics |= {key: float(answer[key]) for key in ("resident", "bytes") if key in answer}
     if "granted_ns" in answer:
         metrics["granted_seconds"] = int(answer["granted_ns"]) / 1e9
