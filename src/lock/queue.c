@@ -15,6 +15,7 @@
 
 #define WRITE_NAME "__WRIT__"
 #define READ_NAME  "__READ__"
+#define N_DIGITS   10 /* of a number that is not negative */
 
 typedef struct
 {
@@ -97,14 +98,40 @@ curator_queue_parse_number (const char *key, gint64 *number)
   return TRUE;
 }
 
+/* Nearly every name ends with the lock's name and the ten digits of the server, where it would be found
+ * last: the lock's name cannot come again among digits unless it ends with one. */
+static gboolean
+ends_with_number (const char *name, gsize length, const char *lock_name, gsize lock_length)
+{
+  if (lock_length == 0 || g_ascii_isdigit (lock_name[lock_length - 1])
+      || length < lock_length + N_DIGITS
+      || memcmp (name + length - N_DIGITS - lock_length, lock_name, lock_length) != 0)
+    {
+      return FALSE;
+    }
+  for (gsize i = length - N_DIGITS; i < length; i++)
+    {
+      if (!g_ascii_isdigit (name[i]))
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 const char *
 curator_queue_standard_key (const char *name, const char *lock_name)
 {
   g_return_val_if_fail (name != NULL && lock_name != NULL, name);
+  const gsize length = strlen (name);
+  const gsize lock_length = strlen (lock_name);
 
-  const char *found = *lock_name != '\0' ? g_strrstr (name, lock_name) : NULL;
-
-  return found != NULL ? found + strlen (lock_name) : name;
+  if (ends_with_number (name, length, lock_name, lock_length))
+    {
+      return name + length - N_DIGITS;
+    }
+  const char *found = lock_length > 0 ? g_strrstr (name, lock_name) : NULL;
+  return found != NULL ? found + lock_length : name;
 }
 
 /* The children that are lock nodes, in any order. */
