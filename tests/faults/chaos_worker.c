@@ -449,10 +449,10 @@ open_all (Worker *worker, const char *connect_string, int tick_ms, GError **erro
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   gboolean fine = TRUE;
-  (void) tick_ms;
   worker->client = curator_client_new (connect_string, policy);
   curator_client_set_session_timeout (worker->client, worker->session_ms);
   curator_client_set_connection_timeout (worker->client, worker->session_ms);
+  curator_client_set_server_tick (worker->client, tick_ms);
   for (guint i = 0; i < CHAOS_LOCKS && fine; i++)
     {
       fine = open_lock (worker, i, error);

@@ -7,8 +7,9 @@
 
 /* Followers and leader give each other up after this many ticks: later than a session ends, as with
  * ZooKeeper's sample configuration and a session of four seconds, or sooner. */
-#define LAB_SYNC_LATE  (2 * LAB_SESSION_MS / LAB_TICK_MS + 4)
-#define LAB_SYNC_EARLY 4
+#define LAB_SYNC_LATE   (2 * LAB_SESSION_MS / LAB_TICK_MS + 4)
+#define LAB_SYNC_LATEST (4 * LAB_SESSION_MS / LAB_TICK_MS) /* time for an election, too */
+#define LAB_SYNC_EARLY  4
 
 /* Starts one whose members reach each other through links; NULL, after a word, if it cannot. */
 ZkEnsemble *lab_start_ensemble (int sync_limit);

@@ -94,12 +94,13 @@ run (Holder *holder)
 }
 
 static CuratorClient *
-connect_client (const char *address, int session_ms)
+connect_client (const char *address, int session_ms, int tick_ms)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   CuratorClient *client = curator_client_new (address, policy);
   curator_client_set_session_timeout (client, session_ms);
   curator_client_set_connection_timeout (client, session_ms);
+  curator_client_set_server_tick (client, tick_ms);
   return client;
 }
 
@@ -130,7 +131,7 @@ main (int argc, char **argv)
   pthread_create (&terminator, NULL, wait_for_term, holder.cancellable);
   pthread_detach (terminator);
 
-  CuratorClient *client = connect_client (argv[1], atoi (argv[3]));
+  CuratorClient *client = connect_client (argv[1], atoi (argv[3]), atoi (argv[4]));
   holder.lock = curator_mutex_new (client, argv[2], &error);
   gboolean fine =
       holder.lock != NULL && curator_client_start (client, &error) && run (&holder);

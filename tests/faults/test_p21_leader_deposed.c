@@ -32,7 +32,7 @@ test_p21_leader_deposed (void **state)
 static int
 start (void **state)
 {
-  *state = lab_start_ensemble (LAB_SYNC_LATE);
+  *state = lab_start_ensemble (LAB_SYNC_LATEST);
   return *state != NULL ? 0 : -1;
 }
 

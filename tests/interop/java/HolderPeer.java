@@ -30,8 +30,14 @@ final class HolderPeer
     public static void main(String[] args) throws Exception
     {
         int sessionMs = Integer.parseInt(args[2]);
-        try (CuratorFramework client =
-            CuratorFrameworkFactory.newClient(args[0], sessionMs, sessionMs, new ExponentialBackoffRetry(1000, 3)))
+        // Without the tracker it stays with the servers that it was given.
+        try (CuratorFramework client = CuratorFrameworkFactory.builder()
+            .connectString(args[0])
+            .sessionTimeoutMs(sessionMs)
+            .connectionTimeoutMs(sessionMs)
+            .retryPolicy(new ExponentialBackoffRetry(1000, 3))
+            .ensembleTracker(false)
+            .build())
         {
             client.getConnectionStateListenable()
                 .addListener((framework, state) -> tell(state.name() + " " + System.nanoTime()));
