@@ -108,7 +108,7 @@ end_before_the_grant (Cli *cli, int signal)
 }
 
 static void
-while_connecting (void **state)
+p37_while_connecting (void **state)
 {
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
@@ -124,7 +124,7 @@ while_connecting (void **state)
 }
 
 static void
-while_waiting (void **state)
+p37_while_waiting (void **state)
 {
   Fixture *fixture = *state;
   LOG log = cli_new_file ();
@@ -240,7 +240,7 @@ end_one_shape (Fixture *fixture, const Shape *shape, int signal)
 }
 
 static void
-while_running (void **state)
+p37_while_running (void **state)
 {
   static const Shape shapes[] = {
     { .mode = "beat", .n = 1 },
@@ -263,7 +263,7 @@ while_running (void **state)
 /* The command has ended and the server does not answer. A signal ends the wait for its word; the
  * command's own code stays. */
 static void
-while_releasing (void **state)
+p37_while_releasing (void **state)
 {
   Fixture *fixture = *state;
 
@@ -287,10 +287,10 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (while_connecting),
-    heal_and_test (while_waiting),
-    heal_and_test (while_running),
-    heal_and_test (while_releasing),
+    heal_and_test (p37_while_connecting),
+    heal_and_test (p37_while_waiting),
+    heal_and_test (p37_while_running),
+    heal_and_test (p37_while_releasing),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }
