@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SESSION_TEXT "10" /* the longest that the server grants: no pause of ours shall end it */
 
-static const int all_signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL };
+
+static const int all_signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL /* last */ };
 
 static void
 unlink_and_free (char **file)
@@ -28,13 +30,6 @@ static int
 code_of (int signal)
 {
   return signal == SIGKILL ? 1000 + SIGKILL : 128 + signal;
-}
-
-/* After kill -9 the next one waits for the session to end. Otherwise no pause shall end it. */
-static const char *
-session_for (int signal)
-{
-  return signal == SIGKILL ? "3" : "10";
 }
 
 /* A zombie runs nothing. */
@@ -134,7 +129,7 @@ p37_while_waiting (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++)
     {
       g_autoptr (Cli) waiter =
-          cli_zkflock (fixture_server (fixture), "--session-timeout", session_for (all_signals[i]),
+          cli_zkflock (fixture_server (fixture), "--session-timeout", SESSION_TEXT,
                        "/waiting", CLI_COMMAND, "beat", log, NULL);
       assert_true (raw_zk_wait_children (fixture->raw, "/waiting", 2, CLI_MS));
       end_before_the_grant (waiter, all_signals[i]);
@@ -194,69 +189,124 @@ typedef struct
 } Shape;
 
 static Cli *
-start_shape (Fixture *fixture, const Shape *shape, const char *path, const char *log,
-             const char *session)
+start_shape (Fixture *fixture, const Shape *shape, const char *path, const char *log)
 {
   g_autofree char *string =
       g_strdup_printf ("%s %s %s; exit $?", CLI_COMMAND, shape->mode, log);
   const char *server = fixture_server (fixture);
 
   return shape->in_a_shell
-             ? cli_zkflock (server, "--session-timeout", session, path, "-c", string, NULL)
-             : cli_zkflock (server, "--session-timeout", session, path, CLI_COMMAND,
+             ? cli_zkflock (server, "--session-timeout", SESSION_TEXT, path, "-c", string, NULL)
+             : cli_zkflock (server, "--session-timeout", SESSION_TEXT, path, CLI_COMMAND,
                             shape->mode, log, NULL);
 }
 
-static void
-end_one_shape (Fixture *fixture, const Shape *shape, int signal)
-{
-  LOG beats = cli_new_file ();
-  LOG turns = cli_new_file ();
-  g_autofree char *path = g_strdup_printf ("/running/%s%d-%d", shape->mode, shape->in_a_shell, signal);
-  Crowd crowd = { .log = beats, .n = shape->n };
-  g_autoptr (Cli) holder = start_shape (fixture, shape, path, beats, session_for (signal));
+static const Shape shapes[] = {
+  { .mode = "beat", .n = 1 },
+  { .mode = "stubborn", .n = 2, .ignores_term = TRUE },
+  { .mode = "daemon", .n = 2 },
+  { .mode = "beat", .in_a_shell = TRUE, .n = 1 },
+};
 
+/* A command of that shape, and somebody who waits for its lock. */
+typedef struct
+{
+  const Shape *shape;
+  int signal;
+  char *beats; /* files */
+  char *turns;
+  GArray *pids;
+  Cli *holder;
+  Cli *next;
+} Round;
+
+static Round *
+round_new (Fixture *fixture, const Shape *shape, int signal)
+{
+  Round *self = g_new0 (Round, 1);
+  g_autofree char *path =
+      g_strdup_printf ("/running/%s%d-%d", shape->mode, shape->in_a_shell, signal);
+
+  *self = (Round){
+    .shape = shape, .signal = signal, .beats = cli_new_file (), .turns = cli_new_file ()
+  };
+  self->holder = start_shape (fixture, shape, path, self->beats);
+  Crowd crowd = { .log = self->beats, .n = shape->n };
   assert_true (wait_until (has_members, &crowd, CLI_MS));
-  g_autoptr (Cli) next =
-      cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "turn", turns, "0", NULL);
+  self->next =
+      cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "turn", self->turns, "0", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, path, 2, CLI_MS));
-  g_autoptr (GArray) pids = members (beats);
-  kill (holder->pid, signal);
-  if (signal == SIGTERM && shape->ignores_term)
+  self->pids = members (self->beats);
+  return self;
+}
+
+static void
+round_end (Round *self)
+{
+  kill (self->holder->pid, self->signal);
+  if (self->signal == SIGTERM && self->shape->ignores_term)
     {
       /* Both would be one while the first is still pending. */
       wait_ms (200);
-      assert_int_equal (cli_wait (holder, 0), -1);
-      kill (holder->pid, SIGTERM);
-      assert_int_equal (cli_wait (holder, CLI_MS), 128 + SIGKILL);
+      assert_int_equal (cli_wait (self->holder, 0), -1);
+      kill (self->holder->pid, SIGTERM);
+      assert_int_equal (cli_wait (self->holder, CLI_MS), 128 + SIGKILL);
     }
   else
     {
-      assert_int_equal (cli_wait (holder, CLI_MS), code_of (signal));
+      assert_int_equal (cli_wait (self->holder, CLI_MS), code_of (self->signal));
     }
-  assert_int_equal (cli_wait (next, CLI_MS), 0);
-  assert_true (cli_end_of_beats (beats) < cli_number (turns, "IN "));
-  assert_true (none_runs (pids));
+}
+
+static void
+round_check_and_free (Round *self)
+{
+  print_message ("%s%s, signal %d\n", self->shape->mode, self->shape->in_a_shell ? " in sh" : "",
+                 self->signal);
+  assert_int_equal (cli_wait (self->next, CLI_MS), 0);
+  assert_true (cli_end_of_beats (self->beats) < cli_number (self->turns, "IN "));
+  assert_true (none_runs (self->pids));
+  cli_free (self->next);
+  cli_free (self->holder);
+  g_array_unref (self->pids);
+  g_unlink (self->turns);
+  g_unlink (self->beats);
+  g_free (self->turns);
+  g_free (self->beats);
+  g_free (self);
 }
 
 static void
 p37_while_running (void **state)
 {
-  static const Shape shapes[] = {
-    { .mode = "beat", .n = 1 },
-    { .mode = "stubborn", .n = 2, .ignores_term = TRUE },
-    { .mode = "daemon", .n = 2 },
-    { .mode = "beat", .in_a_shell = TRUE, .n = 1 },
-  };
+  for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
+    {
+      for (gsize j = 0; all_signals[j] != SIGKILL; j++)
+        {
+          Round *round = round_new (*state, &shapes[i], all_signals[j]);
+          round_end (round);
+          round_check_and_free (round);
+        }
+    }
+}
+
+/* Nobody is left who could release: the next ones wait for the sessions to end, all at once. */
+static void
+p37_killed_while_running (void **state)
+{
+  Round *rounds[G_N_ELEMENTS (shapes)];
 
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
     {
-      for (gsize j = 0; j < G_N_ELEMENTS (all_signals); j++)
-        {
-          print_message ("%s%s, signal %d\n", shapes[i].mode, shapes[i].in_a_shell ? " in sh" : "",
-                         all_signals[j]);
-          end_one_shape (*state, &shapes[i], all_signals[j]);
-        }
+      rounds[i] = round_new (*state, &shapes[i], SIGKILL);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
+    {
+      round_end (rounds[i]);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
+    {
+      round_check_and_free (rounds[i]);
     }
 }
 
@@ -290,6 +340,7 @@ main (void)
     heal_and_test (p37_while_connecting),
     heal_and_test (p37_while_waiting),
     heal_and_test (p37_while_running),
+    heal_and_test (p37_killed_while_running),
     heal_and_test (p37_while_releasing),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
