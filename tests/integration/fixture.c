@@ -45,6 +45,7 @@ fixture_heal (void **state)
   Fixture *fixture = *state;
   zk_server_thaw (fixture->server);
   proxy_disarm (fixture->proxy);
+  proxy_forget_sessions (fixture->proxy, FALSE);
   proxy_set_delay (fixture->proxy, 0, 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   proxy_let_go (fixture->proxy);

@@ -97,12 +97,69 @@ expire_at (Fixture *fixture, int k)
 }
 
 static void
-test_never_granted_on_a_dead_node (void **state)
+test_p22_never_granted_on_a_dead_node (void **state)
 {
   for (int k = 1; k <= 3; k++)
     {
       expire_at (*state, k);
     }
+}
+
+/* The session ends while the answer to the create is on its way, and the node, name and all, is there
+ * again when the next one begins, as the node of a session that the server has not buried yet would be.
+ * It is not ours: whoever takes it for ours believes in a hold that ends with another's session. */
+static void
+test_p3_node_of_an_earlier_session (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/expiry/create";
+  gint64 dead = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  raw_zk_make_path (fixture->raw, path);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  g_autoptr (Contender) contender = contender_start (lock, 60000, NULL);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  assert_children (fixture, path, 1, LONG_MS);
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  g_autofree char *node = g_strconcat (path, "/", names[0], NULL);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
+  assert_true (raw_zk_wait_gone (fixture->raw, node, LONG_MS));
+  assert_int_equal (raw_zk_create (fixture->raw, node, "", ZOO_EPHEMERAL, NULL), ZOK);
+  proxy_cut (fixture->proxy);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_true (contender->acquired);
+  assert_string_not_equal (contender->node, node);
+  assert_int_not_equal (contender->session, dead);
+  assert_int_equal (raw_zk_owner (fixture->raw, contender->node), contender->session);
+  contender_join (contender);
+  assert_no_residue (fixture, path, 3000);
+}
+
+/* A server that does not know the session any more answers with a new one and says nothing. */
+static void
+test_p27_new_session_unannounced (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/silent");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  gint64 before = curator_client_get_session_id (client);
+  proxy_forget_sessions (fixture->proxy, TRUE);
+  proxy_cut (fixture->proxy);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_not_equal (curator_client_get_session_id (client), before);
+  proxy_forget_sessions (fixture->proxy, FALSE);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  curator_client_close (client);
 }
 
 static gboolean
@@ -312,14 +369,52 @@ test_waiting_node_deleted_by_another (void **state)
   assert_no_residue (fixture, "/expiry/pushed", 3000);
 }
 
+/* Who is in front of a waiter is pushed out of the queue: the waiter keeps its node, and its turn. */
+static void
+test_p18_place_is_kept (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/expiry/place";
+  CuratorClient *clients[3];
+  Contender *contenders[3];
+  for (int i = 0; i < 3; i++)
+    {
+      clients[i] = client_connect (fixture_server (fixture));
+      g_autoptr (CuratorLock) lock = mutex_new (clients[i], path);
+      contenders[i] = contender_start (lock, 60000, NULL);
+      assert_children (fixture, path, i + 1, LONG_MS);
+    }
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  g_autofree char *pushed = g_strconcat (path, "/", names[1], NULL);
+  g_autofree char *last = g_strconcat (path, "/", names[2], NULL);
+  assert_int_equal (raw_zk_delete (fixture->raw, pushed), ZOK);
+  assert_true (contender_wait (contenders[0], LONG_MS));
+  contender_join (contenders[0]);
+  assert_true (contender_wait (contenders[2], LONG_MS));
+  assert_true (contenders[2]->acquired);
+  assert_string_equal (contenders[2]->node, last);
+  contender_join (contenders[2]);
+  assert_true (contender_wait (contenders[1], LONG_MS));
+  assert_true (contenders[1]->acquired);
+  for (int i = 0; i < 3; i++)
+    {
+      contender_free (contenders[i]);
+      curator_client_unref (clients[i]);
+    }
+  assert_no_residue (fixture, path, 3000);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_p12_waiter_goes_back_to_the_queue),
-    heal_and_test (test_never_granted_on_a_dead_node),
+    heal_and_test (test_p22_never_granted_on_a_dead_node),
+    heal_and_test (test_p3_node_of_an_earlier_session),
+    heal_and_test (test_p18_place_is_kept),
     heal_and_test (test_p14_callback_sleeps_through_the_loss),
     heal_and_test (test_p23_holder_is_told),
+    heal_and_test (test_p27_new_session_unannounced),
     heal_and_test (test_lost_by_own_clock),
     heal_and_test (test_short_outage_loses_nothing),
     heal_and_test (test_p24_node_deleted_by_another),

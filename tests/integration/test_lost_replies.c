@@ -77,7 +77,40 @@ static void
 test_p1_given_up_with_unknown_outcome (void **state)
 {
   give_up_in_a_hole (*state, "/lost/late", FALSE);
+}
+
+static void
+test_p2_cancelled_while_creating (void **state)
+{
   give_up_in_a_hole (*state, "/lost/off", TRUE);
+}
+
+/* What is to be deleted is gone when it is found: done, and not tried for ever. */
+static void
+test_p2_somebody_else_was_faster (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/lost/faster";
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  raw_zk_make_path (fixture->raw, path);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  g_autoptr (Contender) contender = contender_start (lock, 100, NULL);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  assert_true (contender_wait (contender, LONG_MS));
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  g_autofree char *node = g_strconcat (path, "/", names[0], NULL);
+  assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+  proxy_reset_counts (fixture->proxy);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  g_autoptr (Contender) next = contender_start (lock, LONG_MS, NULL);
+  assert_true (contender_wait (next, LONG_MS));
+  assert_true (next->acquired);
+  contender_join (next);
+  assert_no_residue (fixture, path, SETTLE_MS);
+  /* One delete for each of the two nodes, and a second one where the first was of unknown outcome. */
+  wait_ms (500);
+  assert_in_range (proxy_count (fixture->proxy, PROXY_DELETE), 1, 3);
 }
 
 /* The same when the connection breaks for good and a new one must be made. */
@@ -177,6 +210,8 @@ main (void)
     heal_and_test (test_create_never_arrived),
     heal_and_test (test_p1_given_up_with_unknown_outcome),
     heal_and_test (test_p1_given_up_then_cut),
+    heal_and_test (test_p2_cancelled_while_creating),
+    heal_and_test (test_p2_somebody_else_was_faster),
     heal_and_test (test_sweep_cut_before),
     heal_and_test (test_sweep_cut_before_reply),
     heal_and_test (test_sweep_cut_after_reply),

@@ -159,7 +159,7 @@ sleep_long (CuratorClient *client, CuratorConnectionState state, gpointer user_d
 
 /* A callback that blocks delays other callbacks but neither calls nor the detection of a loss. */
 static void
-test_slow_callback_holds_nothing_up (void **state)
+test_p14_slow_callback_holds_nothing_up (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -239,7 +239,7 @@ main (void)
     heal_and_test (test_block_until_connected_in_vain),
     heal_and_test (test_server_comes_late),
     heal_and_test (test_chosen_context),
-    heal_and_test (test_slow_callback_holds_nothing_up),
+    heal_and_test (test_p14_slow_callback_holds_nothing_up),
     heal_and_test (test_removed_listener_is_silent),
   };
   return cmocka_run_group_tests_name ("states", tests, fixture_start, fixture_stop);

@@ -32,6 +32,7 @@ struct _Proxy
 
   /* orders, given by any thread */
   ProxyMode mode;
+  gboolean forget_sessions;
   int delay_to_server_ms;
   int delay_to_client_ms;
   gboolean cut;

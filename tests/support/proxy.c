@@ -363,6 +363,14 @@ proxy_set_delay (Proxy *proxy, int to_server_ms, int to_client_ms)
 }
 
 void
+proxy_forget_sessions (Proxy *proxy, gboolean forget)
+{
+  pthread_mutex_lock (&proxy->mutex);
+  proxy->forget_sessions = forget;
+  pthread_mutex_unlock (&proxy->mutex);
+}
+
+void
 proxy_cut (Proxy *proxy)
 {
   pthread_mutex_lock (&proxy->mutex);

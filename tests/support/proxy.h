@@ -70,6 +70,9 @@ const char *proxy_address (Proxy *proxy);
 
 void proxy_set_mode (Proxy *proxy, ProxyMode mode);
 void proxy_set_delay (Proxy *proxy, int to_server_ms, int to_client_ms);
+/* Connections that are made from now on ask for a new session, whatever their client asks for: what
+ * servers do that have forgotten it and do not say so. */
+void proxy_forget_sessions (Proxy *proxy, gboolean forget);
 void proxy_cut (Proxy *proxy); /* RST on every connection, now; new ones are welcome */
 
 /* From now on count requests of that type (PROXY_ANY_REQUEST: all but pings) and do the action at

@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #define MAX_FRAME (16 * 1024 * 1024)
+/* Of a connect request, the frame's length included: what it has at least, and where. */
+#define CONNECT_LENGTH      48
+#define CONNECT_SESSION_AT  20
+#define CONNECT_PASSWORD_AT 32
 
 typedef struct
 {
@@ -194,10 +198,15 @@ on_picked_request (ProxyConn *conn, gint32 xid, ProxyAction action)
 
 /* The first frame is the connect request, which has no type. */
 static gboolean
-on_request (ProxyConn *conn, const guint8 *frame, guint length)
+on_request (ProxyConn *conn, guint8 *frame, guint length)
 {
   ProxyAction action;
   gboolean known = conn->examined || !conn->to_server.greeted || length < 12;
+  if (!conn->to_server.greeted && conn->proxy->forget_sessions && length >= CONNECT_LENGTH)
+    {
+      memset (frame + CONNECT_SESSION_AT, 0, 8);
+      memset (frame + CONNECT_PASSWORD_AT, 0, 16);
+    }
   conn->to_server.greeted = TRUE;
   conn->examined = FALSE;
   if (known)

@@ -253,6 +253,29 @@ raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **
   return rc;
 }
 
+#define MANY_AT_ONCE 500
+
+int
+raw_zk_create_many (RawZk *raw, const char *path, const char *prefix, int n)
+{
+  int rc = ZOK;
+  for (int done = 0; done < n && rc == ZOK; done += MANY_AT_ONCE)
+    {
+      zoo_op_t ops[MANY_AT_ONCE];
+      zoo_op_result_t results[MANY_AT_ONCE];
+      g_auto (GStrv) paths = g_new0 (char *, MANY_AT_ONCE + 1);
+      const int part = MIN (MANY_AT_ONCE, n - done);
+      for (int i = 0; i < part; i++)
+        {
+          paths[i] = g_strdup_printf ("%s/%s%010d", path, prefix, done + i);
+          zoo_create_op_init (&ops[i], paths[i], NULL, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT,
+                              NULL, 0);
+        }
+      rc = zoo_multi (raw->handle, part, ops, results);
+    }
+  return rc;
+}
+
 int
 raw_zk_make_path (RawZk *raw, const char *path)
 {

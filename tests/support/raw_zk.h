@@ -39,6 +39,8 @@ int raw_zk_delete (RawZk *raw, const char *path);
 int raw_zk_delete_tree (RawZk *raw, const char *path);
 /* mode: ZOO_PERSISTENT, ZOO_EPHEMERAL_SEQUENTIAL, …; created (may be NULL) gets the real path. */
 int raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **created);
+/* n persistent children of the path, numbered from 0 in ten digits behind the prefix. */
+int raw_zk_create_many (RawZk *raw, const char *path, const char *prefix, int n);
 /* Creates the path and all its parents, persistent; an existing node is fine. */
 int raw_zk_make_path (RawZk *raw, const char *path);
 
