@@ -5,7 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
-#define SESSION_TEXT "4"
+#define SESSION_TEXT "6"
+#define LOSS_MS      6000 /* the same */
 
 static void
 unlink_and_free (char **file)
@@ -93,7 +94,7 @@ stopped_for_twice_the_timeout (void **state)
       cli_zkflock (fixture_server (fixture), "/stopped", CLI_COMMAND, "turn", turns, "0", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/stopped", 2, CLI_MS));
   kill (holder->pid, SIGSTOP);
-  wait_ms (2 * SESSION_MS);
+  wait_ms (2 * LOSS_MS);
   const gint64 continued = wait_now_ns ();
   kill (holder->pid, SIGCONT);
   assert_int_equal (cli_wait (holder, CLI_MS), 75);
@@ -116,7 +117,7 @@ p37_killed_with_all_its_children (void **state)
   const gint64 before = wait_now_ns ();
   kill (holder->pid, SIGKILL); /* its session lives on for a while */
   assert_int_equal (cli_wait (holder, CLI_MS), 1000 + SIGKILL);
-  assert_true (cli_end_of_beats (beats) - before < SESSION_MS * G_GINT64_CONSTANT (1000000));
+  assert_true (cli_end_of_beats (beats) - before < LOSS_MS * G_GINT64_CONSTANT (1000000));
 }
 
 /* What a command leaves in its group would go on without the lock. */
