@@ -457,7 +457,7 @@ final class BenchPeer
 
     private void obey(String line) throws Exception
     {
-        String[] words = line.trim().split(" ");
+        String[] words = line.trim().split(" +");
         request = new HashMap<>();
         for (int i = 1; i < words.length; i++)
         {

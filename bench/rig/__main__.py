@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rig: runs the rows in interleaved rounds and tells what came out. scripts/bench builds everything and calls it."""
 import argparse
+import os
 import sys
 import time
 from datetime import date
@@ -140,6 +141,9 @@ def main(argv):
         return 64
     programs = dict(line.split("=", 1) for line in options.programs.splitlines() if line)
     results = Results()
+    results.load = os.getloadavg()[0]
+    if results.load > 0.5:
+        say(f"the machine is busy (load average {results.load:.1f}): do not trust the figures")
     rig = Rig({name: argv.split("\t") for name, argv in programs.items()}, options.lab, results,
               100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)
     try:

@@ -40,7 +40,7 @@ def target_rows(rows, results):
                 continue
             name, unit, _ = METRICS[target.metric]
             who = target.entry.label.removeprefix("C, ").removeprefix("C")
-            what = row.title if target.metric == row.show else f"{row.title}: {name}"
+            what = row.title if target.metric == row.show else f"{row.title.split(':')[0]}: {name}"
             workload = f"{what}{', ' + who if who and who != target.entry.label and target.limit is None else ''}"
             net = "" if row.net == "loopback" else f", {row.net}"
             against = JAVA if target.limit is not None else target.against
@@ -113,13 +113,13 @@ def _version(package):
     return _output("dpkg-query", "-W", "-f", "${Version}", package) or "unknown"
 
 
-def machine():
-    """The machine and the versions, in sentences for the document."""
+def machine(load):
+    """The machine and the versions, in sentences for the document. load: what it was busy with before the run."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
     memory = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(encoding="ascii")).group(1))
     java = _output("java", "--version").splitlines()
     yield (f"{os.cpu_count()} cores, {cpu.group(1) if cpu else os.uname().machine}, {memory / 1048576:.0f} GiB, "
-           f"Linux {os.uname().release.split('-')[0]}.")
+           f"Linux {os.uname().release.split('-')[0]}; load average before the run {load:.1f}.")
     yield (f"Debian's ZooKeeper {_version('libzookeeper-java')}, Curator {_version('libcurator-recipes-java')} on "
            f"{java[0] if java else 'Java'}, kazoo {_version('python3-kazoo')}, "
            f"go-zookeeper {_version('golang-github-samuel-go-zookeeper-dev')}.")
@@ -129,7 +129,7 @@ def document(rows, results, command, when, plots):
     """The measured part of docs/performance.md."""
     verdicts = [v for row in rows for v in (results.verdict(row, t) for t in row.targets) if v]
     yield f"Measured by `{command}` on {when}:"
-    yield from machine()
+    yield from machine(results.load)
     yield ""
     yield f"Targets met: {sum(v.met for v in verdicts)} of {len(verdicts)}."
     if results.failures:

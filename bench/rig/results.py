@@ -38,6 +38,7 @@ class Results:
     def __init__(self):
         self.figures = {}  # (row name, entry label, metric) to {round: value}
         self.failures = []
+        self.load = 0.0  # of the machine, before the run
         self.shapes = {}  # (row name, entry label) to a list of quantiles for each round
 
     def add(self, row, entry, round_number, metrics):

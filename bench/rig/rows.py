@@ -115,8 +115,13 @@ def measure_solo(recipe):
 
 def measure_crowd(rig, row, entry):
     peer = rig.cast.peer(entry.peer)
-    server = rig.address(row.net)
-    peer.ask(f"crowd server={server} path={fresh_path(row)} n={row.n} ms={rig.window_ms} {entry.options}", "ready")
+    request = f"crowd {entry.options} server={rig.address(row.net)} n={row.n}"
+    if (row.name, entry.label) not in rig.seen:
+        rig.seen.add((row.name, entry.label))
+        # New sessions, and whatever the first ones among so many have to do.
+        peer.ask(f"{request} path={fresh_path(row)} ms=100", "ready")
+        peer.ask("go")
+    peer.ask(f"{request} path={fresh_path(row)} ms={rig.window_ms}", "ready")
     with Meter(rig, peer, row.net == DELAYED) as meter:
         answer = peer.ask("go")
         metrics = meter.metrics(int(answer["total"]))
@@ -237,7 +242,7 @@ def _solo_rows(net):
         if recipe == "mutex":
             entries += [KAZOO, GO]
             if net == LOOPBACK:
-                targets.append(Target(OURS, "cpu_us", 2.0))
+                targets += [Target(OURS, "cpu_us", 2.0), Target(OURS_ASYNC, "cpu_us", 2.0)]
         yield Row(f"solo-{recipe}{suffix}", f"uncontended {title}", entries, measure_solo(recipe), targets, net=net)
 
 
