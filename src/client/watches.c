@@ -264,6 +264,11 @@ entry_remove (Entry *entry)
 static void
 entry_unused (Entry *entry)
 {
+  if (entry->state == ENTRY_ARMED && entry->request != NULL)
+    {
+      /* It is being read again: the answer might set what was removed before. */
+      return;
+    }
   if (entry->state == ENTRY_ARMED)
     {
       entry_remove (entry);
@@ -381,19 +386,23 @@ static void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Entry *entry = data;
-  if (rc == ZNONODE && !entry->by_exists)
+  if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED)
     {
       /* A server tells of an end before it answers a read that comes after it. */
       g_autofree char *shown = curator_path_escape (entry->key.path);
       curator_info ("nobody has told that %s is gone", shown);
     }
-  if (rc == ZOK || rc == ZNONODE)
+  if (rc == ZOK || rc == ZNONODE || entry->state == ENTRY_ARMING)
     {
       on_armed (rc, reply, sent_us, entry);
       return;
     }
   entry->request = NULL;
   reread_later (entry);
+  if (!has_users (entry))
+    {
+      entry_unused (entry);
+    }
 }
 
 /* @locks client mutex held (timer lane). */
@@ -552,6 +561,24 @@ entry_changed (Entry *entry)
   tell_users (entry, &told, CURATOR_WATCH_CHANGED, NULL);
 }
 
+/* @locks client mutex required. If it is being read again, the answer may set the watch of a node that
+ * took the place of the one that is gone. */
+static void
+entry_gone (Entry *entry)
+{
+  GQueue users = G_QUEUE_INIT;
+
+  if (entry->request == NULL)
+    {
+      entry_end (entry, CURATOR_WATCH_GONE, ZOK);
+      return;
+    }
+  entry->state = ENTRY_ARMING;
+  move_all (&entry->users, &users, NULL);
+  move_all (&entry->newcomers, &users, NULL);
+  tell_spent (&users, CURATOR_WATCH_GONE, ZOK);
+}
+
 static void
 event_for (CuratorSession *session, const char *path, ZooWatcherType type, gboolean deleted)
 {
@@ -565,7 +592,7 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
     }
   if (deleted)
     {
-      entry_end (entry, CURATOR_WATCH_GONE, ZOK);
+      entry_gone (entry);
     }
   else
     {
