@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #define TICK_MS     500
+#define AGREE_MS    20000 /* for servers that lag behind */
 #define PATIENCE_MS 60000 /* for a call to end, once nothing is wrong any more */
 
 typedef struct
@@ -32,7 +33,7 @@ typedef struct
 } Chaos;
 
 static gint seconds = 75;
-static gint epoch_seconds = 60;
+static gint epoch_seconds = 45;
 static gint64 seed_given = -1;
 static gboolean verbose;
 
@@ -160,7 +161,8 @@ print_stacks (pid_t pid)
   g_printerr ("%s\n", text != NULL ? text : "");
 }
 
-static void
+/* How many threads do not end their turn. */
+static guint
 wait_for_quiet (Chaos *chaos)
 {
   guint hanging = 0;
@@ -180,7 +182,7 @@ wait_for_quiet (Chaos *chaos)
           print_stacks (slot->pid);
         }
     }
-  fail (chaos, "hangs", hanging);
+  return hanging;
 }
 
 static guint
@@ -199,6 +201,45 @@ count_ephemerals (RawZk *raw, const char *path, gboolean print)
       n += owner > 0 ? 1 : count_ephemerals (raw, child, print);
     }
   return n;
+}
+
+static void
+add_view (RawZk *raw, const char *path, GString *view)
+{
+  g_auto (GStrv) names = raw_zk_children (raw, path);
+  for (char **name = names; name != NULL && *name != NULL; name++)
+    {
+      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+      if (raw_zk_owner (raw, child) > 0)
+        {
+          g_string_append_printf (view, "%s\n", child);
+        }
+      add_view (raw, child, view);
+    }
+}
+
+static gboolean
+servers_agree (gpointer data)
+{
+  Chaos *chaos = data;
+  GString *views[3];
+  for (int i = 0; i < 3; i++)
+    {
+      RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i)));
+      views[i] = g_string_new (raw != NULL ? "" : "no answer");
+      if (raw != NULL)
+        {
+          add_view (raw, CHAOS_ROOT, views[i]);
+          raw_zk_close (raw);
+        }
+    }
+  const gboolean agree =
+      g_string_equal (views[0], views[1]) && g_string_equal (views[1], views[2]);
+  for (int i = 0; i < 3; i++)
+    {
+      g_string_free (views[i], TRUE);
+    }
+  return agree;
 }
 
 static gboolean
@@ -364,7 +405,7 @@ begin_epoch (Chaos *chaos)
     {
       start_worker (chaos, i);
     }
-  if (!wait_until (all_ready, chaos, PATIENCE_MS))
+  if (!wait_until (all_ready, chaos, 2 * PATIENCE_MS))
     {
       fail (chaos, "not_connected", 1);
     }
@@ -374,46 +415,10 @@ begin_epoch (Chaos *chaos)
     }
 }
 
-static void
-run_epoch (Chaos *chaos, gint64 until_ms)
-{
-  begin_epoch (chaos);
-  chaos_cell_set (&chaos->cells->phase, CHAOS_RUN);
-  while (wait_now_ms () < until_ms && chaos->failures == 0)
-    {
-      if (!chaos_round (&chaos->scene))
-        {
-          fail (chaos, "ensemble_broken", 1);
-        }
-    }
-  wait_for_quiet (chaos);
-  if (chaos->failures == 0)
-    {
-      look_for_residue (chaos);
-    }
-  else
-    {
-      tell_residue (chaos);
-    }
-  end_workers (chaos);
-  judge (chaos);
-  chaos_cells_close (chaos->cells);
-  if (chaos->failures == 0)
-    {
-      remove_directory (chaos->directory);
-    }
-  else
-    {
-      g_printerr ("chaos: the logs are kept in %s\n", chaos->directory);
-    }
-  g_free (chaos->directory);
-}
-
 static gboolean
-open_scene (Chaos *chaos, guint32 seed)
+open_servers (Chaos *chaos)
 {
   ChaosScene *scene = &chaos->scene;
-  scene->rand = g_rand_new_with_seed (seed);
   const int sync_limit = g_rand_boolean (scene->rand) ? 4 : 20;
   const ZkEnsembleSetup setup = { .tick_ms = TICK_MS, .sync_limit = sync_limit, .by_links = TRUE };
   static const int sessions[] = { 3000, 4000, 6000 };
@@ -422,10 +427,6 @@ open_scene (Chaos *chaos, guint32 seed)
     {
       return FALSE;
     }
-  scene->faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
-  scene->verbose = verbose;
-  scene->replace = replace_worker;
-  scene->data = chaos;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       ChaosSlot *slot = &scene->slots[i];
@@ -443,7 +444,7 @@ open_scene (Chaos *chaos, guint32 seed)
 }
 
 static void
-close_scene (Chaos *chaos)
+close_servers (Chaos *chaos)
 {
   ChaosScene *scene = &chaos->scene;
   for (int i = 0; i < CHAOS_WORKERS; i++)
@@ -455,8 +456,6 @@ close_scene (Chaos *chaos)
       g_free (scene->slots[i].connect_string);
     }
   zk_ensemble_stop (scene->ensemble);
-  g_array_unref (scene->faults);
-  g_rand_free (scene->rand);
   remove_directory (chaos->resource_directory);
   g_free (chaos->resource_directory);
 }
@@ -474,6 +473,78 @@ tell_resource (Chaos *chaos)
   figures_add (chaos->figures, "unfenced_stale", (double) figures.unfenced_stale);
 }
 
+/* Servers that fail often may come to hold different data: a follower that loses its leader can lose
+ * transactions that a quorum has committed (ZOOKEEPER-4712, ZOOKEEPER-4785; seen with 3.8.0). No lock
+ * is safe on such servers, so the epoch says nothing about us. It is told, and others take over. */
+static void
+void_epoch (Chaos *chaos)
+{
+  g_print ("chaos: the servers hold different data; this epoch is void\n");
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      process_kill (chaos->scene.slots[i].pid);
+    }
+  tell_resource (chaos);
+  close_servers (chaos);
+  if (!open_servers (chaos))
+    {
+      fail (chaos, "no_ensemble", 1);
+    }
+}
+
+static void
+end_epoch (Chaos *chaos, guint hanging)
+{
+  fail (chaos, "hangs", hanging);
+  if (hanging == 0)
+    {
+      look_for_residue (chaos);
+    }
+  else
+    {
+      tell_residue (chaos);
+    }
+  end_workers (chaos);
+  judge (chaos);
+}
+
+/* TRUE if it was judged. */
+static gboolean
+run_epoch (Chaos *chaos, gint64 until_ms)
+{
+  begin_epoch (chaos);
+  chaos_cell_set (&chaos->cells->phase, CHAOS_RUN);
+  while (wait_now_ms () < until_ms && chaos->failures == 0)
+    {
+      if (!chaos_round (&chaos->scene))
+        {
+          fail (chaos, "ensemble_broken", 1);
+        }
+    }
+  const guint hanging = wait_for_quiet (chaos);
+  const gboolean agree = wait_until (servers_agree, chaos, AGREE_MS);
+  figures_add (chaos->figures, "void_epochs", agree ? 0 : 1);
+  if (agree)
+    {
+      end_epoch (chaos, hanging);
+    }
+  else
+    {
+      void_epoch (chaos);
+    }
+  chaos_cells_close (chaos->cells);
+  if (chaos->failures == 0)
+    {
+      remove_directory (chaos->directory);
+    }
+  else
+    {
+      g_printerr ("chaos: the logs are kept in %s\n", chaos->directory);
+    }
+  g_free (chaos->directory);
+  return agree;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -489,18 +560,27 @@ main (int argc, char **argv)
   const guint32 seed = seed_given >= 0 ? (guint32) seed_given : g_random_int ();
   g_print ("chaos: seed %u\n", seed);
   chaos.figures = figures_open ("chaos");
-  if (chaos.figures == NULL || !open_scene (&chaos, seed))
+  chaos.scene.rand = g_rand_new_with_seed (seed);
+  chaos.scene.faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
+  chaos.scene.verbose = verbose;
+  chaos.scene.replace = replace_worker;
+  chaos.scene.data = &chaos;
+  if (chaos.figures == NULL || !open_servers (&chaos))
     {
       g_printerr ("chaos: no ensemble, or no file for the figures\n");
       return 1;
     }
   const gint64 end = wait_now_ms () + (gint64) seconds * 1000;
-  while (wait_now_ms () < end && chaos.failures == 0)
+  guint judged = 0;
+  while ((judged == 0 || wait_now_ms () < end) && chaos.failures == 0)
     {
-      run_epoch (&chaos, MIN (end, wait_now_ms () + (gint64) epoch_seconds * 1000));
+      const gint64 longest = wait_now_ms () + (gint64) epoch_seconds * 1000;
+      judged += run_epoch (&chaos, judged == 0 ? longest : MIN (end, longest));
     }
   tell_resource (&chaos);
-  close_scene (&chaos);
+  close_servers (&chaos);
+  g_array_unref (chaos.scene.faults);
+  g_rand_free (chaos.scene.rand);
   figures_close (chaos.figures);
   g_print ("chaos: seed %u: %s\n", seed, chaos.failures == 0 ? "good" : "BAD");
   return chaos.failures == 0 ? 0 : 1;
