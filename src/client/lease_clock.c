@@ -326,13 +326,14 @@ curator_session_has_stake (CuratorSession *session, const char *path)
   return FALSE;
 }
 
-/* @locks client mutex required. A node of ours is gone although the session lives. */
+/* @locks client mutex required. A node of ours is gone although the session lives. It would fail every
+ * further heartbeat, whenever its owner finds the time to look. */
 static void
 stake_gone (CuratorStake *stake)
 {
+  curator_stake_unregister (stake);
   if (stake->held)
     {
-      curator_stake_unregister (stake);
       stake->state = CURATOR_LEASE_LOST;
     }
   stake->loss = CURATOR_COUNTER_LOST_DELETED;

@@ -107,15 +107,12 @@ restarts_go (gpointer data)
   curator_attempt_try_step (data, ATTEMPT_STARTING, curator_attempt_create);
 }
 
-/* @locks client mutex held. The head of the queue disappeared from under us without an event. */
+/* @locks client mutex held. A heartbeat found our node gone: whatever the list before said of it. */
 static void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   Attempt *attempt = (Attempt *) ((char *) stake - G_STRUCT_OFFSET (Attempt, stake));
-  if (attempt->state == ATTEMPT_WAITING)
-    {
-      curator_attempt_restart (attempt, ZNONODE);
-    }
+  curator_attempt_restart (attempt, ZNONODE);
 }
 
 /* -1 for a name that has none. */

@@ -156,6 +156,40 @@ test_node_of_a_waiter_deleted (void **state)
   scene_play (&play);
 }
 
+/* A waiter that learns of it late, as its list is refused for a while, costs no other hold its proof. */
+static void
+note_any_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  ((Scene *) data)->over = TRUE;
+  g_clear_pointer (&lease, curator_lease_unref);
+}
+
+static void
+hold_beside_a_deleted_node (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/sim/other", NULL);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (other, -1, NULL, NULL);
+
+  EXPECT (scene, lease != NULL);
+  sim_world_script (scene->world, a->process, SIM_OP_CHILDREN, 0, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
+  curator_lock_acquire_async (a->mutex, -1, NULL, note_any_answer, scene);
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 1);
+  sim_sleep_ms (scene->world, 10);
+  delete_nodes (scene);
+  AWAIT (scene, scene->over);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_release (lease, NULL));
+}
+
+static void
+test_late_news_of_a_deletion (void **state)
+{
+  const ScenePlay play = { .roles = { hold_beside_a_deleted_node }, .session_ms = 1200 };
+  scene_play (&play);
+}
+
 /* --- nodes that may be looked for, but not read ------------------------------------------------------ */
 
 static void
@@ -566,6 +600,7 @@ main (void)
     cmocka_unit_test (test_node_of_a_hold_deleted),
     cmocka_unit_test (test_late_descriptor),
     cmocka_unit_test (test_node_of_a_waiter_deleted),
+    cmocka_unit_test (test_late_news_of_a_deletion),
     cmocka_unit_test (test_watched_by_exists),
     cmocka_unit_test (test_not_authorised),
     cmocka_unit_test (test_watch_limit),
