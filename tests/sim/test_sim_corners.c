@@ -236,6 +236,50 @@ test_watched_by_exists (void **state)
   scene_play (&play);
 }
 
+/* Given up while the node is being looked for again, and while it goes, and nobody knows yet. */
+static void
+hold_about_as_long (gpointer data)
+{
+  Scene *scene = data;
+  GRand *rand = sim_world_rand (scene->world);
+
+  sim_world_config (scene->world)->latency_max_us = 100 * 1000;
+  for (int round = 0; round < 50; round++)
+    {
+      g_autoptr (CuratorLease) lease =
+          curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
+      EXPECT (scene, lease != NULL);
+      sim_sleep_ms (scene->world, g_rand_int_range (rand, 1500, 3500));
+      sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1].process, G_USEC_PER_SEC);
+    }
+  scene->over = TRUE;
+}
+
+static void
+give_up_about_then (gpointer data)
+{
+  Scene *scene = data;
+  GRand *rand = sim_world_rand (scene->world);
+
+  sim_world_script (scene->world, scene->machines[1].process, SIM_OP_GET, 0, ZNOAUTH,
+                    SIM_BEFORE_EFFECT);
+  while (!scene->over)
+    {
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (
+          scene->machines[1].mutex, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
+      sim_sleep_ms (scene->world, 10);
+    }
+}
+
+static void
+test_given_up_while_read_again (void **state)
+{
+  const ScenePlay play = { .roles = { hold_about_as_long, give_up_about_then },
+                           .look = expect_no_watches,
+                           .session_ms = 2000 };
+  scene_play (&play);
+}
+
 static void
 be_refused (gpointer data)
 {
@@ -602,6 +646,7 @@ main (void)
     cmocka_unit_test (test_node_of_a_waiter_deleted),
     cmocka_unit_test (test_late_news_of_a_deletion),
     cmocka_unit_test (test_watched_by_exists),
+    cmocka_unit_test (test_given_up_while_read_again),
     cmocka_unit_test (test_not_authorised),
     cmocka_unit_test (test_watch_limit),
     cmocka_unit_test (test_more_than_may_be_under_way),
