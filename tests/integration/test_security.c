@@ -416,18 +416,13 @@ test_secrets_are_wiped (void **state)
 }
 
 static void
-assert_start (const char *servers, const char *scheme, gboolean unsupported)
+assert_unsupported (const char *servers, const char *scheme)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (servers);
   if (scheme != NULL)
     {
       curator_client_add_auth (client, scheme, "x", 1);
-    }
-  if (!unsupported)
-    {
-      assert_ok (curator_client_start (client, &error), &error);
-      return;
     }
   if (curator_client_start (client, &error))
     {
@@ -448,15 +443,15 @@ test_tls_and_sasl_are_refused (void **state)
   static const char *const schemes[] = { "sasl", "SASL", "x509", "tls" };
   for (gsize i = 0; i < G_N_ELEMENTS (asking); i++)
     {
-      assert_start (asking[i], NULL, TRUE);
+      assert_unsupported (asking[i], NULL);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
     {
-      assert_start ("127.0.0.1:2181", schemes[i], TRUE);
+      assert_unsupported ("127.0.0.1:2181", schemes[i]);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     {
-      assert_start (names[i], "digest", FALSE);
+      assert_true (curator_features_check_connect_string (names[i], NULL));
     }
   /* The library that runs is as the one that was found when this was configured. */
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_TLS), HAS_TLS);
