@@ -33,7 +33,9 @@ on_front_gone (Attempt *attempt, int rc)
 {
   const gboolean is_next = attempt->is_next && rc == ZOK;
 
-  curator_attempt_stop_watching (attempt);
+  /* Whoever is watched further on is likely to be the next one in front: that watch stays. */
+  g_clear_pointer (&attempt->watch, curator_watch_release);
+  attempt->is_next = FALSE;
   if (!curator_attempt_has_queue (attempt))
     {
       curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);

@@ -49,6 +49,7 @@ struct _Proxy
   GPtrArray *conns;
   GArray *deserted;      /* sockets to the server whose clients were cut off unseen */
   GHashTable *passwords; /* gint64 * to guint8[16] */
+  GPtrArray *log;        /* ProxyFrame; NULL until it is wanted */
   gint64 last_session;
 };
 
@@ -69,6 +70,8 @@ typedef struct
   ProxyPipe to_server;
   ProxyPipe to_client;
   GHashTable *replies; /* xid to 1 + ProxyAction */
+  GHashTable *asked;   /* xid to the type of its request, while there is a log */
+  gint64 session;      /* 0 until the server has greeted */
   gboolean examined;   /* the rule has seen the request that waits first */
   gboolean hold_requests;
   gboolean hold_replies;
@@ -96,6 +99,9 @@ GByteArray *proxy_greeting_with (const guint8 *greeting, const char *address);
 /* Called by a connection: how to treat this request; TRUE if the rule picks it. */
 gboolean proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action);
 void proxy_rule_done (Proxy *proxy);
+/* Called by a connection for each frame that goes on; nothing happens without a log. */
+void proxy_log_request (ProxyConn *conn, const guint8 *frame, guint length);
+void proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length);
 void proxy_remember_session (Proxy *proxy, gint64 id, const guint8 *password);
 
 #endif

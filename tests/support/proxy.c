@@ -330,6 +330,7 @@ proxy_free (Proxy *proxy)
   g_ptr_array_unref (proxy->conns);
   g_array_unref (proxy->deserted);
   g_hash_table_unref (proxy->passwords);
+  g_clear_pointer (&proxy->log, g_ptr_array_unref);
   pthread_cond_destroy (&proxy->changed);
   pthread_mutex_destroy (&proxy->mutex);
   g_free (proxy->server);

@@ -54,7 +54,8 @@ enum
   PROXY_CREATE_CONTAINER = 19,
   PROXY_AUTH = 100,
   PROXY_SET_WATCHES = 101,
-  PROXY_CLOSE_SESSION = -11
+  PROXY_CLOSE_SESSION = -11,
+  PROXY_EVENT = -1 /* no request: what a server tells of a watch */
 };
 
 /* server: "host:port". Listens on an address of its own; NULL when it cannot. */
@@ -98,6 +99,22 @@ ProxyBytes proxy_bytes (Proxy *proxy);
 void proxy_reset_counts (Proxy *proxy); /* of requests and bytes */
 int proxy_connections (Proxy *proxy); /* open now */
 int proxy_accepted (Proxy *proxy);    /* since the start */
+
+/* One frame that was forwarded after the session was greeted. */
+typedef struct
+{
+  gint64 session;
+  int type; /* of the request that it is or answers, or PROXY_EVENT */
+  gboolean is_reply;
+  int code;       /* a reply's error, an event's type */
+  gboolean watch; /* the request sets one */
+  char *path;     /* asked for, told of, or made by a create; NULL where there is none */
+} ProxyFrame;
+
+/* From now on every frame is noted; what was noted before is forgotten. */
+void proxy_log_start (Proxy *proxy);
+/* ProxyFrame, in the order in which they passed; the caller's. Empty without proxy_log_start(). */
+GPtrArray *proxy_log_copy (Proxy *proxy);
 
 /* The session that the server granted or confirmed last, and the password that goes with it. */
 gboolean proxy_last_session (Proxy *proxy, gint64 *id, guint8 password[16]);

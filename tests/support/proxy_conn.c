@@ -126,6 +126,7 @@ proxy_conn_new (Proxy *proxy, int client_fd)
   conn->client_fd = client_fd;
   conn->server_fd = -1;
   conn->replies = g_hash_table_new (NULL, NULL);
+  conn->asked = g_hash_table_new (NULL, NULL);
   pipe_init (&conn->to_server);
   pipe_init (&conn->to_client);
   return conn;
@@ -140,6 +141,7 @@ proxy_conn_free (ProxyConn *conn)
       close (conn->server_fd);
     }
   g_hash_table_unref (conn->replies);
+  g_hash_table_unref (conn->asked);
   pipe_clear (&conn->to_server);
   pipe_clear (&conn->to_client);
   g_free (conn);
@@ -255,7 +257,8 @@ sniff_connect_response (ProxyConn *conn, const guint8 *frame, guint length)
   /* length, protocol version, time-out, session id, password length, password */
   if (length >= 40 && net_get_int32 (frame + 8) > 0 && net_get_int32 (frame + 20) == 16)
     {
-      proxy_remember_session (conn->proxy, net_get_int64 (frame + 12), frame + 24);
+      conn->session = net_get_int64 (frame + 12);
+      proxy_remember_session (conn->proxy, conn->session, frame + 24);
     }
 }
 
@@ -328,6 +331,7 @@ take_requests (ProxyConn *conn)
       if (on_request (conn, pipe->in->data, length))
         {
           conn->proxy->bytes.to_server += length;
+          proxy_log_request (conn, pipe->in->data, length);
           pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_server_ms);
           g_byte_array_remove_range (pipe->in, 0, length);
         }
@@ -352,6 +356,7 @@ take_replies (ProxyConn *conn)
       if (on_reply (conn, pipe->in->data, length))
         {
           conn->proxy->bytes.to_client += length;
+          proxy_log_reply (conn, pipe->in->data, length);
           pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_client_ms);
         }
       g_byte_array_remove_range (pipe->in, 0, length);
