@@ -1,11 +1,11 @@
 #include "fixture.h"
 
 static int
-start (void **state, const char *const *java_options)
+start (void **state, int tick_ms, const char *const *java_options)
 {
   Fixture *fixture = g_new0 (Fixture, 1);
   *state = fixture;
-  fixture->server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, java_options);
+  fixture->server = zk_server_start (tick_ms, java_options);
   if (fixture->server == NULL)
     {
       return -1;
@@ -18,14 +18,20 @@ start (void **state, const char *const *java_options)
 int
 fixture_start (void **state)
 {
-  return start (state, NULL);
+  return start (state, ZK_SERVER_DEFAULT_TICK_MS, NULL);
+}
+
+int
+fixture_start_slow (void **state)
+{
+  return start (state, LONG_SESSION_MS / 20, NULL);
 }
 
 int
 fixture_start_with_reaper (void **state)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
-  return start (state, options);
+  return start (state, ZK_SERVER_DEFAULT_TICK_MS, options);
 }
 
 int

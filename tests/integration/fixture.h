@@ -25,6 +25,8 @@
 
 #define SESSION_MS 4000
 #define LONG_MS    15000 /* for what must happen, but has no bound of its own to show */
+/* So long that no watch is read again, and no session lost to a busy machine, while a test runs. */
+#define LONG_SESSION_MS 40000
 
 typedef struct
 {
@@ -36,6 +38,7 @@ typedef struct
 /* Group set-up and tear-down; *state becomes a Fixture. */
 int fixture_start (void **state);
 int fixture_start_with_reaper (void **state); /* empty containers vanish within a moment */
+int fixture_start_slow (void **state); /* its sessions may last LONG_SESSION_MS */
 int fixture_stop (void **state);
 /* Before each test: what a failed one left behind (a frozen server, a hole) must not fail others. */
 int fixture_heal (void **state);

@@ -8,10 +8,7 @@
 
 #include <string.h>
 
-/* So long that no watch is read again while a test runs. */
-#define LONG_SESSION_MS 40000
-#define TICK_MS         2000
-#define PATIENCE_MS     60000
+#define PATIENCE_MS 60000
 
 typedef struct
 {
@@ -21,21 +18,6 @@ typedef struct
   gint64 session;
   GString *wanted; /* words */
 } Party;
-
-static int
-start_long (void **state)
-{
-  Fixture *fixture = g_new0 (Fixture, 1);
-  *state = fixture;
-  fixture->server = zk_server_start (TICK_MS, NULL);
-  if (fixture->server == NULL)
-    {
-      return -1;
-    }
-  fixture->proxy = proxy_new (zk_server_address (fixture->server));
-  fixture->raw = raw_zk_open (zk_server_address (fixture->server));
-  return fixture->proxy != NULL && fixture->raw != NULL ? 0 : -1;
-}
 
 static void
 party_join (Fixture *fixture, Party *party, const char *path)
@@ -667,5 +649,5 @@ main (void)
     heal_and_test (test_readers_share),
     heal_and_test (test_next_writer_waits_for_the_reader_within),
   };
-  return cmocka_run_group_tests_name ("shortcuts", tests, start_long, fixture_stop);
+  return cmocka_run_group_tests_name ("shortcuts", tests, fixture_start_slow, fixture_stop);
 }

@@ -1,0 +1,478 @@
+/* Thousands of waiters in one process: each is granted in its turn whatever happens half way, and what
+ * they cost while they wait is measured and given back.
+ */
+#include "fixture.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined (__has_feature)
+#if __has_feature (address_sanitizer) || __has_feature (thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#if defined (__SANITIZE_ADDRESS__) || defined (__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+enum
+{
+  N_WAITERS = IS_SANITIZED ? 500 : 5000,
+  N_CANCELLED = N_WAITERS / 5,
+  N_IN_TURNS = IS_SANITIZED ? 40 : 150,
+  PATIENCE_MS = 120000,
+  /* What tables, pools and the allocator's caches may keep. A leak of ten bytes each would be more. */
+  SLACK_BYTES = 48 * 1024
+};
+
+typedef struct
+{
+  struct Crowd *crowd;
+  GCancellable *cancellable;
+  gboolean told;
+  gboolean granted;
+  gboolean cancelled;
+} Waiter;
+
+/* Those who wait for one path, in whatever client. */
+typedef struct Crowd
+{
+  pthread_mutex_t mutex;
+  Waiter waiters[N_WAITERS];
+  int n_told;
+  int n_granted;
+  int n_cancelled;
+  int n_other;
+  int n_twice;
+  int n_out_of_order;
+  gint64 last_number;
+  int park_at;          /* the grant that is kept until crowd_go_on() */
+  CuratorLease *parked;
+} Crowd;
+
+/* Not on the heap, which is measured. */
+static Crowd crowd;
+
+static gsize
+heap_in_use (void)
+{
+  return mallinfo2 ().uordblks;
+}
+
+static void
+crowd_init (int park_at)
+{
+  memset (&crowd, 0, sizeof crowd);
+  pthread_mutex_init (&crowd.mutex, NULL);
+  crowd.last_number = -1;
+  crowd.park_at = park_at;
+}
+
+static gint64
+number_of (CuratorLease *lease)
+{
+  const char *name = curator_lease_get_node_name (lease);
+  return strtoll (name + strlen (name) - 10, NULL, 10);
+}
+
+/* @locality a callback lane. */
+static void
+on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  Waiter *waiter = user_data;
+
+  pthread_mutex_lock (&crowd.mutex);
+  crowd.n_told++;
+  crowd.n_twice += waiter->told ? 1 : 0;
+  waiter->told = TRUE;
+  if (lease != NULL)
+    {
+      const gint64 number = number_of (lease);
+      crowd.n_out_of_order += number <= crowd.last_number ? 1 : 0;
+      crowd.last_number = number;
+      waiter->granted = TRUE;
+      crowd.n_granted++;
+      if (crowd.n_granted == crowd.park_at)
+        {
+          crowd.parked = g_steal_pointer (&lease);
+        }
+    }
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    {
+      waiter->cancelled = TRUE;
+      crowd.n_cancelled++;
+    }
+  else
+    {
+      g_printerr ("a waiter was told: %s\n", error->message);
+      crowd.n_other++;
+    }
+  pthread_mutex_unlock (&crowd.mutex);
+  g_clear_pointer (&lease, curator_lease_unref);
+}
+
+static void
+queue_up (CuratorLock *lock, int i)
+{
+  curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, crowd.waiters[i].cancellable, on_acquired,
+                              &crowd.waiters[i]);
+}
+
+static gboolean
+is_parked (gpointer data)
+{
+  pthread_mutex_lock (&crowd.mutex);
+  const gboolean yes = crowd.parked != NULL;
+  pthread_mutex_unlock (&crowd.mutex);
+  return yes;
+}
+
+static void
+go_on (void)
+{
+  pthread_mutex_lock (&crowd.mutex);
+  CuratorLease *parked = g_steal_pointer (&crowd.parked);
+  pthread_mutex_unlock (&crowd.mutex);
+  curator_lease_unref (parked);
+}
+
+static gboolean
+are_told (gpointer n)
+{
+  pthread_mutex_lock (&crowd.mutex);
+  const gboolean yes = crowd.n_told >= *(int *) n;
+  pthread_mutex_unlock (&crowd.mutex);
+  return yes;
+}
+
+/* Everybody was told once, nobody out of turn, and nobody but who was cancelled went without. */
+static void
+check_crowd (int n, int least_granted)
+{
+  if (!wait_until (are_told, &n, PATIENCE_MS))
+    {
+      fail_msg ("%d of %d were told, %d of them granted", crowd.n_told, n, crowd.n_granted);
+    }
+  pthread_mutex_lock (&crowd.mutex);
+  assert_int_equal (crowd.n_told, n);
+  assert_int_equal (crowd.n_twice, 0);
+  assert_int_equal (crowd.n_other, 0);
+  assert_int_equal (crowd.n_out_of_order, 0);
+  assert_int_equal (crowd.n_granted + crowd.n_cancelled, n);
+  assert_in_range (crowd.n_granted, least_granted, n);
+  pthread_mutex_unlock (&crowd.mutex);
+}
+
+static CuratorClient *
+connect_patient (const char *address)
+{
+  CuratorClient *client = client_new (address);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
+  curator_client_set_connection_timeout (client, LONG_SESSION_MS);
+  client_start (client);
+  return client;
+}
+
+/* Somebody else, who keeps the crowd waiting. */
+typedef struct
+{
+  CuratorClient *client;
+  CuratorLock *lock;
+} Doorkeeper;
+
+static void
+doorkeeper_shut (Doorkeeper *keeper, Fixture *fixture, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  keeper->client = connect_patient (fixture_server (fixture));
+  keeper->lock = mutex_new (keeper->client, path);
+  assert_ok (curator_lock_acquire (keeper->lock, PATIENCE_MS, NULL, &error), &error);
+}
+
+static void
+doorkeeper_open (Doorkeeper *keeper)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_lock_release (keeper->lock, &error), &error);
+  curator_lock_unref (keeper->lock);
+  curator_client_close (keeper->client);
+  curator_client_unref (keeper->client);
+}
+
+/* Whatever was asked for before has been answered, and taken in. */
+static void
+settle (CuratorLock *lock, int n)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) names = curator_lock_get_participant_nodes (lock, &error);
+  assert_ok (names != NULL, &error);
+  assert_int_equal (g_strv_length (names), n);
+}
+
+static void
+assert_heap_back (gsize before)
+{
+  const gssize growth = (gssize) heap_in_use () - (gssize) before;
+  print_message ("heap afterwards: %+zd bytes\n", growth);
+#if !IS_SANITIZED
+  assert_true (growth < SLACK_BYTES);
+#endif
+}
+
+/* The whole crowd once, behind a doorkeeper; returns the bytes of each one that waits. */
+static double
+wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  Doorkeeper keeper;
+  doorkeeper_shut (&keeper, fixture, path);
+  crowd_init (-1);
+  const gsize before = heap_in_use ();
+  for (int i = 0; i < N_WAITERS; i++)
+    {
+      queue_up (lock, i);
+    }
+  assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
+  settle (lock, N_WAITERS + 1);
+  const gsize waiting = heap_in_use ();
+  const gint64 session = curator_client_get_session_id (client);
+  /* The first in line watches the doorkeeper; the others have one of their own in front. */
+  assert_int_equal (four_letter_watches_of_session (fixture_server (fixture), session), 1);
+  const gint64 begun = wait_now_ms ();
+  doorkeeper_open (&keeper);
+  check_crowd (N_WAITERS, N_WAITERS);
+  print_message ("%d waiters: %.0f bytes each, drained in %d ms\n", N_WAITERS,
+                 (double) (waiting - before) / N_WAITERS, (int) (wait_now_ms () - begun));
+  assert_no_residue (fixture, path, PATIENCE_MS);
+  settle (lock, 0);
+  return (double) (waiting - before) / N_WAITERS;
+}
+
+static void
+test_healthy (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
+  wait_and_pass (fixture, client, "/many/healthy"); /* tables and pools come to their size */
+  const gsize before = heap_in_use ();
+  G_GNUC_UNUSED const double each = wait_and_pass (fixture, client, "/many/healthy");
+  assert_heap_back (before);
+#if !IS_SANITIZED
+  assert_true (each <= 1024);
+#endif
+  curator_client_close (client);
+}
+
+/* What befalls the crowd when half of it has passed, and one holds. */
+typedef struct
+{
+  void (*befall) (Fixture *fixture, CuratorClient *client);
+  gboolean is_cancellable;
+  gboolean keeps_session;
+  int least_granted;
+} Mishap;
+
+static void
+make_cancellable (void)
+{
+  for (int i = 0; i < N_WAITERS; i++)
+    {
+      crowd.waiters[i].cancellable = g_cancellable_new ();
+    }
+}
+
+static void
+drop_cancellables (void)
+{
+  for (int i = 0; i < N_WAITERS; i++)
+    {
+      g_clear_object (&crowd.waiters[i].cancellable);
+    }
+}
+
+static void
+pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
+{
+  const gsize before = heap_in_use ();
+  CuratorClient *client = connect_patient (fixture_proxy (fixture));
+  CuratorLock *lock = mutex_new (client, path);
+  Doorkeeper keeper;
+  doorkeeper_shut (&keeper, fixture, path);
+  crowd_init (N_WAITERS / 2);
+  if (mishap->is_cancellable)
+    {
+      make_cancellable ();
+    }
+  /* The one whose session a proxy has seen last is the crowd's. */
+  const gint64 session = curator_client_get_session_id (client);
+  for (int i = 0; i < N_WAITERS; i++)
+    {
+      queue_up (lock, i);
+    }
+  assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
+  doorkeeper_open (&keeper);
+  assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
+  mishap->befall (fixture, client);
+  check_crowd (N_WAITERS, mishap->least_granted);
+  assert_int_equal (curator_client_get_session_id (client) == session, mishap->keeps_session);
+  assert_no_residue (fixture, path, PATIENCE_MS);
+  curator_lock_unref (lock);
+  curator_client_close (client);
+  curator_client_unref (client);
+  drop_cancellables ();
+  assert_heap_back (before);
+}
+
+static void
+restart_server (Fixture *fixture, CuratorClient *client)
+{
+  zk_server_kill (fixture->server);
+  go_on ();
+  assert_true (zk_server_relaunch (fixture->server));
+  assert_true (zk_server_wait_serving (fixture->server, PATIENCE_MS));
+}
+
+static void
+test_server_restarts (void **state)
+{
+  const Mishap mishap
+      = { .befall = restart_server, .keeps_session = TRUE, .least_granted = N_WAITERS };
+  pass_half_then (*state, "/many/restart", &mishap);
+}
+
+static void
+end_session (Fixture *fixture, CuratorClient *client)
+{
+  fixture_expire (fixture);
+  go_on ();
+}
+
+static void
+test_session_ends (void **state)
+{
+  const Mishap mishap = { .befall = end_session, .least_granted = N_WAITERS };
+  pass_half_then (*state, "/many/expiry", &mishap);
+}
+
+/* Picks one that was neither told nor picked yet. */
+static Waiter *
+pick (GRand *rand)
+{
+  for (;;)
+    {
+      Waiter *waiter = &crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)];
+      pthread_mutex_lock (&crowd.mutex);
+      const gboolean fits = !waiter->told && !g_cancellable_is_cancelled (waiter->cancellable);
+      pthread_mutex_unlock (&crowd.mutex);
+      if (fits)
+        {
+          return waiter;
+        }
+    }
+}
+
+/* Nothing is granted meanwhile, so each of them is told so. Some more are cancelled while the others
+ * go on, and may be granted first. */
+static void
+cancel_many (Fixture *fixture, CuratorClient *client)
+{
+  const guint32 seed = g_random_int ();
+  GRand *rand = g_rand_new_with_seed (seed);
+  print_message ("seed %u\n", seed);
+  for (int i = 0; i < N_CANCELLED; i++)
+    {
+      g_cancellable_cancel (pick (rand)->cancellable);
+    }
+  int n_told = N_WAITERS / 2 + N_CANCELLED;
+  assert_true (wait_until (are_told, &n_told, PATIENCE_MS));
+  pthread_mutex_lock (&crowd.mutex);
+  assert_int_equal (crowd.n_cancelled, N_CANCELLED);
+  pthread_mutex_unlock (&crowd.mutex);
+  go_on ();
+  for (int i = 0; i < N_CANCELLED / 4; i++)
+    {
+      g_cancellable_cancel (crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)].cancellable);
+    }
+  g_rand_free (rand);
+}
+
+static void
+test_many_are_cancelled (void **state)
+{
+  const Mishap mishap = { .befall = cancel_many,
+                          .is_cancellable = TRUE,
+                          .keeps_session = TRUE,
+                          .least_granted = N_WAITERS - N_CANCELLED - N_CANCELLED / 4 };
+  pass_half_then (*state, "/many/cancelled", &mishap);
+}
+
+/* Two clients whose nodes alternate: nobody has a neighbour, so all of them watch. */
+static void
+test_two_in_turns (void **state)
+{
+  Fixture *fixture = *state;
+  CuratorClient *clients[2];
+  CuratorLock *locks[2];
+  Doorkeeper keeper;
+  doorkeeper_shut (&keeper, fixture, "/many/turns");
+  crowd_init (N_IN_TURNS);
+  for (int k = 0; k < 2; k++)
+    {
+      clients[k] = connect_patient (fixture_proxy (fixture));
+      locks[k] = mutex_new (clients[k], "/many/turns");
+    }
+  for (int i = 0; i < 2 * N_IN_TURNS; i++)
+    {
+      queue_up (locks[i % 2], i);
+      assert_children (fixture, "/many/turns", i + 2, PATIENCE_MS);
+    }
+  for (int k = 0; k < 2; k++)
+    {
+      settle (locks[k], 2 * N_IN_TURNS + 1);
+      const gint64 session = curator_client_get_session_id (clients[k]);
+      const int n = four_letter_watches_of_session (fixture_server (fixture), session);
+      assert_in_range (n, N_IN_TURNS, 2 * N_IN_TURNS);
+    }
+  doorkeeper_open (&keeper);
+  assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
+  proxy_cut (fixture->proxy);
+  go_on ();
+  check_crowd (2 * N_IN_TURNS, 2 * N_IN_TURNS);
+  assert_no_residue (fixture, "/many/turns", PATIENCE_MS);
+  for (int k = 0; k < 2; k++)
+    {
+      curator_lock_unref (locks[k]);
+      curator_client_close (clients[k]);
+      curator_client_unref (clients[k]);
+    }
+}
+
+/* GLib's own allocator, where there is one, keeps for itself what is given back. */
+static void
+begin_again_without_slices (char **argv)
+{
+  if (g_getenv ("G_SLICE") == NULL)
+    {
+      g_setenv ("G_SLICE", "always-malloc", TRUE);
+      execv ("/proc/self/exe", argv);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  begin_again_without_slices (argv);
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_healthy),
+    heal_and_test (test_server_restarts),
+    heal_and_test (test_session_ends),
+    heal_and_test (test_many_are_cancelled),
+    heal_and_test (test_two_in_turns),
+  };
+  return cmocka_run_group_tests_name ("many waiters", tests, fixture_start_slow, fixture_stop);
+}
