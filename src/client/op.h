@@ -27,17 +27,17 @@ typedef struct
 struct _CuratorOp
 {
   CuratorRefs refs;
+  gint connected;          /* atomic: a cancellable may cancel it */
+  gboolean finished;       /* guarded by the client's mutex */
   const CuratorOpClass *klass;
   CuratorClient *client;
   gint64 deadline_us;      /* monotonic; G_MAXINT64 for none */
   CuratorTimer *deadline_timer;
   CuratorOpDone done;
   gpointer data;
-  gboolean finished;       /* guarded by the client's mutex */
   gpointer result;
   GError *error;
   GList link;              /* in client->ops_running */
-  gint connected;          /* atomic: a cancellable may cancel it */
 };
 
 /* Allocates size bytes, zeroed, with the op at their head. One reference for the caller, one for

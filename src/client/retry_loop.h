@@ -17,10 +17,10 @@ struct _CuratorRetryLoop
   void (*give_up) (gpointer data, int rc);
   gpointer data;
   int count;
+  gboolean waiting;
   gint64 start_us;
   CuratorTimer *timer;   /* the sleep, or the limit of the wait for a connection */
   GList link;            /* in client->connection_waiters while waiting */
-  gboolean waiting;
 };
 
 /* @locks client mutex required, all of them. go may run inside begin. */

@@ -454,9 +454,13 @@ on_welcome (gpointer data)
 }
 
 static Entry *
-entry_new (CuratorSession *session, const char *path, ZooWatcherType type)
+entry_new (CuratorSession *session, const char *path, ZooWatcherType type, CuratorWatchNeed need)
 {
-  if (session->watched_bytes + watched_bytes (path) > MAX_WATCHED_BYTES)
+  static const gsize room[] = { [CURATOR_WATCH_SPARE] = MAX_WATCHED_BYTES / 2,
+                                [CURATOR_WATCH_NEW] = MAX_WATCHED_BYTES / 8 * 7,
+                                [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
+
+  if (session->watched_bytes + watched_bytes (path) > room[need])
     {
       return NULL;
     }
@@ -472,12 +476,12 @@ entry_new (CuratorSession *session, const char *path, ZooWatcherType type)
 
 CuratorWatch *
 curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
-                   CuratorWatchFunc func, gpointer data)
+                   CuratorWatchNeed need, CuratorWatchFunc func, gpointer data)
 {
   const EntryKey key = { (char *) path, type };
   Entry *entry = g_hash_table_lookup (session->watches, &key);
 
-  if (entry == NULL && (entry = entry_new (session, path, type)) == NULL)
+  if (entry == NULL && (entry = entry_new (session, path, type, need)) == NULL)
     {
       return NULL;
     }

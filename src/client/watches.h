@@ -23,10 +23,18 @@ typedef struct _CuratorWatch CuratorWatch;
 typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchNews news, int rc,
                                   const CuratorZkReply *reply, gpointer data);
 
+/* The less it is needed, the earlier there is no room for it any more. */
+typedef enum
+{
+  CURATOR_WATCH_SPARE,  /* one can do without it */
+  CURATOR_WATCH_NEW,    /* whoever comes now can still be turned away */
+  CURATOR_WATCH_NEEDED
+} CuratorWatchNeed;
+
 /* @locks client mutex required. type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. NULL when the session
  * already watches as many bytes of paths as can be restored after a reconnect. */
 CuratorWatch *curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
-                                 CuratorWatchFunc func, gpointer data);
+                                 CuratorWatchNeed need, CuratorWatchFunc func, gpointer data);
 /* The user leaves, or forgets a spent watch. */
 void curator_watch_release (CuratorWatch *watch);
 /* The user leaves because the node is about to be deleted: that spends the watch, and removing it

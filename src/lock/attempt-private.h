@@ -38,23 +38,26 @@ typedef struct
 {
   CuratorOp op;
   CuratorLockInternals *internals;
-  CuratorNodeRequest *wanted;
-  gboolean once;
+  CuratorNodeRequest *wanted; /* its own, or the plain one, which is everybody's */
   AttemptState state;
-  GList link; /* in internals->attempts while it has a node */
+  gboolean once;
   gboolean linked;
+  gboolean restarting;
+  gboolean unknown; /* a create of this session may have succeeded unseen */
+  gboolean watches_parent;
+  gboolean is_next; /* when the one watched goes, nobody is in front */
+  gboolean has_waited;
+  GList link; /* in internals->attempts while it has a node */
 
   CuratorSession *session; /* the one that the node belongs to */
   CuratorSessionHook hook;
   CuratorRetryLoop tries; /* of the present step */
   void (*step) (gpointer attempt);
   CuratorRetryLoop restarts; /* after the node or its session vanished */
-  gboolean restarting;
 
-  char *prefix;     /* "_c_<uuid>-", one for each session, or NULL if not protected */
-  GBytes *payload;  /* what the node is created with */
-  gboolean unknown; /* a create of this session may have succeeded unseen */
-  char *node;       /* full path of our node */
+  char *prefix;    /* "_c_<uuid>-", if protected; until there is a node, whose name begins so */
+  GBytes *payload; /* what the node is created with */
+  char *node;      /* full path of our node */
   char *candidate;  /* full path of a node that may be ours */
   GPtrArray *candidates; /* full paths of further ones */
   gint64 czxid;
@@ -64,8 +67,6 @@ typedef struct
   CuratorParents *parents;
   CuratorWatch *watch;
   CuratorWatch *further; /* on the one in front of the one watched */
-  gboolean watches_parent;
-  gboolean is_next; /* when the one watched goes, nobody is in front */
   CuratorLine *line;
   CuratorPlace place;
   CuratorListingUser listing;
@@ -74,7 +75,6 @@ typedef struct
   CuratorOwnWatch *own_watch;
   guint64 question; /* rises with each question to a user's driver */
   gint64 called_us;
-  gboolean has_waited;
   GError *failure; /* what the operation ends with, while LEAVING */
 } Attempt;
 
@@ -82,6 +82,8 @@ typedef struct
 gboolean curator_attempt_is_sequential (const Attempt *attempt);
 gboolean curator_attempt_is_ephemeral (const Attempt *attempt);
 gboolean curator_attempt_has_queue (const Attempt *attempt);
+/* Of its node, without prefix and number. */
+const char *curator_attempt_name (const Attempt *attempt);
 
 void curator_attempt_set_state (Attempt *attempt, AttemptState state);
 void curator_attempt_forget_request (CuratorRequest **request);

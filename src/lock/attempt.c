@@ -40,6 +40,12 @@ curator_attempt_has_queue (const Attempt *attempt)
          || (!driver->is_ours && driver->funcs.gets_the_lock != NULL);
 }
 
+const char *
+curator_attempt_name (const Attempt *attempt)
+{
+  return attempt->wanted->name != NULL ? attempt->wanted->name : attempt->internals->lock_name;
+}
+
 void
 curator_attempt_set_state (Attempt *attempt, AttemptState state)
 {
@@ -162,6 +168,7 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
 
   attempt->unknown = FALSE;
   attempt->node = g_strdup (path);
+  g_clear_pointer (&attempt->prefix, g_free);
   attempt->czxid = czxid;
   attempt->stake.path = attempt->node;
   attempt->stake.changed = on_stake_changed;
@@ -335,7 +342,8 @@ curator_attempt_create (gpointer data)
   cover_hold (attempt);
   attempt->create_number = curator_line_note_create (attempt->line);
   g_autofree char *leaf =
-      g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", attempt->wanted->name, NULL);
+      g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", curator_attempt_name (attempt),
+                   NULL);
   g_autofree char *path = curator_path_join (internals->base, leaf);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   attempt->create = curator_request_create (attempt->session, path, attempt->payload,
@@ -351,7 +359,10 @@ static void
 attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
-  curator_node_request_free (attempt->wanted);
+  if (attempt->wanted != curator_node_request_plain ())
+    {
+      curator_node_request_free (attempt->wanted);
+    }
   g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
@@ -392,7 +403,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals, CuratorN
   Attempt *attempt = curator_op_alloc (sizeof *attempt, &klass, client, deadline_us, done, data);
 
   attempt->internals = curator_lock_internals_ref (internals);
-  attempt->wanted = request;
+  attempt->wanted = request != NULL ? request : curator_node_request_plain ();
   attempt->once = once;
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
@@ -414,13 +425,10 @@ curator_lock_internals_attempt (CuratorLockInternals *internals, CuratorNodeRequ
 {
   CuratorLockDriver *driver = internals->driver;
 
-  if (request == NULL)
+  if (request == NULL && driver->funcs.creates_the_lock != NULL)
     {
       request = curator_node_request_new (internals->lock_name);
-      if (driver->funcs.creates_the_lock != NULL)
-        {
-          driver->funcs.creates_the_lock (driver, request, driver->user_data);
-        }
+      driver->funcs.creates_the_lock (driver, request, driver->user_data);
     }
   curator_client_lock (internals->client);
   CuratorOp *op =

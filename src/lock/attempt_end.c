@@ -61,7 +61,7 @@ leave_node (Attempt *attempt)
     }
   const CuratorUnknown unknown = { .parent = internals->base,
                                    .prefix = attempt->prefix,
-                                   .name = attempt->wanted->name,
+                                   .name = curator_attempt_name (attempt),
                                    .sequential = curator_attempt_is_sequential (attempt),
                                    .session_id = attempt->session != NULL
                                                          && curator_attempt_is_ephemeral (attempt)
@@ -73,7 +73,7 @@ leave_node (Attempt *attempt)
       curator_reaper_adopt_create (client, attempt->create, &unknown);
       attempt->create = NULL;
     }
-  else if (attempt->node != NULL && attempt->prefix != NULL)
+  else if (attempt->node != NULL && attempt->wanted->protected_)
     {
       curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
     }
@@ -158,7 +158,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 
   attempt->failure = error;
   note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
-  if (attempt->node != NULL && attempt->prefix != NULL && curator_client_is_running (client)
+  if (attempt->node != NULL && attempt->wanted->protected_ && curator_client_is_running (client)
       && curator_client_is_connected (client))
     {
       curator_attempt_set_state (attempt, ATTEMPT_LEAVING);
@@ -245,7 +245,7 @@ grant (Attempt *attempt)
   note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
   const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
                                   .czxid = attempt->czxid,
-                                  .name_is_ours = attempt->prefix != NULL
+                                  .name_is_ours = attempt->wanted->protected_
                                                   || curator_attempt_is_sequential (attempt),
                                   .is_ephemeral = curator_attempt_is_ephemeral (attempt) };
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);

@@ -79,7 +79,8 @@ curator_attempt_look_whose (gpointer data)
 {
   Attempt *attempt = data;
   g_autofree char *leaf
-      = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", attempt->wanted->name, NULL);
+      = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", curator_attempt_name (attempt),
+                     NULL);
   g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
   look_at (attempt, curator_path_join (attempt->internals->base, leaf));
 }
@@ -88,7 +89,7 @@ static gboolean
 may_be_ours (const Attempt *attempt, const char *name)
 {
   return attempt->prefix != NULL ? g_str_has_prefix (name, attempt->prefix)
-                                 : curator_path_is_numbered (name, attempt->wanted->name);
+                                 : curator_path_is_numbered (name, curator_attempt_name (attempt));
 }
 
 static int

@@ -125,14 +125,14 @@ watch_further (Attempt *attempt, const char *leaf)
   g_clear_pointer (&attempt->further, curator_watch_release);
   if (leaf != NULL)
     {
-      attempt->further
-          = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA, on_further, attempt);
+      attempt->further = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
+                                            CURATOR_WATCH_SPARE, on_further, attempt);
     }
 }
 
 /* @locks client mutex required. FALSE when it cannot be watched; the attempt has then failed. */
 static gboolean
-watch_front (Attempt *attempt, const char *leaf)
+watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
 {
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf)
                                        : g_strdup (attempt->internals->base);
@@ -145,8 +145,9 @@ watch_front (Attempt *attempt, const char *leaf)
    * there, so that it is not taken from the server in between. */
   CuratorWatch *before = g_steal_pointer (&attempt->watch);
   attempt->watches_parent = leaf == NULL;
-  attempt->watch = curator_watch_add (
-      attempt->session, path, leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, on_watch, attempt);
+  attempt->watch = curator_watch_add (attempt->session, path,
+                                      leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, need,
+                                      on_watch, attempt);
   g_clear_pointer (&before, curator_watch_release);
   if (attempt->watch == NULL)
     {
@@ -176,8 +177,10 @@ begin_to_wait (Attempt *attempt)
 void
 curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *further)
 {
+  const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
+
   attempt->is_next = FALSE;
-  if (begin_to_wait (attempt) && watch_front (attempt, leaf))
+  if (begin_to_wait (attempt) && watch_front (attempt, leaf, need))
     {
       watch_further (attempt, further);
     }

@@ -35,6 +35,15 @@ curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs, gpointer user
 }
 
 CuratorLockDriver *
+curator_lock_driver_standard (void)
+{
+  /* Its own reference keeps it from ever being freed. */
+  static CuratorLockDriver driver
+      = { .refs = 1, .is_ours = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE };
+  return &driver;
+}
+
+CuratorLockDriver *
 curator_lock_driver_ref (CuratorLockDriver *driver)
 {
   g_return_val_if_fail (driver != NULL, NULL);
@@ -106,6 +115,14 @@ curator_node_request_new (const char *name)
   request->mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
   request->protected_ = TRUE;
   return request;
+}
+
+CuratorNodeRequest *
+curator_node_request_plain (void)
+{
+  static CuratorNodeRequest plain
+      = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  return &plain;
 }
 
 void

@@ -11,7 +11,7 @@
 
 struct _CuratorNodeRequest
 {
-  char *name;
+  char *name;           /* NULL: the lock's */
   CuratorCreateMode mode;
   GBytes *data;         /* NULL: the lock's, or the client's default */
   gboolean protected_;
@@ -33,6 +33,8 @@ struct _CuratorLockDriver
 /* A driver of the library's: never calls the user. */
 CuratorLockDriver *curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs,
                                                  gpointer user_data);
+/* Queues in which nothing but the order counts; the one for all of them. Borrowed. */
+CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
 const char *curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
                                               const char *lock_name, gpointer user_data);
@@ -75,7 +77,7 @@ const char *curator_lock_internals_key (const char *name, gpointer internals);
 CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals,
                                            CuratorNodeRequest *request, gint64 deadline_us,
                                            gboolean once, CuratorOpDone done, gpointer data);
-/* @locks client mutex required. The same for a described node. */
+/* @locks client mutex required. The same; the driver is not asked, and NULL is the plain request. */
 CuratorOp *curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
                                                   CuratorNodeRequest *request, gint64 deadline_us,
                                                   gboolean once, CuratorOpDone done,
@@ -91,6 +93,8 @@ char **curator_lock_internals_participants (CuratorLockInternals *internals,
 /* @locks client mutex NOT held. For a lock without a queue: its node, if there is one. */
 char **curator_lock_internals_one_participant (CuratorLockInternals *internals, GError **error);
 
+/* What most attempts want: a protected ephemeral of the lock's name. Everybody's, not to be freed. */
+CuratorNodeRequest *curator_node_request_plain (void);
 CuratorNodeRequest *curator_node_request_new (const char *name);
 void curator_node_request_free (CuratorNodeRequest *request);
 

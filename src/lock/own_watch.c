@@ -171,7 +171,8 @@ curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
   own->internals = curator_lock_internals_ref (internals);
   own->session = curator_session_ref (session);
   own->path = g_strdup (path);
-  own->watch = curator_watch_add (session, path, ZWATCHTYPE_DATA, on_watch, own);
+  own->watch
+      = curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)
     {
       g_clear_pointer (&own, own_free);

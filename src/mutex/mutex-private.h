@@ -24,7 +24,8 @@ struct _CuratorMutex
   const CuratorMutexKind *kind;
   CuratorLockInternals *internals;
   gpointer companion;     /* for the kind: the read-write lock's other side */
-  GHashTable *lock_data;  /* thread number -> LockData; guarded by the client's mutex */
+  /* thread number -> LockData, NULL while there is none; guarded by the client's mutex */
+  GHashTable *lock_data;
 };
 
 /* Takes internals. */

@@ -48,7 +48,28 @@ free_lock_data (gpointer data)
 static LockData *
 find_hold (CuratorMutex *mutex, guint64 owner)
 {
-  return g_hash_table_lookup (mutex->lock_data, &owner);
+  return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
+}
+
+/* @locks client mutex required. Takes hold. There may be many locks, of which few are held. */
+static void
+add_hold (CuratorMutex *mutex, LockData *hold)
+{
+  if (mutex->lock_data == NULL)
+    {
+      mutex->lock_data = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
+    }
+  g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
+}
+
+/* @locks client mutex required. */
+static void
+drop_empty_table (CuratorMutex *mutex)
+{
+  if (g_hash_table_size (mutex->lock_data) == 0)
+    {
+      g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
+    }
 }
 
 static gboolean
@@ -78,7 +99,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
       hold->count = 1;
       hold->lease = g_steal_pointer (&result);
       curator_client_lock (mutex->lock.client);
-      g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
+      add_hold (mutex, hold);
       curator_client_unlock (mutex->lock.client);
     }
   granting->done (op, result, error, granting->data);
@@ -156,6 +177,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointe
       g_hash_table_steal (mutex->lock_data, &owner);
       told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done,
                                 data);
+      drop_empty_table (mutex);
     }
   curator_client_unlock (client);
   if (hold == NULL)
@@ -182,10 +204,13 @@ mutex_is_acquired (CuratorLock *lock)
   gpointer hold;
 
   curator_client_lock (lock->client);
-  g_hash_table_iter_init (&iter, mutex->lock_data);
-  while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
+  if (mutex->lock_data != NULL)
     {
-      acquired = !is_lost (hold);
+      g_hash_table_iter_init (&iter, mutex->lock_data);
+      while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
+        {
+          acquired = !is_lost (hold);
+        }
     }
   curator_client_unlock (lock->client);
   return acquired;
@@ -260,7 +285,7 @@ mutex_finalize (CuratorLock *lock)
 {
   CuratorMutex *mutex = mutex_of (lock);
   curator_revocation_clear (mutex->internals);
-  g_hash_table_unref (mutex->lock_data);
+  g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
   curator_lock_internals_unref (mutex->internals);
 }
 
@@ -281,7 +306,6 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
   CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
   mutex->kind = kind;
   mutex->internals = internals;
-  mutex->lock_data = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
   return &mutex->lock;
 }
 
@@ -317,15 +341,10 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
                    "a lock with %d leases could never be acquired", max_leases);
       return NULL;
     }
-  CuratorLockDriver *used = driver != NULL ? curator_lock_driver_ref (driver)
-                                           : curator_lock_driver_new_ours (NULL, NULL);
-  used->nothing_overtakes = used->nothing_overtakes || driver == NULL;
-  used->neighbours_succeed = driver == NULL;
-  CuratorLock *lock = curator_mutex_new_of_kind (
+  return curator_mutex_new_of_kind (
       client, &kind,
-      curator_lock_internals_new (client, path, lock_name, max_leases, used, NULL));
-  curator_lock_driver_unref (used);
-  return lock;
+      curator_lock_internals_new (client, path, lock_name, max_leases,
+                                  driver != NULL ? driver : curator_lock_driver_standard (), NULL));
 }
 
 CuratorLock *

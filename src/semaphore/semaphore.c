@@ -238,8 +238,7 @@ take_turn (Acquire *acquire)
   CuratorLockInternals *turns = acquire->semaphore->turns;
   curator_op_ref (&acquire->op);
   acquire->current = curator_lock_internals_attempt_locked (
-      turns, curator_node_request_new (turns->lock_name), acquire->op.deadline_us, acquire->once,
-      on_turn, acquire);
+      turns, NULL, acquire->op.deadline_us, acquire->once, on_turn, acquire);
 }
 
 /* @locks client mutex required. All there: the turn goes on without waiting for its delete. */
@@ -344,17 +343,14 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, "locks");
   g_autofree char *leases = curator_path_join (path, "leases");
-  CuratorLockDriver *turn_driver = curator_lock_driver_new_ours (NULL, NULL);
   CuratorLockDriver *lease_driver = curator_lock_driver_new_ours (&funcs, NULL);
 
-  turn_driver->nothing_overtakes = TRUE;
-  turn_driver->neighbours_succeed = TRUE;
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
-  semaphore->turns = curator_lock_internals_new (client, turns, "lock-", 1, turn_driver, NULL);
+  semaphore->turns = curator_lock_internals_new (client, turns, "lock-", 1,
+                                                 curator_lock_driver_standard (), NULL);
   semaphore->leases
       = curator_lock_internals_new (client, leases, "lease-", max_leases, lease_driver, NULL);
-  curator_lock_driver_unref (turn_driver);
   curator_lock_driver_unref (lease_driver);
   return semaphore;
 }

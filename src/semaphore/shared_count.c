@@ -182,7 +182,8 @@ follow (CuratorSharedCount *count)
     }
   count->session_hook.died = on_session_died;
   curator_session_add_hook (session, &count->session_hook);
-  count->watch = curator_watch_add (session, count->path, ZWATCHTYPE_DATA, on_watch, count);
+  count->watch = curator_watch_add (session, count->path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED,
+                                    on_watch, count);
 }
 
 /* @locks client mutex required. */
