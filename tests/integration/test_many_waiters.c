@@ -499,6 +499,23 @@ is_unwatched (gpointer data)
   return four_letter_watches_of_session (fixture_server (watched->fixture), watched->session) == 0;
 }
 
+typedef struct
+{
+  Fixture *fixture;
+  const char *path;
+  int n;
+} Refused;
+
+/* As many strangers as waiters, and of the waiters those who were not told. */
+static gboolean
+are_refused_told (gpointer data)
+{
+  const Refused *refused = data;
+  const int n_nodes = raw_zk_count_children (refused->fixture->raw, refused->path);
+  int n_told = 2 * refused->n - n_nodes;
+  return are_told (&n_told);
+}
+
 static void
 delete_strangers (Fixture *fixture, const char *path)
 {
@@ -548,8 +565,11 @@ test_more_than_can_be_watched (void **state)
       queue_up (lock, n);
       settle (client);
     }
-  /* One more may have listed after the first was refused. */
+  /* The last create, its list, and the delete of who was refused after that. */
   settle (client);
+  settle (client);
+  Refused refused = { fixture, path->str, n };
+  assert_true (wait_until (are_refused_told, &refused, PATIENCE_MS));
   const int n_waiting = n - crowd.n_told;
   assert_int_equal (crowd.n_refused, crowd.n_told);
   assert_in_range (n_waiting, LEAST_WAITERS, N_WAITERS - 1);
@@ -558,8 +578,9 @@ test_more_than_can_be_watched (void **state)
 
   watched.n = n_waiting;
   assert_true (are_watched (&watched));
-  proxy_cut (fixture->proxy);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (wait_until (is_unwatched, &watched, PATIENCE_MS));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_true (wait_until (are_watched, &watched, PATIENCE_MS));
   delete_strangers (fixture, path->str);
   check_crowd (n, n_waiting);
