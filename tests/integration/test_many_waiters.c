@@ -26,8 +26,8 @@ enum
   N_CANCELLED = N_WAITERS / 5,
   N_IN_TURNS = IS_SANITIZED ? 40 : 150,
   PATIENCE_MS = 120000,
-  /* What tables, pools and the allocator's caches may keep. A leak of ten bytes each would be more. */
-  SLACK_BYTES = 48 * 1024
+  /* What tables, pools and the allocator's caches may keep. The smallest block, leaked by each, is more. */
+  SLACK_BYTES = 96 * 1024
 };
 
 typedef struct
