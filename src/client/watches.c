@@ -43,6 +43,7 @@ typedef struct
   EntryKey key;             /* first: the entry is its own key */
   CuratorSession *session;
   EntryState state;
+  gboolean is_own;          /* the node is this session's, as the last read has it */
   gboolean by_exists;       /* getData was refused: watch with exists */
   gboolean maybe_set;       /* the library may still have the watch although it is WANTED */
   gboolean telling;         /* users are being told: the entry stays whatever they release */
@@ -308,6 +309,7 @@ entry_armed (Entry *entry, const CuratorZkReply *reply)
   GQueue told = G_QUEUE_INIT;
 
   entry->state = ENTRY_ARMED;
+  entry->is_own = reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id;
   reread_later (entry);
   move_all (&entry->users, &told, entry);
   move_all (&entry->newcomers, &told, entry);
@@ -527,6 +529,12 @@ const char *
 curator_watch_get_path (const CuratorWatch *watch)
 {
   return watch->entry != NULL ? watch->entry->key.path : NULL;
+}
+
+gboolean
+curator_watch_is_own (const CuratorWatch *watch)
+{
+  return watch->entry != NULL && watch->entry->is_own;
 }
 
 /* @locks client mutex held. */

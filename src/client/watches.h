@@ -44,6 +44,9 @@ void curator_watch_abandon (CuratorWatch *watch);
 /* NULL once it is spent. */
 const char *curator_watch_get_path (const CuratorWatch *watch);
 
+/* The node is of this session; known from ARMED on. */
+gboolean curator_watch_is_own (const CuratorWatch *watch);
+
 /* For session.c. */
 GHashTable *curator_watches_table_new (void);
 void curator_watches_event (CuratorSession *session, int type, const char *path);

@@ -74,6 +74,10 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
     {
       on_parent_armed (attempt, reply);
     }
+  else if (news == CURATOR_WATCH_ARMED)
+    {
+      attempt->is_next = attempt->is_next && !curator_watch_is_own (watch);
+    }
   else if (news == CURATOR_WATCH_GONE)
     {
       on_front_gone (attempt, rc);
@@ -231,7 +235,9 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
       break;
     case VERDICT_WAIT:
       curator_attempt_wait_for (attempt, verdict->watch, verdict->further);
-      attempt->is_next = attempt->state == ATTEMPT_WAITING && verdict->is_next;
+      /* The end of a node of ours may be the end of our session, heard before anything else. */
+      attempt->is_next = attempt->state == ATTEMPT_WAITING && verdict->is_next
+                         && !curator_watch_is_own (attempt->watch);
       break;
     default:
       g_assert_not_reached ();
