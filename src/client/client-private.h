@@ -108,6 +108,8 @@ CuratorClient *curator_client_new_with_ops (const char *connect_string,
                                             CuratorRetryPolicy *retry_policy, CuratorZkOps *ops);
 
 void curator_client_lock (CuratorClient *client);
+/* @locality any thread. The client whose mutex the calling thread holds, or NULL. */
+CuratorClient *curator_client_entered (void);
 void curator_client_unlock (CuratorClient *client);
 /* @locks client mutex required. Runs func(data) right after the mutex is given back, on the same
  * thread: internal continuations only, never the user's code. */

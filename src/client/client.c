@@ -187,10 +187,20 @@ curator_client_unref (CuratorClient *client)
     }
 }
 
+/* The client whose mutex this thread holds. */
+static _Thread_local CuratorClient *entered __attribute__ ((tls_model ("initial-exec")));
+
+CuratorClient *
+curator_client_entered (void)
+{
+  return entered;
+}
+
 void
 curator_client_lock (CuratorClient *client)
 {
   pthread_mutex_lock (&client->mutex);
+  entered = client;
 }
 
 void
@@ -199,6 +209,7 @@ curator_client_unlock (CuratorClient *client)
   CuratorAfter *after = client->after_head;
   client->after_head = NULL;
   client->after_tail = NULL;
+  entered = NULL;
   pthread_mutex_unlock (&client->mutex);
 
   while (after != NULL)

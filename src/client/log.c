@@ -1,11 +1,52 @@
-/* libzookeeper's log lines, turned into GLib's structured log.
+/* Messages, ours and libzookeeper's, for GLib's structured log.
  *
  * Threads: any, also inside zookeeper_init2. No lock.
+ *
+ * NOTES: the writer is the program's and may block, on a full pipe for instance. A message from under a
+ * client's mutex is written when that has been given back, or the clock of every lease would stand.
  */
 #include "client/log.h"
 
+#include "client/client-private.h"
+
 #include <pthread.h>
 #include <string.h>
+
+typedef struct
+{
+  GLogLevelFlags level;
+  const char *source; /* constant */
+  char *text;
+} Message;
+
+/* @locks none. */
+static void
+write_message (gpointer data)
+{
+  Message *message = data;
+  g_log_structured (CURATOR_LOG_DOMAIN, message->level, "CURATOR_SOURCE", message->source, "MESSAGE",
+                    "%s", message->text);
+  g_free (message->text);
+  g_free (message);
+}
+
+/* Takes text. */
+static void
+say (GLogLevelFlags level, const char *source, char *text)
+{
+  CuratorClient *client = curator_client_entered ();
+  Message *message = g_new (Message, 1);
+
+  *message = (Message){ level, source, text };
+  if (client != NULL)
+    {
+      curator_client_after_unlock (client, write_message, message);
+    }
+  else
+    {
+      write_message (message);
+    }
+}
 
 /* A line reads "date:pid(thread):ZOO_LEVEL@function@line: text". The library's connection errors
  * are news of the outage that the connection state already tells, so they are only informative. */
@@ -13,9 +54,18 @@ void
 curator_log_zookeeper_line (const char *line)
 {
   const char *text = strstr (line, "ZOO_");
+  say (G_LOG_LEVEL_INFO, "libzookeeper", g_strdup (text != NULL ? text : line));
+}
 
-  g_log_structured (CURATOR_LOG_DOMAIN, G_LOG_LEVEL_INFO, "CURATOR_SOURCE", "libzookeeper",
-                    "MESSAGE", "%s", text != NULL ? text : line);
+void
+curator_log (GLogLevelFlags level, const char *format, ...)
+{
+  va_list values;
+
+  va_start (values, format);
+  char *text = g_strdup_vprintf (format, values);
+  va_end (values);
+  say (level, "curator", text);
 }
 
 static gboolean debug_is_on;
