@@ -3,9 +3,9 @@
  * A proof is the answer to a transaction that a quorum committed, and counts from the moment the
  * request was sent. deadline = newest prompt proof + T - guard on CLOCK_BOOTTIME, or the newest moment
  * at which the leader is known to have been told of us + T, if that is sooner: before that no server
- * can have expired the session. While anything is held or waited for, one multi of checks over the
- * held nodes is sent every T/6, or as the user set it; a session that asks for nothing reads something every T/4. Guarded by
- * the client's mutex.
+ * can have expired the session. While anything is held or waited for, one multi of checks over those
+ * nodes is sent every T/6, or as the user set it; a session that asks for nothing reads something every
+ * T/4. Guarded by the client's mutex.
  */
 #ifndef CURATOR_LEASE_CLOCK_H
 #define CURATOR_LEASE_CLOCK_H
