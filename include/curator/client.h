@@ -115,7 +115,8 @@ CURATOR_API
 void curator_client_set_default_data (CuratorClient *client, const void *data, gsize length);
 
 /** Runs callbacks in @p context, which the program iterates, instead of on threads of the client's
- *  own; NULL for the latter. There the context's other work is what delays them. Mirrors passing an Executor to Curator's listeners. */
+ *  own; NULL for the latter. There the context's other work is what delays them. Mirrors passing an
+ *  Executor to Curator's listeners. */
 CURATOR_API
 void curator_client_set_callback_context (CuratorClient *client, GMainContext *context);
 

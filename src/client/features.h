@@ -23,7 +23,8 @@ gboolean curator_feature_is_built_in (CuratorFeature feature);
  * "sasl://host", or with one colon in front of more than a port. */
 gboolean curator_features_check_connect_string (const char *connect_string, GError **error);
 
-/* FALSE with UNSUPPORTED for schemes that exist only on such connections: "sasl", "x509", "ssl", "tls". */
+/* FALSE with UNSUPPORTED for schemes that exist only on such connections: "sasl", "x509", "ssl" and
+ * "tls". */
 gboolean curator_features_check_auth_scheme (const char *scheme, GError **error);
 
 #endif

@@ -71,7 +71,7 @@ struct _CuratorSession
   CuratorMark marks[CURATOR_N_MARKS]; /* some answers, a ring */
   guint n_marks;
   gint64 known_us;               /* since when, at the latest, the leader must know of us */
-  gint64 connecting_us;          /* CLOCK_BOOTTIME when the session was asked for; 0 when used, or unknown */
+  gint64 connecting_us;          /* CLOCK_BOOTTIME when it was asked for; 0: used or unknown */
   gboolean suspect;              /* what the held stakes were told last */
   gint64 asked_us;               /* CLOCK_BOOTTIME when anything was sent last, or 0 */
   CuratorTimer *idle_timer;

@@ -4,9 +4,10 @@
  * watch objects of their own, never as contexts of the library, so an event that is already on its
  * way when a user leaves finds nobody.
  *
- * NOTES: whoever waits, waits for an event. In case one is ever lost, at a server, on the way or in the
- * library, what is watched is read again now and then, and the watch set with that. Servers with the
- * remedy for CVE-2024-23944 tell nothing of a node to who may not read it: such a node is looked at often.
+ * NOTES: whoever waits, waits for an event. In case one is ever lost, at a server, on the way or in
+ * the library, what is watched is read again now and then, and the watch set with that. Servers with
+ * the remedy for CVE-2024-23944 tell nothing of a node to who may not read it: such a node is looked
+ * at often.
  */
 #include "client/watches.h"
 

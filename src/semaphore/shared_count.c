@@ -4,7 +4,8 @@
  *
  * NOTES: one data watch follows the node; the read that sets it again brings the new value, so none
  * is missed but those that came and went in between. A dead session takes the watch with it: the
- * next session sets it anew. A server that refuses it just now is asked again a little later. Versions are compared where they matter, by the server.
+ * next session sets it anew. A server that refuses it just now is asked again a little later. Versions
+ * are compared where they matter, by the server.
  */
 #include "semaphore/shared_count-private.h"
 
