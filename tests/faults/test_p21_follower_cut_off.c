@@ -33,6 +33,7 @@ run_cut_off (int sync_limit, gboolean with_control)
   if (with_control)
     {
       print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);
+      lab_figure (lab, "control_overlap_ms", overlap_ms);
       assert_true (overlap_ms > 0);
     }
   lab_finish (lab);

@@ -3,17 +3,21 @@
  * session. Java Curator, in the same run at the same server, is the control. */
 #include "ensemble.h"
 
-static void
-test_p21_leader_deposed (void **state)
+/* Nobody can be granted anything until the followers have a leader. On a busy machine that takes them
+ * longer than the old leader goes on for, and then there is nothing to see. */
+#define ELECTION_MS 10000
+#define ROUNDS 4
+
+/* One leader deposed. FALSE if the others were too slow to elect; our own holder is judged even so. */
+static gboolean
+depose (Lab *lab, ZkEnsemble *ensemble, guint round)
 {
-  ZkEnsemble *ensemble = *state;
-  Lab *lab = lab_new ("test_p21_leader_deposed");
   const int leader = lab_wait_leader (ensemble);
   Duel duel = { .name = "leader deposed",
-                .lock = 1,
+                .lock = 2 * round + 1,
                 .holder_at = lab_server (ensemble, leader),
                 .waiter_at = lab_server (ensemble, (leader + 1) % 3) };
-  ControlDuel control = { .lock = 2 };
+  ControlDuel control = { .lock = 2 * round + 2 };
   control_duel_start (lab, &control, duel.holder_at, duel.waiter_at);
   duel_start (lab, &duel);
 
@@ -23,9 +27,29 @@ test_p21_leader_deposed (void **state)
   const double overlap_ms = control_duel_overlap_ms (lab, &control);
   zk_links_heal (zk_ensemble_links (ensemble));
   duel_finish (lab, &duel);
-  print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);
   assert_true (duel.lost);
+  const gint64 took_ms = (duel.grant_ns - duel.fault_ns) / 1000000;
+  if (took_ms > ELECTION_MS)
+    {
+      print_message ("no leader in time: granted elsewhere after %d ms; once more\n", (int) took_ms);
+      return FALSE;
+    }
+  print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);
+  lab_figure (lab, "control_overlap_ms", overlap_ms);
   assert_true (overlap_ms > 0);
+  return TRUE;
+}
+
+static void
+test_p21_leader_deposed (void **state)
+{
+  Lab *lab = lab_new ("test_p21_leader_deposed");
+  gboolean seen = FALSE;
+  for (guint round = 0; round < ROUNDS && !seen; round++)
+    {
+      seen = depose (lab, *state, round);
+    }
+  assert_true (seen);
   lab_finish (lab);
 }
 
