@@ -143,7 +143,7 @@ guint64 curator_thread_id (void);
 /* Once per process: from then on the forks are counted. */
 void curator_forks_watch (void);
 
-extern _Atomic guint curator_n_forks;
+G_GNUC_INTERNAL extern _Atomic guint curator_n_forks;
 
 /* How many forks this process is away from the one that loaded us, once they are watched. */
 static inline guint

@@ -81,7 +81,11 @@ curator_attempt_forget_read (Attempt *attempt)
 void
 curator_attempt_try_step (Attempt *attempt, AttemptState state, void (*func) (gpointer attempt))
 {
-  curator_attempt_forget_read (attempt);
+  curator_attempt_forget_request (&attempt->read);
+  if (func != curator_attempt_list)
+    {
+      curator_listing_leave (&attempt->listing);
+    }
   curator_attempt_set_state (attempt, state);
   attempt->step = func;
   curator_retry_loop_begin (&attempt->tries);

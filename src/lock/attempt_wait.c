@@ -27,11 +27,12 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
   curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
 }
 
-/* @locks client mutex held. Only the event that it was deleted under our eyes is taken for a grant. */
+/* @locks client mutex held. It was in a list of this session: whether it was deleted under our eyes or
+ * is not there to be watched any more, it is gone. */
 static void
-on_front_gone (Attempt *attempt, int rc)
+on_front_gone (Attempt *attempt)
 {
-  const gboolean is_next = attempt->is_next && rc == ZOK;
+  const gboolean is_next = attempt->is_next;
 
   /* Whoever is watched further on is likely to be the next one in front: that watch stays. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
@@ -80,7 +81,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
     }
   else if (news == CURATOR_WATCH_GONE)
     {
-      on_front_gone (attempt, rc);
+      on_front_gone (attempt);
     }
   else if (news == CURATOR_WATCH_FAILED)
     {
@@ -103,8 +104,7 @@ on_further (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkR
   g_clear_pointer (&attempt->further, curator_watch_release);
   if (news == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
     {
-      curator_attempt_forget_read (attempt);
-      curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
+      curator_attempt_list (attempt);
     }
 }
 
@@ -213,6 +213,15 @@ curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
     }
 }
 
+/* @locks client mutex required. The end of a node of ours may be the end of our session, heard before
+ * anything else. */
+static gboolean
+front_is_ours (const Attempt *attempt)
+{
+  return curator_watch_is_own (attempt->watch)
+         || curator_session_has_stake (attempt->session, curator_watch_get_path (attempt->watch));
+}
+
 /* @locks client mutex required. */
 void
 curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
@@ -235,9 +244,8 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
       break;
     case VERDICT_WAIT:
       curator_attempt_wait_for (attempt, verdict->watch, verdict->further);
-      /* The end of a node of ours may be the end of our session, heard before anything else. */
-      attempt->is_next = attempt->state == ATTEMPT_WAITING && verdict->is_next
-                         && !curator_watch_is_own (attempt->watch);
+      attempt->is_next
+          = attempt->state == ATTEMPT_WAITING && verdict->is_next && !front_is_ours (attempt);
       break;
     default:
       g_assert_not_reached ();
@@ -335,11 +343,16 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *or
     }
 }
 
-/* @locks client mutex held (retry loop). */
+/* @locks client mutex held (retry loop). An answer that is still to come shows all that was heard of
+ * until now. */
 void
 curator_attempt_list (gpointer data)
 {
   Attempt *attempt = data;
+  if (attempt->listing.listing != NULL)
+    {
+      return;
+    }
   curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
 }
 

@@ -150,9 +150,13 @@ gboolean
 curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                       GError **error)
 {
+  if (G_LIKELY (lock != NULL && curator_reentry_enter (lock)))
+    {
+      return TRUE;
+    }
   g_return_val_if_fail (lock != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  return curator_reentry_enter (lock) || acquire_first (lock, timeout_ms, cancellable, error);
+  return acquire_first (lock, timeout_ms, cancellable, error);
 }
 
 CuratorLease *
@@ -239,9 +243,13 @@ release_last (CuratorLock *lock, GError **error)
 gboolean
 curator_lock_release (CuratorLock *lock, GError **error)
 {
+  if (G_LIKELY (lock != NULL && curator_reentry_leave (lock)))
+    {
+      return TRUE;
+    }
   g_return_val_if_fail (lock != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  return curator_reentry_leave (lock) || release_last (lock, error);
+  return release_last (lock, error);
 }
 
 static void

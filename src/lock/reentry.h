@@ -20,7 +20,8 @@ typedef struct
 } CuratorLastHold;
 
 /* Read on every re-entry: a shared library may have a few bytes where no call is needed. */
-extern _Thread_local CuratorLastHold curator_last_hold __attribute__ ((tls_model ("initial-exec")));
+G_GNUC_INTERNAL extern _Thread_local CuratorLastHold curator_last_hold
+    __attribute__ ((tls_model ("initial-exec")));
 
 static inline gboolean
 curator_reentry_is_last (const CuratorLock *lock)

@@ -55,7 +55,7 @@ is_a_lie (int rc, SimOp op, SimWhen when)
       return TRUE;
     }
   /* The library keeps a watch whose removal the server has done but not admitted. */
-  return rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR || (rc == ZNONODE && op == SIM_OP_REMOVE)
+  return rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR || (rc == ZNONODE && (op == SIM_OP_REMOVE || op == SIM_OP_GET))
          || (rc == ZNODEEXISTS && op != SIM_OP_CREATE)
          || (rc == ZSYSTEMERROR && op == SIM_OP_UNWATCH && when == SIM_AFTER_EFFECT);
 }
