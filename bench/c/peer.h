@@ -52,6 +52,14 @@ void samples_take (Samples *samples, Samples *from); /* empties from */
 void samples_clear (Samples *samples);
 char *samples_quantiles (Samples *samples);
 
+/* No lock of this library's: the requests of one, sent by libzookeeper alone. The parent is there. */
+typedef struct _Bare Bare;
+
+Bare *bare_new (const char *server, const char *path, gboolean async);
+void bare_acquire (Bare *bare);
+void bare_release (Bare *bare);
+void bare_free (Bare *bare);
+
 /* A lock of any recipe, held and given back by one thread. */
 typedef struct
 {
@@ -59,6 +67,7 @@ typedef struct
   CuratorRwLock *pair;
   CuratorSemaphore *semaphore;
   CuratorLease *lease;
+  Bare *bare;
   gboolean async; /* does not wait until a release is confirmed */
 } Recipe;
 

@@ -43,7 +43,11 @@ void
 recipe_acquire (Recipe *recipe)
 {
   g_autoptr (GError) error = NULL;
-  if (recipe->semaphore != NULL)
+  if (recipe->bare != NULL)
+    {
+      bare_acquire (recipe->bare);
+    }
+  else if (recipe->semaphore != NULL)
     {
       recipe->lease =
           curator_semaphore_acquire (recipe->semaphore, CURATOR_WAIT_FOREVER, NULL, &error);
@@ -73,7 +77,11 @@ void
 recipe_release (Recipe *recipe)
 {
   g_autoptr (GError) error = NULL;
-  if (recipe->async)
+  if (recipe->bare != NULL)
+    {
+      bare_release (recipe->bare);
+    }
+  else if (recipe->async)
     {
       recipe_release_async (recipe);
     }
@@ -94,4 +102,5 @@ recipe_clear (Recipe *recipe)
   g_clear_pointer (&recipe->lock, curator_lock_unref);
   g_clear_pointer (&recipe->pair, curator_rw_lock_unref);
   g_clear_pointer (&recipe->semaphore, curator_semaphore_unref);
+  g_clear_pointer (&recipe->bare, bare_free);
 }

@@ -29,6 +29,9 @@ class Entry:
 
 OURS = Entry("C", "c")
 OURS_ASYNC = Entry("C, release not waited for", "c", "async=1")
+# The requests of an uncontended mutex and nothing else: no lock, no clean-up, no clock.
+BARE = Entry("libzookeeper alone", "c", "recipe=bare")
+BARE_ASYNC = Entry("libzookeeper alone, delete not waited for", "c", "recipe=bare async=1")
 JAVA = Entry("Java", "java")
 KAZOO = Entry("kazoo", "kazoo")
 GO = Entry("go", "go")
@@ -240,7 +243,7 @@ def _solo_rows(net):
         targets = [Target(OURS, "rate", confirmed), Target(OURS_ASYNC, "rate", unconfirmed)]
         entries = [OURS, JAVA, OURS_ASYNC]
         if recipe == "mutex":
-            entries += [KAZOO, GO]
+            entries += [KAZOO, GO, BARE, BARE_ASYNC]
             if net == LOOPBACK:
                 targets += [Target(OURS, "cpu_us", 2.0), Target(OURS_ASYNC, "cpu_us", 2.0)]
         yield Row(f"solo-{recipe}{suffix}", f"uncontended {title}", entries, measure_solo(recipe), targets, net=net)

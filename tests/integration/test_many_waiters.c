@@ -534,7 +534,7 @@ delete_strangers (Fixture *fixture, const char *path)
  * not take more than a mebibyte. Half of that is enough: who comes then is told so, at once, and the
  * others, each behind a stranger, are watched for on the next connection too. */
 static void
-test_more_than_can_be_watched (void **state)
+test_p16_more_than_can_be_watched (void **state)
 {
   enum
   {
@@ -641,7 +641,7 @@ main (int argc, char **argv)
     heal_and_test (test_session_ends),
     heal_and_test (test_many_are_cancelled),
     heal_and_test (test_two_in_turns),
-    heal_and_test (test_more_than_can_be_watched),
+    heal_and_test (test_p16_more_than_can_be_watched),
 #if !IS_SANITIZED
     heal_and_test (test_idle_locks),
 #endif
