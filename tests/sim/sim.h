@@ -105,7 +105,8 @@ guint64 sim_world_steps (SimWorld *world);
 void sim_swallow_warnings (void);
 /* A crash prints the seed and the trace of the newest world. */
 void sim_report_crashes (void);
-/* Keeps the whole test on one CPU: handing the baton over is several times faster so. */
+/* Keeps the whole test on one CPU: handing the baton over is several times faster so. Others who want
+ * that CPU go first: time is the simulator's own, theirs is not. */
 void sim_pin_to_one_cpu (void);
 
 /* --- processes: one client machine each --------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 void
 sim_config_calm (SimConfig *config)
@@ -231,6 +232,8 @@ sim_report_crashes (void)
   signal (SIGTRAP, on_crash);
 }
 
+#define POLITE 10 /* of 20 */
+
 void
 sim_pin_to_one_cpu (void)
 {
@@ -243,6 +246,7 @@ sim_pin_to_one_cpu (void)
       CPU_ZERO (&set);
       CPU_SET (cpu, &set);
       (void) sched_setaffinity (0, sizeof set, &set);
+      (void) setpriority (PRIO_PROCESS, 0, POLITE);
     }
 #endif
 }
