@@ -200,6 +200,18 @@ prepare_slots (Fetch *fetch)
     }
 }
 
+/* The operation may end after the caller has gone on: nothing is shared with it. */
+static GPtrArray *
+copy_paths (GPtrArray *paths)
+{
+  GPtrArray *copy = g_ptr_array_new_full (paths->len, g_free);
+  for (guint i = 0; i < paths->len; i++)
+    {
+      g_ptr_array_add (copy, g_strdup (g_ptr_array_index (paths, i)));
+    }
+  return copy;
+}
+
 GArray *
 curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, GError **error)
 {
@@ -221,7 +233,7 @@ curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, G
   Fetch *fetch =
       curator_op_alloc (sizeof *fetch, &klass, client, G_MAXINT64, curator_await_done, &await);
   fetch->kind = kind;
-  fetch->paths = g_ptr_array_ref (paths);
+  fetch->paths = copy_paths (paths);
   prepare_slots (fetch);
   curator_client_lock (client);
   if (curator_op_begin (&fetch->op))
