@@ -276,7 +276,7 @@ run_downgrade (FrameRun *run)
 static void
 run_multi_lock (FrameRun *run)
 {
-  g_autoptr (GError) error = NULL;
+  g_autoptr (GError) error G_GNUC_UNUSED = NULL;
   g_auto (Pairs) pairs = pairs_of (run);
   g_autoptr (CuratorLock) mutex = lock_at (run, run->client, curator_mutex_new, "lock");
   g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_semaphore_mutex_new, "sem");

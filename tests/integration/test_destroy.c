@@ -77,7 +77,7 @@ static void
 destroy_idle (Worker *worker)
 {
   CuratorClient *client = start (worker, worker->server);
-  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/destroy/idle", NULL);
+  g_autoptr (CuratorLock) lock G_GNUC_UNUSED = curator_mutex_new (client, "/destroy/idle", NULL);
   if (worker->round % 3 == 0)
     {
       require (worker, is_connected (client));
@@ -210,7 +210,7 @@ destroy_reconnecting (Worker *worker)
   g_autofree char *path = g_strdup_printf ("/destroy/cut-%d-%d", worker->number, worker->round);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, path, NULL);
   require (worker, is_connected (client));
-  g_autoptr (CuratorLease) lease
+  g_autoptr (CuratorLease) lease G_GNUC_UNUSED
       = worker->round % 2 == 0 ? curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL) : NULL;
   gboolean refuse = worker->round % 4 == 1;
   if (refuse)

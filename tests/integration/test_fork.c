@@ -319,7 +319,7 @@ contend_in_circles (void *data)
   g_autoptr (CuratorLock) lock = mutex_new (noise->things->client, "/fork/noise");
   while (!g_atomic_int_get (&noise->stop))
     {
-      g_autoptr (CuratorLease) lease
+      g_autoptr (CuratorLease) lease G_GNUC_UNUSED
           = curator_semaphore_acquire (noise->things->semaphore, 20, NULL, NULL);
       if (curator_lock_acquire (lock, 20, NULL, NULL))
         {

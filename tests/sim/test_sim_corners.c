@@ -265,7 +265,7 @@ give_up_about_then (gpointer data)
                     SIM_BEFORE_EFFECT);
   while (!scene->over)
     {
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (
+      g_autoptr (CuratorLease) lease G_GNUC_UNUSED = curator_lock_acquire_lease (
           scene->machines[1].mutex, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
       sim_sleep_ms (scene->world, 10);
     }

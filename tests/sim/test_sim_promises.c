@@ -96,7 +96,7 @@ static void
 hold_until_both_wait (gpointer data)
 {
   Scene *scene = data;
-  g_autoptr (CuratorLease) lease =
+  g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
       curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
 
   scene->held = TRUE;
