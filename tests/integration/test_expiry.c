@@ -271,10 +271,9 @@ test_p14_callback_sleeps_through_the_loss (void **state)
   assert_no_residue (fixture, "/expiry/sleeper", LONG_MS);
 }
 
-/* No server, no network: our own clock ends the hold, before the server can give it to another. */
-/* The writer of the log is the program's: it may ask the client about itself. */
+/* The writer of the log is the program's: it may ask the client about itself, and waits for ever if a
+ * message comes from under the client's mutex. */
 static CuratorClient *logged_client;
-static int n_warnings;
 
 static GLogWriterOutput
 ask_and_write (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
@@ -283,11 +282,11 @@ ask_and_write (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
   if (client != NULL && level == G_LOG_LEVEL_WARNING)
     {
       curator_client_get_connection_state (client);
-      g_atomic_int_inc (&n_warnings);
     }
   return g_log_writer_default (level, fields, n_fields, NULL);
 }
 
+/* No server, no network: our own clock ends the hold, before the server can give it to another. */
 static void
 test_lost_by_own_clock (void **state)
 {
@@ -312,7 +311,6 @@ test_lost_by_own_clock (void **state)
    * LOST a whole time-out later. */
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, (int) (timeout * 5 / 3 + 500 - took)));
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
-  assert_true (g_atomic_int_get (&n_warnings) > 0);
   g_atomic_pointer_set (&logged_client, NULL);
   zk_server_thaw (fixture->server);
 
