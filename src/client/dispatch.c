@@ -43,7 +43,7 @@ struct _CuratorDispatch
 {
   GSequence *timers;
   guint64 last_order;
-  gint64 asleep_until_us;                 /* the timer lane; 0 while it is awake */
+  gint64 asleep_until_us[CURATOR_N_LANES]; /* monotonic; 0 while the lane is awake */
   GQueue jobs[CURATOR_N_LANES];           /* Job; the timer lane has none */
   pthread_cond_t news[CURATOR_N_LANES];
   guint n_running;                        /* threads that have not ended */
@@ -114,7 +114,7 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
   timer->data = data;
   timer->place = g_sequence_insert_sorted (dispatch->timers, timer, compare_timers, NULL);
   /* Most timers are cancelled long before their time: the lane is woken for earlier news only. */
-  if (first_timer (dispatch) == timer && when_us < dispatch->asleep_until_us)
+  if (first_timer (dispatch) == timer && when_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       pthread_cond_signal (&dispatch->news[CURATOR_LANE_TIMERS]);
     }
@@ -278,10 +278,7 @@ wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
   const struct timespec until = { .tv_sec = until_us / G_USEC_PER_SEC,
                                   .tv_nsec = (until_us % G_USEC_PER_SEC) * 1000 };
 
-  if (lane == CURATOR_LANE_TIMERS)
-    {
-      dispatch->asleep_until_us = until_us;
-    }
+  dispatch->asleep_until_us[lane] = until_us;
   if (until_us == G_MAXINT64)
     {
       pthread_cond_wait (&dispatch->news[lane], &client->mutex);
@@ -290,10 +287,7 @@ wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
     {
       pthread_cond_timedwait (&dispatch->news[lane], &client->mutex, &until);
     }
-  if (lane == CURATOR_LANE_TIMERS)
-    {
-      dispatch->asleep_until_us = 0;
-    }
+  dispatch->asleep_until_us[lane] = 0;
 }
 
 static void *

@@ -92,12 +92,11 @@ may_be_ours (const Attempt *attempt, const char *name)
                                  : curator_path_is_numbered (name, curator_attempt_name (attempt));
 }
 
+/* Our own names differ in their numbers only; a user's driver is not asked under our mutex. */
 static int
-compare_numbers (gconstpointer a, gconstpointer b, gpointer user_data)
+compare_numbers (gconstpointer a, gconstpointer b)
 {
-  CuratorLockInternals *internals = user_data;
-  return strcmp (curator_lock_internals_key (*(const char *const *) a, internals),
-                 curator_lock_internals_key (*(const char *const *) b, internals));
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
 /* @locks client mutex held. Which of the children may be ours? The first in the queue is; with a
@@ -124,7 +123,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
               curator_path_join (attempt->internals->base, reply->children->data[i]));
         }
     }
-  g_ptr_array_sort_with_data (attempt->candidates, compare_numbers, attempt->internals);
+  g_ptr_array_sort (attempt->candidates, compare_numbers);
   while (attempt->prefix != NULL && attempt->candidates->len > 1)
     {
       const guint last = attempt->candidates->len - 1;
