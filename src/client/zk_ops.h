@@ -88,6 +88,9 @@ struct _CuratorZkOps
   gint64 (*monotonic_us) (CuratorZkOps *ops);  /* for waits and time-outs */
   gint64 (*boottime_us) (CuratorZkOps *ops);   /* for leases: goes on while the machine sleeps */
 
+  /* For names that nobody else has, in another process or on either side of a fork() either. */
+  void (*random) (CuratorZkOps *ops, guint8 *bytes, gsize length);
+
   /* Like pthread_cond_wait and pthread_cond_broadcast. Waiting has no deadline of its own: what is
    * waited for has a timer of the client's. */
   void (*wait) (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex);

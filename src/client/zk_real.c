@@ -13,8 +13,10 @@
 #include "client/cloexec.h"
 #include "client/log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <time.h>
 
 typedef struct
@@ -325,6 +327,16 @@ real_boottime_us (CuratorZkOps *ops)
 }
 
 static void
+real_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
+{
+  /* So few bytes come whole or, before the kernel has gathered any, not yet. */
+  while (getrandom (bytes, length, 0) != (ssize_t) length)
+    {
+      g_assert (errno == EINTR);
+    }
+}
+
+static void
 real_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
   pthread_cond_wait (cond, mutex);
@@ -356,6 +368,7 @@ curator_zk_ops_real (void)
     .remove_all_watches = real_remove_all_watches,
     .monotonic_us = real_monotonic_us,
     .boottime_us = real_boottime_us,
+    .random = real_random,
     .wait = real_wait,
     .wake = real_wake,
     .threads = TRUE,

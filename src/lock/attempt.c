@@ -13,6 +13,7 @@
 #include "lock/attempt-private.h"
 
 #include "client/path.h"
+#include "client/uuid.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 
@@ -125,24 +126,19 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
   curator_attempt_restart (attempt, ZNONODE);
 }
 
-/* -1 for a name that has none. */
+/* @locks client mutex required, so only with a driver of ours: a user's is never asked under it. -1 for
+ * a name without a number; of a counter that broke, one beyond the last. */
 static gint64
 number_of_node (Attempt *attempt)
 {
   const char *key
       = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
   gint64 number;
-  return curator_queue_parse_number (key, &number) ? number : -1;
-}
-
-static gboolean
-number_is_usable (Attempt *attempt)
-{
-  const char *key
-      = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
-  gint64 number;
-  return !curator_queue_parse_number (key, &number)
-         || (number >= 0 && number <= CURATOR_QUEUE_LAST_NUMBER);
+  if (!curator_queue_parse_number (key, &number))
+    {
+      return -1;
+    }
+  return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
 }
 
 /* Waiters of one session with consecutive numbers pass the lock on among themselves. */
@@ -157,8 +153,8 @@ has_neighbours (const Attempt *attempt)
 static void
 take_place (Attempt *attempt)
 {
-  const gint64 number = number_of_node (attempt);
-  if (has_neighbours (attempt) && number >= 0)
+  const gint64 number = has_neighbours (attempt) ? number_of_node (attempt) : -1;
+  if (number >= 0)
     {
       curator_place_take (&attempt->place, attempt->line, attempt->internals->lock_name, number);
     }
@@ -179,7 +175,7 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
   g_queue_push_tail_link (&internals->attempts, &attempt->link);
   attempt->linked = TRUE;
   if (curator_attempt_is_sequential (attempt) && internals->driver->is_ours
-      && !number_is_usable (attempt))
+      && number_of_node (attempt) > CURATOR_QUEUE_LAST_NUMBER)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
       curator_attempt_obey (attempt, &verdict);
@@ -284,8 +280,8 @@ adopt_session (Attempt *attempt)
     }
   if (attempt->wanted->protected_ && attempt->prefix == NULL)
     {
-      g_autofree char *uuid = g_uuid_string_random ();
-      attempt->prefix = g_strdup_printf ("_c_%s-", uuid);
+      g_autofree char *uuid = curator_uuid_new (attempt->op.client->ops);
+      attempt->prefix = g_strconcat ("_c_", uuid, "-", NULL);
     }
 }
 

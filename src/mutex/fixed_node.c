@@ -9,6 +9,7 @@
  * other holder uses.
  */
 #include "client/path.h"
+#include "client/uuid.h"
 #include "curator/mutex.h"
 #include "lock/lease-private.h"
 #include "mutex/mutex-private.h"
@@ -21,7 +22,7 @@ describe (CuratorMutex *mutex, guint64 owner, GError **error)
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
   gsize length;
   const char *address = g_bytes_get_data (mutex->lock.client->default_data, &length);
-  g_autofree char *uuid = g_uuid_string_random ();
+  g_autofree char *uuid = curator_uuid_new (mutex->lock.client->ops);
   g_autofree char *payload = g_strdup_printf ("%.*s %s", (int) length, address, uuid);
 
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);

@@ -364,6 +364,17 @@ op_boottime_us (CuratorZkOps *ops)
   return process_of (ops)->world->now + BOOTTIME_AHEAD_US;
 }
 
+/* Names come from the seed, too. */
+static void
+op_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
+{
+  (void) ops;
+  for (gsize i = 0; i < length; i++)
+    {
+      bytes[i] = (guint8) g_random_int_range (0, 256);
+    }
+}
+
 void
 sim_ops_fill (CuratorZkOps *ops)
 {
@@ -383,6 +394,7 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->remove_all_watches = op_remove_all_watches;
   ops->monotonic_us = op_monotonic_us;
   ops->boottime_us = op_boottime_us;
+  ops->random = op_random;
   ops->wait = sim_ops_wait;
   ops->wake = sim_ops_wake;
   ops->threads = FALSE;

@@ -1,0 +1,66 @@
+/* The names' random part: its form, and that nobody else has it, across a fork() neither. */
+#include "client/uuid.h"
+#include "unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define UUID_LENGTH 36
+#define N_UUIDS     10000
+
+static void
+test_form (void **state)
+{
+  for (int i = 0; i < N_UUIDS; i++)
+    {
+      g_autofree char *uuid = curator_uuid_new (curator_zk_ops_real ());
+      assert_true (g_uuid_string_is_valid (uuid));
+      assert_int_equal (uuid[14], '4');
+      assert_non_null (strchr ("89ab", uuid[19]));
+      assert_true (g_ascii_islower (uuid[19]) || g_ascii_isdigit (uuid[19]));
+    }
+}
+
+static void
+test_distinct (void **state)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (int i = 0; i < N_UUIDS; i++)
+    {
+      assert_true (g_hash_table_add (seen, curator_uuid_new (curator_zk_ops_real ())));
+    }
+}
+
+/* A child of fork() has its parent's memory, any generator's state in it. */
+static void
+test_other_after_fork (void **state)
+{
+  char theirs[UUID_LENGTH + 1] = "";
+  int ends[2];
+  int status;
+  g_free (curator_uuid_new (curator_zk_ops_real ()));
+  assert_int_equal (pipe (ends), 0);
+
+  const pid_t child = fork ();
+  assert_true (child >= 0);
+  g_autofree char *uuid = curator_uuid_new (curator_zk_ops_real ());
+  if (child == 0)
+    {
+      _exit (write (ends[1], uuid, UUID_LENGTH) == UUID_LENGTH ? 0 : 1);
+    }
+  assert_int_equal (waitpid (child, &status, 0), child);
+  assert_int_equal (status, 0);
+  assert_int_equal (read (ends[0], theirs, UUID_LENGTH), UUID_LENGTH);
+  assert_true (g_uuid_string_is_valid (theirs));
+  assert_string_not_equal (uuid, theirs);
+  close (ends[0]);
+  close (ends[1]);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_form), cmocka_unit_test (test_distinct),
+                                      cmocka_unit_test (test_other_after_fork) };
+  return cmocka_run_group_tests_name ("uuid", tests, NULL, NULL);
+}
