@@ -314,7 +314,7 @@ item_start (Item *item, gint64 patience_us, CuratorReaperDone done, gpointer dat
                                            "the client is closed"));
       return;
     }
-  if (patience_us < G_MAXINT64 - now)
+  if (done != NULL && patience_us < G_MAXINT64 - now)
     {
       item->patience = curator_timer_add (client, now + patience_us, on_patience_over, item);
     }

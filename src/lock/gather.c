@@ -13,12 +13,21 @@ struct _CuratorGather
   gpointer data;
 };
 
+static void
+tell (CuratorReaperDone done, const GError *error, gpointer data)
+{
+  if (done != NULL)
+    {
+      done (error, data);
+    }
+}
+
 CuratorGather *
 curator_gather_new (guint n, CuratorReaperDone done, gpointer data)
 {
   if (n == 0)
     {
-      done (NULL, data);
+      tell (done, NULL, data);
       return NULL;
     }
   CuratorGather *gather = g_new0 (CuratorGather, 1);
@@ -56,7 +65,7 @@ curator_gather_one (const GError *error, gpointer data)
   pthread_mutex_unlock (&gather->mutex);
   if (last)
     {
-      gather->done (gather->error, gather->data);
+      tell (gather->done, gather->error, gather->data);
       pthread_mutex_destroy (&gather->mutex);
       g_clear_error (&gather->error);
       g_free (gather);

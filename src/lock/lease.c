@@ -519,7 +519,7 @@ curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpoint
   const gboolean ended
       = curator_lease_end (lease, curator_client_release_patience_us (client), done, data);
   curator_client_unlock (client);
-  if (!ended)
+  if (!ended && done != NULL)
     {
       done (NULL, data);
     }

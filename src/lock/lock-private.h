@@ -23,7 +23,8 @@ typedef struct
    * was set: LOCK_LOST), FALSE when acquire has to be called. May be NULL. */
   gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
   /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise done
-   * is called once, without a lock, when the server has confirmed or patience is over. */
+   * is called once, without a lock, when the server has confirmed or patience is over. It may be
+   * NULL. */
   gboolean (*release) (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
                        GError **error);
   gboolean (*is_acquired) (CuratorLock *lock);

@@ -256,9 +256,17 @@ static void
 deliver_release (GCallback callback, gpointer lock, gpointer result, const GError *error,
                  gpointer user_data)
 {
-  if (callback != NULL)
+  ((CuratorReleaseCallback) callback) (lock, error, user_data);
+}
+
+/* Nobody wants to hear of it: no thread is woken for that. */
+static void
+release_untold (CuratorLock *lock)
+{
+  g_autoptr (GError) ignored = NULL;
+  if (curator_client_check_forked (lock->client, NULL))
     {
-      ((CuratorReleaseCallback) callback) (lock, error, user_data);
+      lock->klass->release (lock, curator_thread_id (), NULL, NULL, &ignored);
     }
 }
 
@@ -266,6 +274,11 @@ void
 curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
 {
   g_return_if_fail (lock != NULL && lock->client != NULL);
+  if (callback == NULL)
+    {
+      release_untold (lock);
+      return;
+    }
   const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
                                   .unref_owner = unref_lock,
                                   .callback = G_CALLBACK (callback),

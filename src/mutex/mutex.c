@@ -188,7 +188,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointe
       return FALSE;
     }
   g_clear_pointer (&last, free_lock_data);
-  if (!told)
+  if (!told && done != NULL)
     {
       done (NULL, data);
     }
