@@ -1,25 +1,35 @@
-/* The floor: the same requests as an uncontended mutex, create and list at once, then delete, on libzookeeper and
- * nothing else. What this takes no library on top of it can go below. Threads: a Bare belongs to one; the library's
- * completion thread wakes it. */
+/* The floor: the requests of a mutex on libzookeeper and nothing else. Create and list at once; behind others, watch
+ * the one in front and the one in front of that, list when that one goes; delete. No clean-up, no clock, no error but
+ * the end of the process: what this takes no library on top of it can go below. Threads: a Bare belongs to one, which
+ * waits; the library's completion thread does the rest and wakes it. */
 #include "peer.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
-#define SESSION_MS 30000
-#define NODE       "_c_00000000-0000-4000-8000-000000000000-lock-"
+#define SESSION_MS   30000
+#define NODE         "_c_00000000-0000-4000-8000-000000000000-lock-"
+#define NUMBER_WIDTH 10
 
 struct _Bare
 {
   zhandle_t *handle;
+  char *parent;
   char *path; /* of the nodes, without their number */
   gboolean async;
   pthread_mutex_t mutex;
   pthread_cond_t cond;
-  gboolean connected;
   guint answers; /* that have come and were not waited for yet */
-  char node[1024];
+  /* The completion thread's: */
+  gboolean connected;
+  char *node;
+  char *front;      /* path of the one watched, NULL when it is gone */
+  char *further;    /* of the one in front of it */
+  gboolean is_next; /* the end of the one in front is the grant */
+  gboolean listing;
+  GPtrArray *queue;
+  guint left;
 };
 
 static void
@@ -44,7 +54,7 @@ wait_for_answer (Bare *bare)
 }
 
 static void
-on_event (zhandle_t *handle, int type, int state, const char *path, void *context)
+on_session (zhandle_t *handle, int type, int state, const char *path, void *context)
 {
   Bare *bare = context;
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && !bare->connected)
@@ -64,19 +74,146 @@ check (int rc, const char *what)
     }
 }
 
+static void on_listed (int rc, const struct String_vector *children, const void *data);
+
 static void
-on_created (int rc, const char *value, const struct Stat *stat, const void *data)
+list (Bare *bare)
 {
-  Bare *bare = (Bare *) data;
-  check (rc, "create");
-  g_strlcpy (bare->node, value, sizeof bare->node);
+  if (!bare->listing)
+    {
+      bare->listing = TRUE;
+      check (zoo_aget_children (bare->handle, bare->parent, 0, on_listed, bare), "list");
+    }
+}
+
+static void
+front_gone (Bare *bare)
+{
+  g_clear_pointer (&bare->front, g_free);
+  if (bare->is_next)
+    {
+      answer (bare);
+    }
+  else
+    {
+      list (bare);
+    }
+}
+
+static void
+further_gone (Bare *bare)
+{
+  g_clear_pointer (&bare->further, g_free);
+  list (bare);
+}
+
+static void
+on_event (zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+  Bare *bare = context;
+  if (type != ZOO_DELETED_EVENT)
+    {
+      return;
+    }
+  if (g_strcmp0 (path, bare->front) == 0)
+    {
+      front_gone (bare);
+    }
+  else if (g_strcmp0 (path, bare->further) == 0)
+    {
+      further_gone (bare);
+    }
+}
+
+static void
+on_front_read (int rc, const char *value, int length, const struct Stat *stat, const void *data)
+{
+  check (rc == ZNONODE ? ZOK : rc, "get");
+  if (rc == ZNONODE)
+    {
+      front_gone ((Bare *) data);
+    }
+}
+
+static void
+on_further_read (int rc, const char *value, int length, const struct Stat *stat, const void *data)
+{
+  check (rc == ZNONODE ? ZOK : rc, "get");
+  if (rc == ZNONODE)
+    {
+      further_gone ((Bare *) data);
+    }
+}
+
+static void
+watch (Bare *bare, char **watched, const char *leaf, data_completion_t done)
+{
+  g_autofree char *path = leaf != NULL ? g_strconcat (bare->parent, "/", leaf, NULL) : NULL;
+  if (g_strcmp0 (path, *watched) != 0)
+    {
+      g_free (*watched);
+      *watched = g_steal_pointer (&path);
+      check (zoo_awget (bare->handle, *watched, on_event, bare, done, bare), "get");
+    }
+}
+
+static gint64
+number_of (const char *name)
+{
+  return g_ascii_strtoll (name + strlen (name) - NUMBER_WIDTH, NULL, 10);
 }
 
 static void
 on_listed (int rc, const struct String_vector *children, const void *data)
 {
+  Bare *bare = (Bare *) data;
+  const gint64 own = number_of (bare->node);
+  const char *before[2] = { NULL, NULL }; /* the nearest in front, and the next */
+  gint64 numbers[2] = { -1, -1 };
+  int n_before = 0;
+
   check (rc, "list");
-  answer ((Bare *) data);
+  bare->listing = FALSE;
+  for (int i = 0; i < children->count; i++)
+    {
+      const gint64 number = number_of (children->data[i]);
+      const int place = number > numbers[0] ? 0 : 1;
+      if (number >= own)
+        {
+          continue;
+        }
+      n_before++;
+      if (place == 0)
+        {
+          before[1] = before[0];
+          numbers[1] = numbers[0];
+        }
+      if (number > numbers[place])
+        {
+          before[place] = children->data[i];
+          numbers[place] = number;
+        }
+    }
+  if (n_before == 0)
+    {
+      answer (bare);
+      return;
+    }
+  bare->is_next = n_before == 1;
+  watch (bare, &bare->front, before[0], on_front_read);
+  if (n_before > 1)
+    {
+      watch (bare, &bare->further, before[1], on_further_read);
+    }
+}
+
+static void
+on_created (int rc, const char *value, const struct Stat *stat, const void *data)
+{
+  Bare *bare = (Bare *) data;
+  check (rc, "create");
+  g_free (bare->node);
+  bare->node = g_strdup (value);
 }
 
 static void
@@ -100,24 +237,34 @@ bare_new (const char *server, const char *path, gboolean async)
   Bare *bare = g_new0 (Bare, 1);
 
   bare->async = async;
+  bare->parent = g_strdup (path);
   bare->path = g_strconcat (path, "/" NODE, NULL);
+  bare->queue = g_ptr_array_new_with_free_func (g_free);
   pthread_mutex_init (&bare->mutex, NULL);
   pthread_cond_init (&bare->cond, NULL);
   zoo_set_debug_level (ZOO_LOG_LEVEL_ERROR);
-  bare->handle = zookeeper_init (server, on_event, SESSION_MS, NULL, bare, 0);
+  bare->handle = zookeeper_init (server, on_session, SESSION_MS, NULL, bare, 0);
   zoo_set_servers_resolution_delay (bare->handle, -1);
   wait_for_answer (bare);
   return bare;
 }
 
+static void
+create (Bare *bare, string_stat_completion_t done)
+{
+  check (zoo_acreate2 (bare->handle, bare->path, "127.0.0.1", 9, &ZOO_OPEN_ACL_UNSAFE,
+                       ZOO_EPHEMERAL | ZOO_SEQUENCE, done, bare),
+         "create");
+}
+
 void
 bare_acquire (Bare *bare)
 {
-  g_autofree char *parent = g_path_get_dirname (bare->path);
-  check (zoo_acreate2 (bare->handle, bare->path, "127.0.0.1", 9, &ZOO_OPEN_ACL_UNSAFE,
-                       ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, bare),
-         "create");
-  check (zoo_aget_children (bare->handle, parent, 0, on_listed, bare), "list");
+  /* Nothing of this handle's is under way now, but for a delete. */
+  bare->is_next = FALSE;
+  bare->listing = TRUE;
+  create (bare, on_created);
+  check (zoo_aget_children (bare->handle, bare->parent, 0, on_listed, bare), "list");
   wait_for_answer (bare);
 }
 
@@ -131,12 +278,64 @@ bare_release (Bare *bare)
     }
 }
 
+static void
+one_less (Bare *bare)
+{
+  if (--bare->left == 0)
+    {
+      answer (bare);
+    }
+}
+
+static void
+on_queued (int rc, const char *value, const struct Stat *stat, const void *data)
+{
+  Bare *bare = (Bare *) data;
+  check (rc, "create");
+  g_ptr_array_add (bare->queue, g_strdup (value));
+  one_less (bare);
+}
+
+static void
+on_drained (int rc, const void *data)
+{
+  check (rc, "delete");
+  one_less ((Bare *) data);
+}
+
+void
+bare_queue (Bare *bare, guint n)
+{
+  bare->left = n;
+  for (guint i = 0; i < n; i++)
+    {
+      create (bare, on_queued);
+    }
+  wait_for_answer (bare);
+}
+
+void
+bare_drain (Bare *bare)
+{
+  bare->left = bare->queue->len;
+  for (guint i = 0; i < bare->queue->len; i++)
+    {
+      check (zoo_adelete (bare->handle, bare->queue->pdata[i], -1, on_drained, bare), "delete");
+    }
+  wait_for_answer (bare);
+}
+
 void
 bare_free (Bare *bare)
 {
   zookeeper_close (bare->handle);
   pthread_cond_destroy (&bare->cond);
   pthread_mutex_destroy (&bare->mutex);
+  g_ptr_array_unref (bare->queue);
+  g_free (bare->node);
+  g_free (bare->front);
+  g_free (bare->further);
   g_free (bare->path);
+  g_free (bare->parent);
   g_free (bare);
 }

@@ -37,13 +37,11 @@ contend (void *data)
 static void
 contender_init (Contender *me, const Request *request, int i)
 {
-  CuratorClient *client = peer_session (request, "server", i);
-  recipe_init (&me->recipe, "mutex", client, request_text (request, "path"),
-               request_flag (request, "async"));
+  recipe_init_asked (&me->recipe, request, i);
   samples_init (&me->waits);
 }
 
-/* crowd server= path= n= ms= [async=1]: ready; ok ops= ns= (of the window) total= (with those who
+/* crowd server= path= n= ms= [recipe=] [async=1]: ready; ok ops= ns= (of the window) total= (with those who
  * still waited at its end) q= (of waits) */
 void
 verb_crowd (const Request *request)

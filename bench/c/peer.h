@@ -52,12 +52,16 @@ void samples_take (Samples *samples, Samples *from); /* empties from */
 void samples_clear (Samples *samples);
 char *samples_quantiles (Samples *samples);
 
-/* No lock of this library's: the requests of one, sent by libzookeeper alone. The parent is there. */
+/* No lock of this library's: the requests of one, sent by libzookeeper alone, in a session of its own.
+ * The parent is there. */
 typedef struct _Bare Bare;
 
 Bare *bare_new (const char *server, const char *path, gboolean async);
 void bare_acquire (Bare *bare);
 void bare_release (Bare *bare);
+/* As many nodes as n waiters have; and the end of them all. */
+void bare_queue (Bare *bare, guint n);
+void bare_drain (Bare *bare);
 void bare_free (Bare *bare);
 
 /* A lock of any recipe, held and given back by one thread. */
@@ -74,6 +78,9 @@ typedef struct
 /* name: mutex, read, write, semaphore, semmutex */
 void recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char *path,
                   gboolean async);
+/* The request's recipe, or a mutex if it names none, in the i-th session to its server. The recipe
+ * "bare" is none of this library's. */
+void recipe_init_asked (Recipe *recipe, const Request *request, int i);
 void recipe_acquire (Recipe *recipe);
 void recipe_release (Recipe *recipe);
 void recipe_clear (Recipe *recipe);

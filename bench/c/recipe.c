@@ -39,6 +39,37 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
   demand (recipe->lock != NULL || recipe->semaphore != NULL, name, error);
 }
 
+/* A lock of this library's has made the parents. */
+static void
+init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
+{
+  const char *path = request_text (request, "path");
+
+  *recipe = (Recipe){ .async = async };
+  if (i == 0)
+    {
+      recipe_init (recipe, "mutex", peer_session (request, "server", i), path, async);
+      recipe_acquire (recipe);
+      recipe_release (recipe);
+    }
+  recipe->bare = bare_new (request_text (request, "server"), path, async);
+}
+
+void
+recipe_init_asked (Recipe *recipe, const Request *request, int i)
+{
+  const char *name = request_flag (request, "recipe") ? request_text (request, "recipe") : "mutex";
+  const gboolean async = request_flag (request, "async");
+
+  if (g_str_equal (name, "bare"))
+    {
+      init_bare (recipe, request, i, async);
+      return;
+    }
+  recipe_init (recipe, name, peer_session (request, "server", i), request_text (request, "path"),
+               async);
+}
+
 void
 recipe_acquire (Recipe *recipe)
 {

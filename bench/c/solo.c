@@ -1,24 +1,6 @@
 /* One thread that nobody disturbs: acquire, release, again. And one that only holds. */
 #include "peer.h"
 
-/* The recipe "bare" is none of this library's. A lock of it has made the parents. */
-static void
-start (const Request *request, Recipe *recipe)
-{
-  const char *path = request_text (request, "path");
-  const gboolean is_bare = g_str_equal (request_text (request, "recipe"), "bare");
-  const gboolean async = request_flag (request, "async");
-
-  recipe_init (recipe, is_bare ? "mutex" : request_text (request, "recipe"),
-               peer_session (request, "server", 0), path, async);
-  if (is_bare)
-    {
-      recipe_acquire (recipe);
-      recipe_release (recipe);
-      recipe->bare = bare_new (request_text (request, "server"), path, async);
-    }
-}
-
 /* solo server= path= recipe= ms= | ops= [async=1]: ok ops= ns= q= (of acquire and release) */
 void
 verb_solo (const Request *request)
@@ -28,7 +10,7 @@ verb_solo (const Request *request)
   const gint64 ms = request_flag (request, "ms") ? request_number (request, "ms") : 3600 * 1000;
   Recipe recipe;
   Samples samples;
-  start (request, &recipe);
+  recipe_init_asked (&recipe, request, 0);
   samples_init (&samples);
 
   const gint64 began = peer_now_ns ();

@@ -123,12 +123,32 @@ await_empty (CuratorLock *lock)
     }
 }
 
-/* waiters server= observe= path= n=: ready once n nodes queue; ok bytes= resident= (at "go", for each
+/* What the same takes without a lock: as many nodes, and as many deletes. */
+static void
+drain_bare (const Request *request)
+{
+  const int n = (int) request_number (request, "n");
+  Recipe recipe;
+  recipe_init_asked (&recipe, request, 0);
+  bare_queue (recipe.bare, (guint) n);
+  peer_ready_steady ("n=%d", n);
+  const gint64 began = peer_now_ns ();
+  bare_drain (recipe.bare);
+  peer_reply ("ops=%d ns=%" G_GINT64_FORMAT, n, peer_now_ns () - began);
+  recipe_clear (&recipe);
+}
+
+/* waiters server= observe= path= n= [recipe=bare]: ready once n nodes queue; ok bytes= resident= (at "go", for each
  * waiter) granted_ns= ns= (from the release of the holder, which has a session of its own, until the
  * last of n has had the lock, and until the server has confirmed that nobody queues any more) */
 void
 verb_waiters (const Request *request)
 {
+  if (request_flag (request, "recipe"))
+    {
+      drain_bare (request);
+      return;
+    }
   const char *path = request_text (request, "path");
   const int n = (int) request_number (request, "n");
   Recipe holder;
@@ -255,12 +275,17 @@ verb_reentrant (const Request *request)
                request_text (request, "path"), FALSE);
   recipe_acquire (&recipe);
   const gint64 began = peer_now_ns ();
-  for (gint64 i = 0; i < ops; i++)
+  gboolean went_well = TRUE;
+  for (gint64 i = 0; went_well && i < ops; i++)
     {
-      recipe_acquire (&recipe);
-      recipe_release (&recipe);
+      went_well = curator_lock_acquire (recipe.lock, CURATOR_WAIT_FOREVER, NULL, NULL)
+                  && curator_lock_release (recipe.lock, NULL);
     }
   const gint64 ns = peer_now_ns () - began;
+  if (!went_well)
+    {
+      peer_die ("re-entry", NULL);
+    }
   recipe_release (&recipe);
   recipe_clear (&recipe);
   peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT, ops, ns);

@@ -28,8 +28,11 @@ class Rig:
         self.seen = set()
 
     def _warm_up(self, peer, lab, role):
-        """Java compiles what it has run often: it has to have."""
+        """Java compiles what it has run often: it has to have. So has the server, and not everybody asks it for the
+        same."""
         if peer.name != "java":
+            if role == "main":
+                peer.ask(f"solo server={lab.server} path=/bench/warm recipe=mutex ops={self.warm_up_ops // 5}")
             return
         say(f"warming up Java ({role})")
         peer.ask(f"solo server={lab.server} path=/bench/warm recipe=mutex ops={self.warm_up_ops}")

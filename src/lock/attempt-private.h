@@ -40,13 +40,14 @@ typedef struct
   CuratorLockInternals *internals;
   CuratorNodeRequest *wanted; /* its own, or the plain one, which is everybody's */
   AttemptState state;
-  gboolean once;
-  gboolean linked;
-  gboolean restarting;
-  gboolean unknown; /* a create of this session may have succeeded unseen */
-  gboolean watches_parent;
-  gboolean is_next; /* when the one watched goes, nobody is in front */
-  gboolean has_waited;
+  /* Bits, because there may be thousands of attempts. */
+  unsigned once : 1;
+  unsigned linked : 1;
+  unsigned restarting : 1;
+  unsigned unknown : 1; /* a create of this session may have succeeded unseen */
+  unsigned watches_parent : 1;
+  unsigned is_next : 1; /* when the one watched goes, nobody is in front */
+  unsigned has_waited : 1;
   GList link; /* in internals->attempts while it has a node */
 
   CuratorSession *session; /* the one that the node belongs to */

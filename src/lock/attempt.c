@@ -404,7 +404,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals, CuratorN
 
   attempt->internals = curator_lock_internals_ref (internals);
   attempt->wanted = request != NULL ? request : curator_node_request_plain ();
-  attempt->once = once;
+  attempt->once = once != FALSE;
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;

@@ -16,7 +16,7 @@
 /* Room for a protected prefix, a lock name and a number behind the path. */
 #define NODE_NAME_ROOM 128
 
-_Thread_local CuratorLastHold curator_last_hold;
+_Thread_local CuratorLastHold curator_last_hold __attribute__ ((tls_model ("initial-exec")));
 
 gpointer
 curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
@@ -120,6 +120,8 @@ begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, 
 G_NO_INLINE static gboolean
 acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   const guint64 owner = curator_thread_id ();
   GError *local = NULL;
   CuratorAwait await;
@@ -154,8 +156,6 @@ curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
     {
       return TRUE;
     }
-  g_return_val_if_fail (lock != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   return acquire_first (lock, timeout_ms, cancellable, error);
 }
 
@@ -222,6 +222,8 @@ release_done (const GError *error, gpointer await)
 G_NO_INLINE static gboolean
 release_last (CuratorLock *lock, GError **error)
 {
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorAwait await;
 
   if (lock->client == NULL)
@@ -247,8 +249,6 @@ curator_lock_release (CuratorLock *lock, GError **error)
     {
       return TRUE;
     }
-  g_return_val_if_fail (lock != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   return release_last (lock, error);
 }
 
