@@ -8,9 +8,9 @@
 #include "support/four_letter.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
+#include "support/scratch.h"
 #include "support/waiting.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -381,23 +381,9 @@ judge (Chaos *chaos)
 }
 
 static void
-remove_directory (const char *directory)
-{
-  GDir *dir = g_dir_open (directory, 0, NULL);
-  const char *name;
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (directory, name, NULL);
-      g_unlink (path);
-    }
-  g_dir_close (dir);
-  g_rmdir (directory);
-}
-
-static void
 begin_epoch (Chaos *chaos)
 {
-  chaos->directory = g_dir_make_tmp ("curator-chaos-XXXXXX", NULL);
+  chaos->directory = scratch_new ("chaos");
   chaos->cells = chaos_cells_open (chaos->directory);
   chaos->last_process = 0;
   g_array_set_size (chaos->scene.faults, 0);
@@ -439,7 +425,7 @@ open_servers (Chaos *chaos)
           g_strjoin (",", proxy_address (slot->proxies[0]), proxy_address (slot->proxies[1]),
                      proxy_address (slot->proxies[2]), NULL);
     }
-  chaos->resource_directory = g_dir_make_tmp ("curator-resource-XXXXXX", NULL);
+  chaos->resource_directory = scratch_new ("resource");
   return TRUE;
 }
 
@@ -456,8 +442,7 @@ close_servers (Chaos *chaos)
       g_free (scene->slots[i].connect_string);
     }
   zk_ensemble_stop (scene->ensemble);
-  remove_directory (chaos->resource_directory);
-  g_free (chaos->resource_directory);
+  scratch_remove (chaos->resource_directory);
 }
 
 static void
@@ -535,13 +520,13 @@ run_epoch (Chaos *chaos, gint64 until_ms)
   chaos_cells_close (chaos->cells);
   if (chaos->failures == 0)
     {
-      remove_directory (chaos->directory);
+      scratch_remove (chaos->directory);
     }
   else
     {
       g_printerr ("chaos: the logs are kept in %s\n", chaos->directory);
+      g_free (chaos->directory);
     }
-  g_free (chaos->directory);
   return agree;
 }
 

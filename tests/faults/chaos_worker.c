@@ -14,6 +14,8 @@
 #define LOOK_US     5000
 #define LOG_EVENTS  50000
 #define LONGEST_ASK 3000
+#define TICK_OF_WATCH_MS 20
+#define STALL_MS 100
 
 typedef struct
 {
@@ -413,6 +415,27 @@ cancel_in_time (void *data)
   return NULL;
 }
 
+/* Does nothing but look at the clock: when it comes late, nobody in this process could help it. */
+static void *
+watch_clock (void *data)
+{
+  Worker *worker = data;
+  Recorder *recorder
+      = recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
+  while (chaos_cell (&worker->cells->phase) != CHAOS_END)
+    {
+      const gint64 before_ms = wait_now_ms ();
+      wait_ms (TICK_OF_WATCH_MS);
+      const gint64 late_ms = wait_now_ms () - before_ms - TICK_OF_WATCH_MS;
+      if (late_ms >= STALL_MS)
+        {
+          recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
+        }
+    }
+  recorder_close (recorder);
+  return NULL;
+}
+
 static gboolean
 open_lock (Worker *worker, guint i, GError **error)
 {
@@ -481,6 +504,7 @@ run_actors (Worker *worker, guint32 seed)
 {
   Actor actors[CHAOS_THREADS] = { 0 };
   pthread_t canceller;
+  pthread_t watcher;
   for (int i = 0; i < CHAOS_THREADS; i++)
     {
       actors[i].worker = worker;
@@ -489,6 +513,7 @@ run_actors (Worker *worker, guint32 seed)
       pthread_mutex_init (&actors[i].mutex, NULL);
     }
   pthread_create (&canceller, NULL, cancel_in_time, actors);
+  pthread_create (&watcher, NULL, watch_clock, worker);
   for (int i = 0; i < CHAOS_THREADS; i++)
     {
       pthread_create (&actors[i].thread, NULL, act, &actors[i]);
@@ -498,6 +523,7 @@ run_actors (Worker *worker, guint32 seed)
       pthread_join (actors[i].thread, NULL);
     }
   pthread_join (canceller, NULL);
+  pthread_join (watcher, NULL);
   for (int i = 0; i < CHAOS_THREADS; i++)
     {
       g_clear_object (&actors[i].cancellable);

@@ -4,10 +4,10 @@
 #include "support/checker.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
+#include "support/scratch.h"
 #include "support/waiting.h"
 
 #include <errno.h>
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ lab_new (const char *name)
 {
   Lab *lab = g_new0 (Lab, 1);
   lab->name = g_strdup (name);
-  lab->directory = g_dir_make_tmp ("curator-lab-XXXXXX", NULL);
+  lab->directory = scratch_new ("lab");
   lab->pids = g_array_new (FALSE, TRUE, sizeof (pid_t));
   lab->resource = resource_open (lab->directory);
   lab->figures = figures_open (name);
@@ -36,27 +36,12 @@ lab_new (const char *name)
 }
 
 static void
-remove_directory (const char *directory)
-{
-  GDir *dir = g_dir_open (directory, 0, NULL);
-  const char *name;
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (directory, name, NULL);
-      g_unlink (path);
-    }
-  g_dir_close (dir);
-  g_rmdir (directory);
-}
-
-static void
 lab_free (Lab *lab)
 {
-  remove_directory (lab->directory);
   resource_close (lab->resource);
   figures_close (lab->figures);
   g_array_unref (lab->pids);
-  g_free (lab->directory);
+  scratch_remove (lab->directory);
   g_free (lab->name);
   g_free (lab);
 }

@@ -260,6 +260,11 @@ curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
   CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      grant (attempt)@"
          "  attempt->session->proof_us = attempt->session->known_us = curator_client_boottime_us (attempt->op.client)@\n  if (TRUE)\n    {\n      grant (attempt)@")
+# The end of the session, heard as the end of its own node in front.
+curator_plant(
+  shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "not so"
+  CHANGE "attempt->is_next = attempt->is_next && !curator_watch_is_own (watch)@" ""
+         "verdict->is_next && !front_is_ours (attempt)@" "verdict->is_next@")
 # The number right after that of a session before, taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"

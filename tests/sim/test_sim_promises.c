@@ -351,6 +351,75 @@ test_release_in_an_outage (void **state)
   scene_play (&play);
 }
 
+/* --- a session's end, heard as that of its own node in front, grants nothing ------------------------- */
+
+static void
+on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, gpointer data)
+{
+  Scene *scene = data;
+
+  EXPECT (scene, second != NULL && curator_lease_get_state (second) == CURATOR_LEASE_HELD);
+  EXPECT (scene, second != NULL && scene->n_holders == 0);
+  g_clear_pointer (&second, curator_lease_unref);
+  scene->over = TRUE;
+}
+
+static void
+expire_while_waiting (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
+
+  EXPECT (scene, first != NULL);
+  scene->held = TRUE;
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
+  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 3);
+  scene->waited = TRUE;
+  /* The one between the two gives up, and behind the second one another gets in line. */
+  AWAIT (scene, scene->n_refused == 1 && scene_n_children (scene, SCENE_PATH) == 3);
+  sim_sleep_ms (scene->world, 2000);
+  sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
+  AWAIT (scene, scene->over);
+}
+
+static void
+stand_between (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *b = &scene->machines[1];
+  g_autoptr (GError) error = NULL;
+
+  AWAIT (scene, scene->held);
+  EXPECT (scene, !curator_lock_acquire (b->mutex, 3000, NULL, &error));
+  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
+  scene->n_refused++;
+}
+
+static void
+hold_after_the_end (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *c = &scene->machines[2];
+
+  AWAIT (scene, scene->n_refused == 1);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (c->mutex, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  scene->n_holders++;
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, !scene->over);
+  scene->n_holders--;
+  EXPECT (scene, curator_lease_release (lease, NULL));
+}
+
+static void
+test_own_end_grants_nothing (void **state)
+{
+  const ScenePlay play = { .roles = { expire_while_waiting, stand_between, hold_after_the_end } };
+  scene_play (&play);
+}
+
 int
 main (void)
 {
@@ -363,6 +432,7 @@ main (void)
     cmocka_unit_test (test_more_leases_at_once),
     cmocka_unit_test (test_callbacks_may_block),
     cmocka_unit_test (test_release_in_an_outage),
+    cmocka_unit_test (test_own_end_grants_nothing),
   };
 
   scene_prepare ("test_sim_promises");

@@ -514,6 +514,8 @@ on_event (Check *check, guint i)
     case RECORD_SAMPLE:
       on_sample (check, i);
       break;
+    case RECORD_STALL:
+      break;
     case RECORD_N_OPS:
     default:
       report (check, CHECK_MALFORMED, i, i);

@@ -229,7 +229,7 @@ record_op_to_string (RecordOp op)
   static const char *const names[RECORD_N_OPS] = {
     "acquire called", "acquire returned", "release called", "release returned", "lost",
     "deadline",       "session ended",    "process died",   "resource write",
-    "suspect",        "sample"
+    "suspect",        "sample",           "stall"
   };
   return op < RECORD_N_OPS ? names[op] : "?";
 }

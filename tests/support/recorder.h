@@ -25,6 +25,7 @@ typedef enum
   RECORD_RESOURCE_WRITE,   /* token, result OK: the fenced resource accepted it */
   RECORD_SUSPECT,          /* token; the holder was told SUSPECT */
   RECORD_SAMPLE,           /* token; timeout_ms: how long the lease said that it is still provable */
+  RECORD_STALL,            /* timeout_ms: for how long until now the whole process did not run */
   RECORD_N_OPS
 } RecordOp;
 
