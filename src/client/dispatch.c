@@ -122,9 +122,13 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
 }
 
 void
-curator_timer_cancel (CuratorClient *client, CuratorTimer *timer)
+curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {
-  g_sequence_remove (timer->place);
+  if (*timer != NULL)
+    {
+      g_sequence_remove ((*timer)->place);
+      *timer = NULL;
+    }
 }
 
 static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error);

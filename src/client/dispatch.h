@@ -32,10 +32,11 @@ typedef void (*CuratorWork) (gpointer data);
 
 /* @locks client mutex required. Runs func under the client's mutex, on the timer lane, once, at or
  * after when_us (monotonic); not at all after curator_timer_cancel(). The timer frees itself when
- * it has fired or was cancelled: whoever holds the pointer forgets it then. */
+ * it has fired or was cancelled: func forgets the pointer to it, and cancelling makes it NULL, which it
+ * may have been. */
 CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func,
                                  gpointer data);
-void curator_timer_cancel (CuratorClient *client, CuratorTimer *timer);
+void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer);
 
 /* @locks client mutex required. Runs func without any lock of ours, in order, on the callback lane
  * or in the user's GMainContext; destroy (may be NULL) runs right after it on the same thread. */

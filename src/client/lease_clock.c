@@ -240,10 +240,7 @@ on_lapse (gpointer data)
 static void
 look (CuratorSession *session)
 {
-  if (session->lapse_timer != NULL)
-    {
-      curator_timer_cancel (session->client, session->lapse_timer);
-    }
+  curator_timer_cancel (session->client, &session->lapse_timer);
   on_lapse (session);
 }
 
@@ -454,12 +451,8 @@ on_idle (gpointer data)
 static void
 stop_timers (CuratorSession *session)
 {
-  curator_session_cancel_timer (session, &session->idle_timer);
-  if (session->beat_timer != NULL)
-    {
-      curator_timer_cancel (session->client, session->beat_timer);
-      session->beat_timer = NULL;
-    }
+  curator_timer_cancel (session->client, &session->idle_timer);
+  curator_timer_cancel (session->client, &session->beat_timer);
   if (session->beat != NULL)
     {
       curator_request_forget (session->beat);
@@ -509,11 +502,7 @@ void
 curator_lease_clock_died (CuratorSession *session)
 {
   stop_timers (session);
-  if (session->lapse_timer != NULL)
-    {
-      curator_timer_cancel (session->client, session->lapse_timer);
-      session->lapse_timer = NULL;
-    }
+  curator_timer_cancel (session->client, &session->lapse_timer);
   tell_held (session, CURATOR_LEASE_LOST,
              curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
                                                          : CURATOR_COUNTER_LOST_CLOSED);

@@ -98,11 +98,7 @@ tell_done (gpointer data)
 void
 curator_op_stop_clock (CuratorOp *op)
 {
-  if (op->deadline_timer != NULL)
-    {
-      curator_timer_cancel (op->client, op->deadline_timer);
-      op->deadline_timer = NULL;
-    }
+  curator_timer_cancel (op->client, &op->deadline_timer);
 }
 
 void

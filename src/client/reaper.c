@@ -85,11 +85,7 @@ tell_report (gpointer data)
 static void
 tell (Item *item, GError *error)
 {
-  if (item->patience != NULL)
-    {
-      curator_timer_cancel (item->client, item->patience);
-      item->patience = NULL;
-    }
+  curator_timer_cancel (item->client, &item->patience);
   if (item->done == NULL)
     {
       g_clear_error (&error);
@@ -111,10 +107,7 @@ item_end (Item *item, GError *error)
     {
       curator_request_forget (item->request);
     }
-  if (item->pause != NULL)
-    {
-      curator_timer_cancel (item->client, item->pause);
-    }
+  curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
   g_free (item->path);
   g_free (item->prefix);

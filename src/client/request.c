@@ -51,10 +51,7 @@ static void flush_backlog (CuratorSession *session);
 static void
 request_free (CuratorRequest *request)
 {
-  if (request->failure != NULL)
-    {
-      curator_timer_cancel (request->session->client, request->failure);
-    }
+  curator_timer_cancel (request->session->client, &request->failure);
   if (request->ticket.ops_free != NULL)
     {
       request->ticket.ops_free (request->ticket.ops_data);

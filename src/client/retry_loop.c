@@ -88,11 +88,7 @@ curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us)
 void
 curator_retry_loop_stop (CuratorRetryLoop *loop)
 {
-  if (loop->timer != NULL)
-    {
-      curator_timer_cancel (loop->client, loop->timer);
-      loop->timer = NULL;
-    }
+  curator_timer_cancel (loop->client, &loop->timer);
   if (loop->waiting)
     {
       loop->waiting = FALSE;

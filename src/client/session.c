@@ -72,21 +72,11 @@ curator_session_remove_hook (CuratorSessionHook *hook)
     }
 }
 
-void
-curator_session_cancel_timer (CuratorSession *session, CuratorTimer **timer)
-{
-  if (*timer != NULL)
-    {
-      curator_timer_cancel (session->client, *timer);
-      *timer = NULL;
-    }
-}
-
 static void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 {
   CuratorClient *client = session->client;
-  curator_session_cancel_timer (session, &session->loss_timer);
+  curator_timer_cancel (session->client, &session->loss_timer);
   session->loss_timer = curator_timer_add (
       client, curator_client_now_us (client) + after_ms * 1000, func, session);
 }
@@ -154,8 +144,8 @@ void
 curator_session_bury (CuratorSession *session)
 {
   session->state = CURATOR_SESSION_DEAD;
-  curator_session_cancel_timer (session, &session->loss_timer);
-  curator_session_cancel_timer (session, &session->reopen_timer);
+  curator_timer_cancel (session->client, &session->loss_timer);
+  curator_timer_cancel (session->client, &session->reopen_timer);
   g_cancellable_cancel (session->resolving);
   curator_session_tell_end (session);
   curator_watches_died (session);
@@ -213,7 +203,7 @@ on_connected (CuratorSession *session)
       curator_lease_clock_began (session);
     }
   session->state = CURATOR_SESSION_CONNECTED;
-  curator_session_cancel_timer (session, &session->loss_timer);
+  curator_timer_cancel (session->client, &session->loss_timer);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
                                                            : CURATOR_STATE_CONNECTED);
   client->ever_connected = TRUE;
@@ -303,7 +293,7 @@ curator_session_reopen (CuratorClient *client)
   CuratorSession *session = client->session;
   if (session->reopen_timer != NULL)
     {
-      curator_session_cancel_timer (session, &session->reopen_timer);
+      curator_timer_cancel (session->client, &session->reopen_timer);
       on_reopen (session);
     }
 }

@@ -98,7 +98,6 @@ void curator_session_drained (CuratorSession *session);
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook);
 void curator_session_remove_hook (CuratorSessionHook *hook);
 /* For session_close.c, and by it. */
-void curator_session_cancel_timer (CuratorSession *session, CuratorTimer **timer);
 void curator_session_tell_end (CuratorSession *session);  /* LOST for all that depend on it */
 void curator_session_bury (CuratorSession *session);      /* DEAD, and all of them told */
 void curator_session_leaving_event (CuratorSession *session, int state);

@@ -45,7 +45,7 @@ curator_session_close_handle (gpointer data)
 static void
 close_now (CuratorSession *session)
 {
-  curator_session_cancel_timer (session, &session->drain_timer);
+  curator_timer_cancel (session->client, &session->drain_timer);
   session->draining = FALSE;
   curator_dispatch_session_work (session->client, curator_session_close_handle, session);
 }
@@ -105,7 +105,7 @@ leave (CuratorSession *session)
 
   session->draining = TRUE;
   session->leaving = TRUE;
-  curator_session_cancel_timer (session, &session->loss_timer);
+  curator_timer_cancel (session->client, &session->loss_timer);
   session->drain_timer = curator_timer_add (client, curator_client_now_us (client) + patience_us,
                                             on_drain_timeout, session);
   curator_session_tell_end (session);

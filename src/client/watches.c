@@ -94,11 +94,7 @@ watched_bytes (const char *path)
 static void
 stop_rereading (Entry *entry)
 {
-  if (entry->reread != NULL)
-    {
-      curator_timer_cancel (entry->session->client, entry->reread);
-      entry->reread = NULL;
-    }
+  curator_timer_cancel (entry->session->client, &entry->reread);
   if (entry->request != NULL)
     {
       curator_request_forget (entry->request);
@@ -112,14 +108,8 @@ entry_free (gpointer data)
   Entry *entry = data;
   entry->session->watched_bytes -= watched_bytes (entry->key.path);
   stop_rereading (entry);
-  if (entry->welcome != NULL)
-    {
-      curator_timer_cancel (entry->session->client, entry->welcome);
-    }
-  if (entry->again != NULL)
-    {
-      curator_timer_cancel (entry->session->client, entry->again);
-    }
+  curator_timer_cancel (entry->session->client, &entry->welcome);
+  curator_timer_cancel (entry->session->client, &entry->again);
   g_free (entry->key.path);
   g_free (entry);
 }

@@ -55,16 +55,6 @@ make_readable (CuratorLease *lease)
     }
 }
 
-static void
-stop_own_watch_timer (CuratorLease *lease)
-{
-  if (lease->own_watch_timer != NULL)
-    {
-      curator_timer_cancel (lease->client, lease->own_watch_timer);
-      lease->own_watch_timer = NULL;
-    }
-}
-
 void
 curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
 {
@@ -78,7 +68,7 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
   g_atomic_int_set (&lease->state, state);
   if (curator_lease_is_over (state))
     {
-      stop_own_watch_timer (lease);
+      curator_timer_cancel (lease->client, &lease->own_watch_timer);
       curator_stake_unregister (&lease->stake);
       curator_session_remove_hook (&lease->hook);
       g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);

@@ -110,11 +110,7 @@ take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 static void
 stop_watching (CuratorSharedCount *count)
 {
-  if (count->again != NULL)
-    {
-      curator_timer_cancel (count->client, count->again);
-      count->again = NULL;
-    }
+  curator_timer_cancel (count->client, &count->again);
   curator_session_remove_hook (&count->session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
 }

@@ -1,40 +1,13 @@
 /* Semaphores in C and Java that follow one shared count, which changes while they run. */
-#include "contest.h"
-#include "support/raw_zk.h"
+#include "contest_test.h"
 #include "support/waiting.h"
-#include "support/zk_server.h"
 
 #include <curator/curator.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define COUNT_PATH "/interop/count"
 /* A new number reaches everybody, and the leases given under the old one end, within this time. */
 #define SETTLE_MS 1000
 #define N_SIZES   3
-
-static void
-check_rules (const GArray *events)
-{
-  const CheckerRules rules = { .residue_ms = 1000 };
-  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  assert_int_equal (checker_print (violations), 0);
-}
-
-static void
-assert_nothing_left (ZkServer *server, const char *path)
-{
-  g_autofree char *leases = g_strconcat (path, "/leases", NULL);
-  g_autofree char *locks = g_strconcat (path, "/locks", NULL);
-  RawZk *raw = raw_zk_open (zk_server_address (server));
-  assert_true (raw_zk_count_children (raw, leases) <= 0);
-  assert_true (raw_zk_count_children (raw, locks) <= 0);
-  raw_zk_close (raw);
-}
 
 typedef struct
 {
@@ -83,7 +56,7 @@ test_resize_while_running (void **state)
                              .data = &resizes };
   g_autoptr (GArray) events = contest_run (&plan, 120000);
   assert_non_null (events);
-  check_rules (events);
+  assert_good_history (events);
   assert_int_equal (resizes.failures, 0);
   for (int i = 0; i < N_SIZES; i++)
     {
@@ -93,23 +66,9 @@ test_resize_while_running (void **state)
       assert_true (peak <= resizes.sizes[i]);
     }
   assert_int_equal (contest_grants (events, 0), 18 * 80);
-  assert_nothing_left (server, "/interop/resized");
+  assert_semaphore_is_free (server, "/interop/resized");
   curator_shared_count_unref (resizes.count);
   curator_client_close (client);
-}
-
-static int
-start (void **state)
-{
-  *state = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  return *state != NULL ? 0 : -1;
-}
-
-static int
-stop (void **state)
-{
-  zk_server_stop (*state);
-  return 0;
 }
 
 int
@@ -118,5 +77,6 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_resize_while_running),
   };
-  return cmocka_run_group_tests_name ("interop: resize", tests, start, stop);
+  return cmocka_run_group_tests_name ("interop: resize", tests, contest_server_start,
+                                      contest_server_stop);
 }

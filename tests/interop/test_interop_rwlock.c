@@ -1,23 +1,6 @@
 /* Read-write locks in C and Java on one path: readers overlap, writers never, and a writer in C that
  * becomes a reader lets no writer of either language come between. */
-#include "contest.h"
-#include "support/raw_zk.h"
-#include "support/zk_server.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void
-assert_nothing_left (ZkServer *server, const char *path)
-{
-  RawZk *raw = raw_zk_open (zk_server_address (server));
-  assert_true (raw_zk_count_children (raw, path) <= 0);
-  raw_zk_close (raw);
-}
+#include "contest_test.h"
 
 static void
 test_readers_and_writers (void **state)
@@ -31,18 +14,16 @@ test_readers_and_writers (void **state)
                              .processes = processes,
                              .hold_ms = 2,
                              .limit = 1 };
-  const CheckerRules rules = { .residue_ms = 1000 };
   g_autoptr (GArray) events = contest_run (&plan, 90000);
   assert_non_null (events);
-  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  assert_int_equal (checker_print (violations), 0);
+  assert_good_history (events);
   assert_int_equal (contest_grants (events, 0), 1260);
   const int readers = contest_peak (events, RECORD_READ, 0, G_MAXINT64);
   print_message ("at most %d readers and %d writer at a time\n", readers,
                  contest_peak (events, RECORD_WRITE, 0, G_MAXINT64));
   assert_true (readers > 1);
   assert_int_equal (contest_peak (events, RECORD_WRITE, 0, G_MAXINT64), 1);
-  assert_nothing_left (server, "/interop/rw");
+  assert_none_below (server, "/interop/rw");
 }
 
 /* The read node of a writer is younger than the nodes of the writers that already wait, so their
@@ -82,21 +63,7 @@ test_downgrade (void **state)
     }
   assert_int_equal (checker_print (bad), 0);
   assert_int_equal (contest_grants (events, 0), 2 * 360 + 120 + 240);
-  assert_nothing_left (server, "/interop/downgrade");
-}
-
-static int
-start (void **state)
-{
-  *state = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  return *state != NULL ? 0 : -1;
-}
-
-static int
-stop (void **state)
-{
-  zk_server_stop (*state);
-  return 0;
+  assert_none_below (server, "/interop/downgrade");
 }
 
 int
@@ -106,5 +73,6 @@ main (void)
     cmocka_unit_test (test_readers_and_writers),
     cmocka_unit_test (test_downgrade),
   };
-  return cmocka_run_group_tests_name ("interop: read-write locks", tests, start, stop);
+  return cmocka_run_group_tests_name ("interop: read-write locks", tests, contest_server_start,
+                                      contest_server_stop);
 }

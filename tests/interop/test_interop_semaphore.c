@@ -1,33 +1,5 @@
 /* Semaphores in C and Java on one path: never more leases than there are. */
-#include "contest.h"
-#include "support/raw_zk.h"
-#include "support/zk_server.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void
-check_rules (const GArray *events)
-{
-  const CheckerRules rules = { .residue_ms = 1000 };
-  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  assert_int_equal (checker_print (violations), 0);
-}
-
-static void
-assert_nothing_left (ZkServer *server, const char *path)
-{
-  g_autofree char *leases = g_strconcat (path, "/leases", NULL);
-  g_autofree char *locks = g_strconcat (path, "/locks", NULL);
-  RawZk *raw = raw_zk_open (zk_server_address (server));
-  assert_true (raw_zk_count_children (raw, leases) <= 0);
-  assert_true (raw_zk_count_children (raw, locks) <= 0);
-  raw_zk_close (raw);
-}
+#include "contest_test.h"
 
 static void
 run_size (ZkServer *server, int size)
@@ -45,12 +17,12 @@ run_size (ZkServer *server, int size)
                              .limit = size };
   g_autoptr (GArray) events = contest_run (&plan, 90000);
   assert_non_null (events);
-  check_rules (events);
+  assert_good_history (events);
   assert_int_equal (contest_grants (events, 0), 1080);
   const int peak = contest_peak (events, RECORD_SEMAPHORE, 0, G_MAXINT64);
   print_message ("%d leases: at most %d at a time\n", size, peak);
   assert_true (peak <= size && peak >= MIN (size, 3));
-  assert_nothing_left (server, path);
+  assert_semaphore_is_free (server, path);
 }
 
 static void
@@ -87,23 +59,9 @@ test_several_at_a_time (void **state)
                              .limit = 3 };
   g_autoptr (GArray) events = contest_run (&plan, 90000);
   assert_non_null (events);
-  check_rules (events);
+  assert_good_history (events);
   assert_int_equal (contest_grants (events, 0), 540);
-  assert_nothing_left (server, "/interop/several");
-}
-
-static int
-start (void **state)
-{
-  *state = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  return *state != NULL ? 0 : -1;
-}
-
-static int
-stop (void **state)
-{
-  zk_server_stop (*state);
-  return 0;
+  assert_semaphore_is_free (server, "/interop/several");
 }
 
 int
@@ -115,5 +73,6 @@ main (void)
     cmocka_unit_test (test_size_10),
     cmocka_unit_test (test_several_at_a_time),
   };
-  return cmocka_run_group_tests_name ("interop: semaphores", tests, start, stop);
+  return cmocka_run_group_tests_name ("interop: semaphores", tests, contest_server_start,
+                                      contest_server_stop);
 }
