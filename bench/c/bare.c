@@ -15,8 +15,10 @@
 struct _Bare
 {
   zhandle_t *handle;
+  char *base;
   char *parent;
-  char *path; /* of the nodes, without their number */
+  char *path;            /* of the nodes, without their number */
+  gboolean is_semaphore; /* of one lease: a turn below "locks", then a lease below "leases" */
   gboolean async;
   pthread_mutex_t mutex;
   pthread_cond_t cond;
@@ -219,26 +221,40 @@ on_created (int rc, const char *value, const struct Stat *stat, const void *data
 static void
 on_deleted (int rc, const void *data)
 {
-  Bare *bare = (Bare *) data;
-  if (bare->async && rc == ZCLOSING)
-    {
-      return;
-    }
   check (rc, "delete");
-  if (!bare->async)
-    {
-      answer (bare);
-    }
+  answer ((Bare *) data);
+}
+
+/* Nobody waits for it, and it may be under way when the session is closed. */
+static void
+on_left_behind (int rc, const void *data)
+{
+  check (rc == ZCLOSING ? ZOK : rc, "delete");
+}
+
+static void delete (Bare *bare, const char *node, void_completion_t done)
+{
+  check (zoo_adelete (bare->handle, node, -1, done, bare), "delete");
+}
+
+static void
+turn_to (Bare *bare, const char *folder)
+{
+  g_free (bare->parent);
+  g_free (bare->path);
+  bare->parent = g_strconcat (bare->base, folder, NULL);
+  bare->path = g_strconcat (bare->parent, "/" NODE, NULL);
 }
 
 Bare *
-bare_new (const char *server, const char *path, gboolean async)
+bare_new (const char *server, const char *path, gboolean is_semaphore, gboolean async)
 {
   Bare *bare = g_new0 (Bare, 1);
 
+  bare->is_semaphore = is_semaphore;
   bare->async = async;
-  bare->parent = g_strdup (path);
-  bare->path = g_strconcat (path, "/" NODE, NULL);
+  bare->base = g_strdup (path);
+  turn_to (bare, "");
   bare->queue = g_ptr_array_new_with_free_func (g_free);
   pthread_mutex_init (&bare->mutex, NULL);
   pthread_cond_init (&bare->cond, NULL);
@@ -257,8 +273,8 @@ create (Bare *bare, string_stat_completion_t done)
          "create");
 }
 
-void
-bare_acquire (Bare *bare)
+static void
+acquire_node (Bare *bare)
 {
   /* Nothing of this handle's is under way now, but for a delete. */
   bare->is_next = FALSE;
@@ -269,9 +285,26 @@ bare_acquire (Bare *bare)
 }
 
 void
+bare_acquire (Bare *bare)
+{
+  if (!bare->is_semaphore)
+    {
+      acquire_node (bare);
+      return;
+    }
+  turn_to (bare, "/locks");
+  acquire_node (bare);
+  char *turn = g_steal_pointer (&bare->node);
+  turn_to (bare, "/leases");
+  acquire_node (bare);
+  delete (bare, turn, on_left_behind);
+  g_free (turn);
+}
+
+void
 bare_release (Bare *bare)
 {
-  check (zoo_adelete (bare->handle, bare->node, -1, on_deleted, bare), "delete");
+  delete (bare, bare->node, bare->async ? on_left_behind : on_deleted);
   if (!bare->async)
     {
       wait_for_answer (bare);
@@ -320,7 +353,7 @@ bare_drain (Bare *bare)
   bare->left = bare->queue->len;
   for (guint i = 0; i < bare->queue->len; i++)
     {
-      check (zoo_adelete (bare->handle, bare->queue->pdata[i], -1, on_drained, bare), "delete");
+      delete (bare, bare->queue->pdata[i], on_drained);
     }
   wait_for_answer (bare);
 }
@@ -337,5 +370,6 @@ bare_free (Bare *bare)
   g_free (bare->further);
   g_free (bare->path);
   g_free (bare->parent);
+  g_free (bare->base);
   g_free (bare);
 }

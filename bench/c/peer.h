@@ -56,7 +56,7 @@ char *samples_quantiles (Samples *samples);
  * The parent is there. */
 typedef struct _Bare Bare;
 
-Bare *bare_new (const char *server, const char *path, gboolean async);
+Bare *bare_new (const char *server, const char *path, gboolean is_semaphore, gboolean async);
 void bare_acquire (Bare *bare);
 void bare_release (Bare *bare);
 /* As many nodes as n waiters have; and the end of them all. */
@@ -79,7 +79,7 @@ typedef struct
 void recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char *path,
                   gboolean async);
 /* The request's recipe, or a mutex if it names none, in the i-th session to its server. The recipe
- * "bare" is none of this library's. */
+ * "bare" is none of this library's, nor is "bare-semaphore". */
 void recipe_init_asked (Recipe *recipe, const Request *request, int i);
 void recipe_acquire (Recipe *recipe);
 void recipe_release (Recipe *recipe);

@@ -44,15 +44,17 @@ static void
 init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
 {
   const char *path = request_text (request, "path");
+  const gboolean is_semaphore = g_str_equal (request_text (request, "recipe"), "bare-semaphore");
 
   *recipe = (Recipe){ .async = async };
   if (i == 0)
     {
-      recipe_init (recipe, "mutex", peer_session (request, "server", i), path, async);
+      recipe_init (recipe, is_semaphore ? "semaphore" : "mutex",
+                   peer_session (request, "server", i), path, async);
       recipe_acquire (recipe);
       recipe_release (recipe);
     }
-  recipe->bare = bare_new (request_text (request, "server"), path, async);
+  recipe->bare = bare_new (request_text (request, "server"), path, is_semaphore, async);
 }
 
 void
@@ -61,7 +63,7 @@ recipe_init_asked (Recipe *recipe, const Request *request, int i)
   const char *name = request_flag (request, "recipe") ? request_text (request, "recipe") : "mutex";
   const gboolean async = request_flag (request, "async");
 
-  if (g_str_equal (name, "bare"))
+  if (g_str_has_prefix (name, "bare"))
     {
       init_bare (recipe, request, i, async);
       return;

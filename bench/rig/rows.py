@@ -33,6 +33,8 @@ OURS_ASYNC = Entry("C, release not waited for", "c", "async=1")
 # The requests of a mutex and nothing else: no clean-up, no clock.
 BARE = Entry("libzookeeper alone", "c", "recipe=bare")
 BARE_ASYNC = Entry("libzookeeper alone, delete not waited for", "c", "recipe=bare async=1")
+BARE_SEMAPHORE = Entry(BARE.label, "c", "recipe=bare-semaphore")
+BARE_SEMAPHORE_ASYNC = Entry(BARE_ASYNC.label, "c", "recipe=bare-semaphore async=1")
 FLOORS = {OURS: BARE, OURS_ASYNC: BARE_ASYNC}
 JAVA = Entry("Java", "java")
 KAZOO = Entry("kazoo", "kazoo")
@@ -245,8 +247,9 @@ def _solo_rows(net):
     for recipe, title, confirmed, unconfirmed in recipes:
         targets = [Target(OURS, "rate", confirmed), Target(OURS_ASYNC, "rate", unconfirmed)]
         entries = [OURS, JAVA, OURS_ASYNC]
+        entries += [BARE_SEMAPHORE, BARE_SEMAPHORE_ASYNC] if recipe.startswith("sem") else [BARE, BARE_ASYNC]
         if recipe == "mutex":
-            entries += [KAZOO, GO, BARE, BARE_ASYNC]
+            entries += [KAZOO, GO]
             if net == LOOPBACK:
                 targets += [Target(OURS, "cpu_us", 2.0), Target(OURS_ASYNC, "cpu_us", 2.0)]
         yield Row(f"solo-{recipe}{suffix}", f"uncontended {title}", entries, measure_solo(recipe), targets, net=net)
