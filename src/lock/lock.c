@@ -120,8 +120,6 @@ begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, 
 G_NO_INLINE static gboolean
 acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   const guint64 owner = curator_thread_id ();
   GError *local = NULL;
   CuratorAwait await;
@@ -156,6 +154,8 @@ curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
     {
       return TRUE;
     }
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   return acquire_first (lock, timeout_ms, cancellable, error);
 }
 
@@ -222,8 +222,6 @@ release_done (const GError *error, gpointer await)
 G_NO_INLINE static gboolean
 release_last (CuratorLock *lock, GError **error)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorAwait await;
 
   if (lock->client == NULL)
@@ -249,6 +247,8 @@ curator_lock_release (CuratorLock *lock, GError **error)
     {
       return TRUE;
     }
+  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   return release_last (lock, error);
 }
 
