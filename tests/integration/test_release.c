@@ -116,6 +116,41 @@ test_p28_async_release_without_server (void **state)
   assert_int_equal (g_atomic_int_get (&told), 1);
 }
 
+/* Whatever kind of lock: given up at once, and in the end deleted, though nobody asked to be told. */
+static void
+release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  curator_lock_release_async (lock, NULL, NULL);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  curator_lock_release_async (lock, NULL, NULL); /* of what is not held: nobody hears that either */
+  assert_true (raw_zk_count_children (fixture->raw, path) > 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, path, 3000);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  curator_lock_release_async (lock, NULL, NULL);
+  assert_no_residue (fixture, path, 3000);
+}
+
+static void
+test_p28_async_release_unheard (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/unheard");
+  g_autoptr (CuratorLock) semaphore
+      = curator_semaphore_mutex_new (client, "/release/unheard-semaphore", NULL);
+  CuratorLock *const members[] = { mutex, semaphore };
+  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+
+  release_unheard (fixture, mutex, "/release/unheard");
+  release_unheard (fixture, semaphore, "/release/unheard-semaphore/leases");
+  release_unheard (fixture, both, "/release/unheard");
+  assert_no_residue (fixture, "/release/unheard-semaphore/leases", 3000);
+}
+
 /* A release that is never confirmed in its session is over with the session. */
 static void
 test_p28_pending_until_the_session_ends (void **state)
@@ -144,6 +179,7 @@ main (void)
     heal_and_test (test_p28_delete_reply_lost),
     heal_and_test (test_p28_delete_never_arrived),
     heal_and_test (test_p28_async_release_without_server),
+    heal_and_test (test_p28_async_release_unheard),
     heal_and_test (test_p28_pending_until_the_session_ends),
   };
   return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);
