@@ -1,7 +1,7 @@
 /* The floor: the requests of a mutex on libzookeeper and nothing else. Create and list at once; behind others, watch
- * the one in front and the one in front of that, list when that one goes; delete. No clean-up, no clock, no error but
- * the end of the process: what this takes no library on top of it can go below. Threads: a Bare belongs to one, which
- * waits; the library's completion thread does the rest and wakes it. */
+ * the one in front and the one in front of that, list when that one goes; delete. Twice that is a semaphore that nobody
+ * else wants. No clean-up, no clock, no error but the end of the process: what this takes no library on top of it can go
+ * below. Threads: a Bare belongs to one, which waits; the library's completion thread does the rest and wakes it. */
 #include "peer.h"
 
 #include <pthread.h>
@@ -232,7 +232,8 @@ on_left_behind (int rc, const void *data)
   check (rc == ZCLOSING ? ZOK : rc, "delete");
 }
 
-static void delete (Bare *bare, const char *node, void_completion_t done)
+static void
+delete_node (Bare *bare, const char *node, void_completion_t done)
 {
   check (zoo_adelete (bare->handle, node, -1, done, bare), "delete");
 }
@@ -297,14 +298,14 @@ bare_acquire (Bare *bare)
   char *turn = g_steal_pointer (&bare->node);
   turn_to (bare, "/leases");
   acquire_node (bare);
-  delete (bare, turn, on_left_behind);
+  delete_node (bare, turn, on_left_behind);
   g_free (turn);
 }
 
 void
 bare_release (Bare *bare)
 {
-  delete (bare, bare->node, bare->async ? on_left_behind : on_deleted);
+  delete_node (bare, bare->node, bare->async ? on_left_behind : on_deleted);
   if (!bare->async)
     {
       wait_for_answer (bare);
@@ -353,7 +354,7 @@ bare_drain (Bare *bare)
   bare->left = bare->queue->len;
   for (guint i = 0; i < bare->queue->len; i++)
     {
-      delete (bare, bare->queue->pdata[i], on_drained);
+      delete_node (bare, bare->queue->pdata[i], on_drained);
     }
   wait_for_answer (bare);
 }
