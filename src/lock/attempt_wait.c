@@ -32,7 +32,7 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
 static void
 on_front_gone (Attempt *attempt)
 {
-  const gboolean is_next = attempt->is_next;
+  const gboolean is_next = attempt->is_next != 0;
 
   /* Whoever is watched further on is likely to be the next one in front: that watch stays. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
