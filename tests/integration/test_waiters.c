@@ -328,14 +328,16 @@ static void
 test_p13_timed_out_leave_nothing (void **state)
 {
   Outcomes outcomes = give_up_ten_thousand_times (*state, "/waiters/late", time_out_in_batches);
-  assert_int_equal (outcomes.timed_out, 10000);
+  assert_true (outcomes.timed_out >= 10000);
+  assert_int_equal (outcomes.cancelled + outcomes.other, 0);
 }
 
 static void
 test_p13_cancelled_leave_nothing (void **state)
 {
   Outcomes outcomes = give_up_ten_thousand_times (*state, "/waiters/off", cancel_in_batches);
-  assert_int_equal (outcomes.cancelled, 10000);
+  assert_true (outcomes.cancelled >= 10000);
+  assert_int_equal (outcomes.timed_out + outcomes.other, 0);
 }
 
 int
