@@ -334,6 +334,11 @@ contend_in_circles (void *data)
 static void
 test_p32_fork_at_random_moments (void **state)
 {
+#ifdef __SANITIZE_ADDRESS__
+  /* If another thread was inside its allocator, the child of a fork() waits in there for ever. */
+  print_message ("left out: AddressSanitizer's allocator does not survive such a fork\n");
+  skip ();
+#endif
   Fixture *fixture = *state;
   CuratorClient *client = client_new (fixture_server (fixture));
   curator_client_set_session_timeout (client, 10000); /* load shall not end it */
