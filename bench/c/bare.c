@@ -1,7 +1,8 @@
 /* The floor: the requests of a mutex on libzookeeper and nothing else. Create and list at once; behind others, watch
  * the one in front and the one in front of that, list when that one goes; delete. Twice that is a semaphore that nobody
  * else wants. No clean-up, no clock, no error but the end of the process: what this takes no library on top of it can go
- * below. Threads: a Bare belongs to one, which waits; the library's completion thread does the rest and wakes it. */
+ * below. No deadline, either: the rig has one for each answer. Threads: a Bare belongs to one, which waits; the
+ * library's completion thread does the rest and wakes it. */
 #include "peer.h"
 
 #include <pthread.h>
@@ -150,7 +151,7 @@ on_further_read (int rc, const char *value, int length, const struct Stat *stat,
 static void
 watch (Bare *bare, char **watched, const char *leaf, data_completion_t done)
 {
-  g_autofree char *path = leaf != NULL ? g_strconcat (bare->parent, "/", leaf, NULL) : NULL;
+  g_autofree char *path = g_strconcat (bare->parent, "/", leaf, NULL);
   if (g_strcmp0 (path, *watched) != 0)
     {
       g_free (*watched);
@@ -261,6 +262,10 @@ bare_new (const char *server, const char *path, gboolean is_semaphore, gboolean 
   pthread_cond_init (&bare->cond, NULL);
   zoo_set_debug_level (ZOO_LOG_LEVEL_ERROR);
   bare->handle = zookeeper_init (server, on_session, SESSION_MS, NULL, bare, 0);
+  if (bare->handle == NULL)
+    {
+      peer_die (server, NULL);
+    }
   zoo_set_servers_resolution_delay (bare->handle, -1);
   wait_for_answer (bare);
   return bare;

@@ -9,10 +9,10 @@ from rows import JAVA
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
-METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last one's turn", "s", 1), "requests": ("requests", "", 1),
-           "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1), "ns": ("time", "ns", 1),
-           "to_client": ("bytes from the server", "bytes", 1), "to_server": ("bytes to the server", "bytes", 1),
-           "resident": ("resident memory", "bytes", 1)}
+METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last one's turn", "s", 1),
+           "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
+           "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
+           "to_server": ("bytes to the server", "bytes", 1), "resident": ("resident memory", "bytes", 1)}
 
 
 def number(value):

@@ -1,9 +1,9 @@
 #include "contest.h"
 
 #include "support/process.h"
+#include "support/scratch.h"
 #include "support/waiting.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -163,7 +163,7 @@ import_java (const Run *run, int process, GArray *events)
 }
 
 static void
-clean_up (const Run *run, gboolean print)
+print_outputs (const Run *run)
 {
   GDir *dir = g_dir_open (run->directory, 0, NULL);
   const char *name;
@@ -172,15 +172,12 @@ clean_up (const Run *run, gboolean print)
       g_autofree char *path = g_build_filename (run->directory, name, NULL);
       g_autofree char *text = NULL;
       gsize length = 0;
-      if (print && g_str_has_suffix (name, ".out")
-          && g_file_get_contents (path, &text, &length, NULL))
+      if (g_str_has_suffix (name, ".out") && g_file_get_contents (path, &text, &length, NULL))
         {
           g_printerr ("%s ends with:\n%s\n", name, length > 2000 ? text + length - 2000 : text);
         }
-      g_unlink (path);
     }
   g_dir_close (dir);
-  g_rmdir (run->directory);
 }
 
 GArray *
@@ -189,7 +186,7 @@ contest_run (const ContestPlan *plan, int timeout_ms)
   Run run = { .plan = plan };
   GArray *events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   const gint64 deadline = wait_now_ms () + timeout_ms;
-  run.directory = g_dir_make_tmp ("curator-contest-XXXXXX", NULL);
+  run.directory = scratch_new ("contest");
   start_all (&run, TRUE);
   start_all (&run, FALSE);
   if (plan->meanwhile != NULL)
@@ -203,12 +200,12 @@ contest_run (const ContestPlan *plan, int timeout_ms)
     }
   fine = recorder_read_all (run.directory, events) && fine;
   recorder_sort (events);
-  clean_up (&run, !fine);
-  g_free (run.directory);
   if (!fine)
     {
+      print_outputs (&run);
       g_clear_pointer (&events, g_array_unref);
     }
+  scratch_remove (run.directory);
   return events;
 }
 

@@ -2,9 +2,9 @@
 
 #include "support/process.h"
 #include "support/recorder.h"
+#include "support/scratch.h"
 #include "support/waiting.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -140,26 +140,12 @@ print_outputs (Run *run)
   g_dir_close (dir);
 }
 
-static void
-remove_directory (const char *directory)
-{
-  GDir *dir = g_dir_open (directory, 0, NULL);
-  const char *name;
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (directory, name, NULL);
-      g_unlink (path);
-    }
-  g_dir_close (dir);
-  g_rmdir (directory);
-}
-
 GArray *
 interop_run (const InteropPlan *plan, int timeout_ms)
 {
   Run run = { .plan = plan };
   GArray *events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
-  run.directory = g_dir_make_tmp ("curator-interop-XXXXXX", NULL);
+  run.directory = scratch_new ("interop");
   run.java_output = g_build_filename (run.directory, "java.out", NULL);
   gboolean ended = run_workers (&run, timeout_ms);
   gboolean java_done = import_java (&run, events);
@@ -169,8 +155,7 @@ interop_run (const InteropPlan *plan, int timeout_ms)
       print_outputs (&run);
       g_clear_pointer (&events, g_array_unref);
     }
-  remove_directory (run.directory);
+  scratch_remove (run.directory);
   g_free (run.java_output);
-  g_free (run.directory);
   return events;
 }

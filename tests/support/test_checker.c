@@ -8,8 +8,8 @@
  *   suspect TOKEN, sample TOKEN tLEFT, lost TOKEN, deadline TOKEN, ended SESSION, died, wrote TOKEN
  */
 #include "checker.h"
+#include "scratch.h"
 
-#include <glib/gstdio.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -287,20 +287,6 @@ test_accepts_good (void **state)
 }
 
 static void
-remove_logs (const char *directory)
-{
-  GDir *dir = g_dir_open (directory, 0, NULL);
-  const char *name;
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (directory, name, NULL);
-      g_unlink (path);
-    }
-  g_dir_close (dir);
-  g_rmdir (directory);
-}
-
-static void
 record_and_die (const char *directory)
 {
   Recorder *recorder = recorder_open (directory, 7, 1, 16);
@@ -312,7 +298,7 @@ record_and_die (const char *directory)
 static void
 test_log_survives_sigkill (void **state)
 {
-  g_autofree char *directory = g_dir_make_tmp ("curator-log-XXXXXX", NULL);
+  char *directory = scratch_new ("log");
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   pid_t pid = fork ();
   if (pid == 0)
@@ -325,13 +311,13 @@ test_log_survives_sigkill (void **state)
   assert_int_equal (events->len, 2);
   assert_int_equal (g_array_index (events, RecordEvent, 1).token, 5);
   assert_int_equal (g_array_index (events, RecordEvent, 1).process, 7);
-  remove_logs (directory);
+  scratch_remove (directory);
 }
 
 static void
 test_full_log_is_an_error (void **state)
 {
-  g_autofree char *directory = g_dir_make_tmp ("curator-log-XXXXXX", NULL);
+  char *directory = scratch_new ("log");
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   Recorder *recorder = recorder_open (directory, 1, 1, 2);
   for (int i = 0; i < 3; i++)
@@ -340,7 +326,7 @@ test_full_log_is_an_error (void **state)
     }
   recorder_close (recorder);
   assert_false (recorder_read_all (directory, events));
-  remove_logs (directory);
+  scratch_remove (directory);
 }
 
 static void
