@@ -110,9 +110,10 @@ is_silence (const GError *error)
          || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
 }
 
-/* Returns 0 with the lease in run, or the exit code. */
-static int
-wait_for_lock (Run *run)
+/* TRUE with run->lease: the lock is ours. FALSE with *exit_code, whatever its value: a conflict may
+ * well end with 0. */
+static gboolean
+wait_for_lock (Run *run, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
 
@@ -122,7 +123,8 @@ wait_for_lock (Run *run)
       contest_start (run->options, run->client, run->cancellable, on_granted, run, &error);
   if (run->contest == NULL)
     {
-      return fail_with (run->options, error);
+      *exit_code = fail_with (run->options, error);
+      return FALSE;
     }
   print_verbose (run->options, "waiting for the lock (%s)", mode_to_string (run->options));
   notify_status ("connecting");
@@ -140,19 +142,24 @@ wait_for_lock (Run *run)
     {
       print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);
       g_cancellable_cancel (run->cancellable);
-      return EXIT_CODE_SIGNAL + run->signal;
+      *exit_code = EXIT_CODE_SIGNAL + run->signal;
+      return FALSE;
     }
   if (run->lease != NULL)
     {
-      return 0;
+      return TRUE;
     }
   g_cancellable_cancel (run->cancellable);
   /* Without a connection a time-out says nothing about other holders. */
   if (run->unreachable || (!has_connected (run->client) && is_silence (run->error)))
     {
-      return report_unreachable (run);
+      *exit_code = report_unreachable (run);
     }
-  return fail_with (run->options, run->error);
+  else
+    {
+      *exit_code = fail_with (run->options, run->error);
+    }
+  return FALSE;
 }
 
 /* @return NULL-terminated, for launcher_go() */
@@ -291,8 +298,8 @@ static int
 run_with_client (Run *run)
 {
   gboolean lost = FALSE;
-  int code = wait_for_lock (run);
-  const gboolean granted = code == 0;
+  int code = EXIT_CODE_UNREACHABLE;
+  const gboolean granted = wait_for_lock (run, &code);
 
   if (granted)
     {
