@@ -8,6 +8,7 @@
  */
 #include "client/client-private.h"
 #include "client/dispatch.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "lock/queue.h"
 #include "lock/verdict.h"

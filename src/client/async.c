@@ -5,6 +5,9 @@
  */
 #include "client/async.h"
 
+#include "client/client-private.h"
+#include "client/monitor.h"
+
 struct _CuratorAsync
 {
   CuratorClient *client;  /* a memory reference */

@@ -8,6 +8,8 @@
  */
 #include "client/await.h"
 
+#include "client/client-private.h"
+
 struct _CuratorSeat
 {
   CuratorRefs refs; /* the thread's, and one for whoever is waking it */

@@ -5,10 +5,15 @@
 #include "client/call.h"
 
 #include "client/await.h"
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/parents.h"
 #include "client/path.h"
 #include "client/request.h"
 #include "client/retry_loop.h"
+#include "client/session.h"
+#include "client/settings.h"
+#include "client/zk_error.h"
 
 typedef struct
 {

@@ -1,15 +1,11 @@
-/* What the parts of a client share: its monitor, its settings, and the small services built on them.
- *
- * One mutex per client guards all recipe and session state. Whoever holds it neither blocks nor
- * runs user code: it collects what must be told with curator_client_after_unlock(), and
- * curator_client_unlock() tells it. "@locks" in a comment says what a function needs.
- */
+/* The record of a client: what its parts share, and who guards it. Their functions are in headers of
+ * their own; monitor.h has the mutex. */
 #ifndef CURATOR_CLIENT_PRIVATE_H
 #define CURATOR_CLIENT_PRIVATE_H
 
 #include "client/connect_string.h"
 #include "client/dispatch.h"
-
+#include "client/listeners.h"
 #include "client/zk_ops.h"
 #include "curator/curator.h"
 #include "curator/stats.h"
@@ -17,7 +13,6 @@
 
 #include <glib.h>
 #include <pthread.h>
-#include <stdatomic.h>
 
 /* Bytes of a lock node. A server ends the connection of who sends 1 MiB; labels need no such sizes. */
 #define CURATOR_MAX_PAYLOAD 4096
@@ -27,17 +22,6 @@
 typedef struct _CuratorSession CuratorSession;
 typedef struct _CuratorReaper CuratorReaper;
 typedef struct _CuratorAfter CuratorAfter;
-typedef struct _CuratorListener CuratorListener;
-
-/* A list of users' functions; see listeners.h. Guarded by the client's mutex; zeroed is empty. */
-typedef struct
-{
-  GPtrArray *all;  /* CuratorListener */
-  guint last_id;
-  gboolean are_news; /* told on the news lane */
-} CuratorListeners;
-
-typedef struct _CuratorRetryLoop CuratorRetryLoop;
 
 typedef enum
 {
@@ -52,6 +36,7 @@ struct _CuratorClient
   CuratorRefs memory;  /* all refs together, each thread and each session; at zero it is freed */
   guint fork_generation;
   CuratorZkOps *ops;
+  void (*free) (CuratorClient *client); /* called once, by the last memory reference */
 
   /* Set-up: written before start, constant afterwards. */
   char *connect_string;
@@ -106,60 +91,5 @@ typedef struct
 /* As curator_client_new(), with another ZooKeeper behind it. */
 CuratorClient *curator_client_new_with_ops (const char *connect_string,
                                             CuratorRetryPolicy *retry_policy, CuratorZkOps *ops);
-
-void curator_client_lock (CuratorClient *client);
-/* @locality any thread. The client whose mutex the calling thread holds, or NULL. */
-CuratorClient *curator_client_entered (void);
-void curator_client_unlock (CuratorClient *client);
-/* @locks client mutex required. Runs func(data) right after the mutex is given back, on the same
- * thread: internal continuations only, never the user's code. */
-void curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data);
-
-void curator_client_memory_ref (CuratorClient *client);
-void curator_client_memory_unref (CuratorClient *client);
-
-/* FALSE with FORKED, NOT_STARTED or CLOSED. @locks none. */
-gboolean curator_client_check_usable (CuratorClient *client, GError **error);
-gboolean curator_client_check_forked (CuratorClient *client, GError **error);
-/* @locks client mutex required. */
-gboolean curator_client_is_running (CuratorClient *client);
-gboolean curator_client_is_connected (CuratorClient *client);
-/* @locks client mutex required. Every operation under way ends with CLOSED, or with rc's error. */
-void curator_client_cancel_ops (CuratorClient *client, int rc);
-/* @locks client mutex required. Posts a state to the listeners unless it is the present one. */
-void curator_client_set_state (CuratorClient *client, CuratorConnectionState state);
-
-gint64 curator_client_now_us (CuratorClient *client);       /* monotonic */
-gint64 curator_client_boottime_us (CuratorClient *client);
-/* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
-gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);
-
-/* The path on the wire of a path of the user's, and back. */
-char *curator_client_full_path (CuratorClient *client, const char *path);
-const char *curator_client_user_path (CuratorClient *client, const char *full_path);
-
-/* @locality any thread. The calling thread's number: handed out once, never used again. */
-guint64 curator_thread_id (void);
-/* Once per process: from then on the forks are counted. */
-void curator_forks_watch (void);
-
-G_GNUC_INTERNAL extern _Atomic guint curator_n_forks;
-
-/* How many forks this process is away from the one that loaded us, once they are watched. */
-static inline guint
-curator_fork_generation (void)
-{
-  return atomic_load_explicit (&curator_n_forks, memory_order_relaxed);
-}
-
-/* The GError of a ZooKeeper code: CONNECTION_LOST, SESSION_EXPIRED, AUTH_FAILED, or the code itself
- * in CURATOR_ZK_ERROR. */
-GError *curator_error_from_zk (int rc, const char *what, const char *path);
-/* TRUE for codes after which the same request may be tried again (some leave its outcome unknown). */
-gboolean curator_zk_is_retryable (int rc);
-/* TRUE when the server may have carried the request out although it failed here. */
-gboolean curator_zk_is_ambiguous (int rc);
-/* TRUE for a server's last word: asking again brings the same. */
-gboolean curator_zk_is_refusal (int rc);
 
 #endif

@@ -6,15 +6,20 @@
 #include "client/client-private.h"
 
 #include "client/await.h"
+#include "client/connection.h"
 #include "client/dispatch-private.h"
 #include "client/features.h"
 #include "client/listeners.h"
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/op.h"
 #include "client/path.h"
 #include "client/reaper.h"
 #include "client/retry_loop.h"
 #include "client/session.h"
+#include "client/settings.h"
+#include "client/threads.h"
+#include "client/zk_error.h"
 
 #include <gio/gio.h>
 #include <netdb.h>

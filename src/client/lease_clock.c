@@ -14,9 +14,16 @@
  */
 #include "client/lease_clock.h"
 
+#include "client/client-private.h"
+#include "client/connection.h"
+#include "client/listeners.h"
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/request.h"
+#include "client/settings.h"
 #include "client/stats-private.h"
+#include "client/threads.h"
+#include "client/zk_error.h"
 
 #define MAX_CHECKS_A_BEAT 1000
 /* Of those waiting: each in its turn, so that a node that somebody else has deleted is made anew. */

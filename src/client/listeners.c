@@ -6,6 +6,8 @@
  */
 #include "client/listeners.h"
 
+#include "client/monitor.h"
+
 struct _CuratorListener
 {
   CuratorRefs refs;

@@ -2,7 +2,20 @@
 #ifndef CURATOR_LISTENERS_H
 #define CURATOR_LISTENERS_H
 
-#include "client/client-private.h"
+#include "client/dispatch.h"
+#include "refs.h"
+
+#include <glib-object.h>
+
+typedef struct _CuratorListener CuratorListener;
+
+/* A list of users' functions. Guarded by the client's mutex; zeroed is empty. */
+typedef struct
+{
+  GPtrArray *all;  /* CuratorListener */
+  guint last_id;
+  gboolean are_news; /* told on the news lane */
+} CuratorListeners;
 
 /* @locks none; how a listener of one kind is called. subject is whatever was told about. */
 typedef void (*CuratorListenerCall) (GCallback func, gpointer subject, int news,

@@ -8,6 +8,7 @@
 #include "client/log.h"
 
 #include "client/client-private.h"
+#include "client/monitor.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -3,7 +3,10 @@
  * Mirrors nothing of Curator's, whose calls block in place. Threads: any; the fields are guarded by
  * the client's mutex.
  */
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/op.h"
+#include "client/zk_error.h"
 
 #include <gio/gio.h>
 

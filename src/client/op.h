@@ -59,4 +59,7 @@ gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
 CuratorOp *curator_op_ref (CuratorOp *op);
 void curator_op_unref (CuratorOp *op);
 
+/* @locks client mutex required. Every operation under way ends with CLOSED, or with rc's error. */
+void curator_client_cancel_ops (CuratorClient *client, int rc);
+
 #endif

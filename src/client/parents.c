@@ -5,7 +5,9 @@
  */
 #include "client/parents.h"
 
+#include "client/client-private.h"
 #include "client/path.h"
+#include "client/session.h"
 
 #include <string.h>
 

@@ -6,10 +6,15 @@
  */
 #include "client/reaper.h"
 
-#include "client/log.h"
+#include "client/client-private.h"
 #include "client/lease_clock.h"
+#include "client/log.h"
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/session.h"
+#include "client/settings.h"
 #include "client/stats-private.h"
+#include "client/zk_error.h"
 
 #include <string.h>
 

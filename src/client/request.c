@@ -6,7 +6,9 @@
  */
 #include "client/request.h"
 
+#include "client/client-private.h"
 #include "client/lease_clock.h"
+#include "client/monitor.h"
 #include "client/stats-private.h"
 
 #include <string.h>

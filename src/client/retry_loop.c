@@ -4,6 +4,10 @@
  */
 #include "client/retry_loop.h"
 
+#include "client/client-private.h"
+#include "client/monitor.h"
+#include "client/session.h"
+
 static void try_now (CuratorRetryLoop *loop);
 
 static void

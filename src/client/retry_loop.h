@@ -10,7 +10,7 @@
 
 #include "client/client-private.h"
 
-struct _CuratorRetryLoop
+typedef struct
 {
   CuratorClient *client;
   void (*go) (gpointer data);
@@ -21,7 +21,7 @@ struct _CuratorRetryLoop
   gint64 start_us;
   CuratorTimer *timer;   /* the sleep, or the limit of the wait for a connection */
   GList link;            /* in client->connection_waiters while waiting */
-};
+} CuratorRetryLoop;
 
 /* @locks client mutex required, all of them. go may run inside begin. */
 void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,

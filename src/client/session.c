@@ -10,15 +10,23 @@
  */
 #include "client/session.h"
 
+#include "client/client-private.h"
+#include "client/connection.h"
 #include "client/dispatch-private.h"
 #include "client/lease_clock.h"
+#include "client/listeners.h"
 #include "client/log.h"
+#include "client/monitor.h"
+#include "client/op.h"
 #include "client/reaper.h"
 #include "client/request.h"
 #include "client/resolve.h"
 #include "client/retry_loop.h"
+#include "client/settings.h"
 #include "client/stats-private.h"
+#include "client/threads.h"
 #include "client/watches.h"
+#include "client/zk_error.h"
 
 #include <errno.h>
 

@@ -105,5 +105,7 @@ void curator_session_leaving_event (CuratorSession *session, int state);
 void curator_session_close_handle (gpointer session);
 /* TRUE while nodes of this session can still be ours. */
 gboolean curator_session_is_current (CuratorSession *session);
+/* The present session has a connection. */
+gboolean curator_client_is_connected (CuratorClient *client);
 
 #endif

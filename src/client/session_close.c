@@ -8,8 +8,10 @@
  */
 #include "client/session.h"
 
+#include "client/client-private.h"
 #include "client/dispatch-private.h"
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/reaper.h"
 #include "client/request.h"
 #include "client/watches.h"

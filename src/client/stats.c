@@ -5,6 +5,10 @@
  */
 #include "client/stats-private.h"
 
+#include "client/client-private.h"
+#include "client/monitor.h"
+#include "client/settings.h"
+
 #include <string.h>
 
 struct _CuratorTraceEvent

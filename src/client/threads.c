@@ -3,7 +3,9 @@
  * Threads: any; nothing is shared but two atomic counters. A pthread id may be used again by the
  * next thread, which must not inherit a dead thread's hold: our numbers are never used twice.
  */
-#include "client/client-private.h"
+#include "client/threads.h"
+
+#include <pthread.h>
 
 static _Atomic guint64 last_thread_id;
 static _Thread_local guint64 thread_id;

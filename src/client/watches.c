@@ -12,8 +12,10 @@
 #include "client/watches.h"
 
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "client/request.h"
+#include "client/zk_error.h"
 
 #include <string.h>
 

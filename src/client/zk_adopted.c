@@ -10,6 +10,8 @@
  * asker at close, and the context of a watch is a number that means nothing any more. Session events
  * reach watches too, and are ignored there: only what is forwarded counts.
  */
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/session.h"
 #include "client/zk_real.h"
 #include "curator/zookeeper.h"

@@ -2,9 +2,12 @@
  *
  * Threads: any; pure.
  */
-#include "client/client-private.h"
+#include "client/zk_error.h"
 
 #include "client/path.h"
+#include "curator/error.h"
+
+#include <zookeeper/zookeeper.h>
 
 /* INVALIDSTATE and MARSHALLINGERROR are what a handle says that expired or is being closed. */
 gboolean

@@ -7,8 +7,12 @@
 #include "inspect/fetch.h"
 
 #include "client/await.h"
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/request.h"
 #include "client/retry_loop.h"
+#include "client/settings.h"
+#include "client/zk_error.h"
 
 #define MAX_UNDER_WAY 200
 

@@ -5,6 +5,7 @@
 #include "curator/inspect.h"
 
 #include "client/path.h"
+#include "client/settings.h"
 #include "inspect/fetch.h"
 #include "inspect/grammar.h"
 

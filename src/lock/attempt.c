@@ -12,8 +12,11 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "client/uuid.h"
+#include "client/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 

@@ -5,8 +5,11 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/settings.h"
 #include "client/stats-private.h"
+#include "client/zk_error.h"
 #include "lock/lease-private.h"
 
 /* Part of what a time-out may be late by. */

@@ -5,7 +5,9 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/settings.h"
 #include "client/stats-private.h"
 #include "lock/verdict.h"
 

@@ -4,6 +4,7 @@
  * belong to different clients, so no mutex is held while another is taken: a member's news are
  * worked up after its own was given back. The composite's state is guarded by its own client's.
  */
+#include "client/monitor.h"
 #include "lock/gather.h"
 #include "lock/lease-impl.h"
 

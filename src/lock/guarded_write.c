@@ -6,6 +6,7 @@
 #include "curator/zookeeper.h"
 
 #include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "lock/lease-impl.h"
 

@@ -8,9 +8,13 @@
 
 #include "client/await.h"
 #include "client/call.h"
+#include "client/client-private.h"
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/settings.h"
 #include "client/stats-private.h"
+#include "client/threads.h"
 #include "lock/own_watch.h"
 
 #include <errno.h>

@@ -9,6 +9,7 @@
 #include "lock/line.h"
 
 #include "client/request.h"
+#include "client/session.h"
 
 struct _CuratorLine
 {

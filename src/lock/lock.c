@@ -7,7 +7,10 @@
 
 #include "client/async.h"
 #include "client/await.h"
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/threads.h"
 #include "lock/lease-private.h"
 #include "lock/reentry.h"
 

@@ -5,7 +5,9 @@
 #include "lock/lock_internals-private.h"
 
 #include "client/call.h"
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/settings.h"
 #include "lock/queue.h"
 
 CuratorLockInternals *

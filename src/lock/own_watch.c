@@ -7,8 +7,10 @@
 #include "lock/own_watch.h"
 
 #include "client/call.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "client/request.h"
+#include "client/settings.h"
 #include "client/watches.h"
 #include "curator/lock.h"
 #include "lock/lease-private.h"

@@ -9,6 +9,7 @@
 #define CURATOR_REENTRY_H
 
 #include "client/client-private.h"
+#include "client/threads.h"
 #include "curator/lease.h"
 #include "lock/lock-private.h"
 

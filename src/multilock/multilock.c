@@ -7,6 +7,8 @@
  */
 #include "curator/multilock.h"
 
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "curator/mutex.h"
 #include "lock/gather.h"
 #include "lock/lease-private.h"

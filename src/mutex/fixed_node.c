@@ -8,6 +8,7 @@
  * ours if it belongs to our session and carries our payload, which therefore ends in a name that no
  * other holder uses.
  */
+#include "client/client-private.h"
 #include "client/path.h"
 #include "client/uuid.h"
 #include "curator/mutex.h"

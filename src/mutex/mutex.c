@@ -8,7 +8,9 @@
  */
 #include "curator/mutex.h"
 
+#include "client/monitor.h"
 #include "client/path.h"
+#include "client/settings.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
 #include "lock/reentry.h"

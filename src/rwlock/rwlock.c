@@ -11,6 +11,8 @@
  */
 #include "curator/rwlock.h"
 
+#include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"

@@ -9,7 +9,6 @@
  * lock. */
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done, gpointer data);
-CuratorClient *curator_semaphore_get_client (CuratorSemaphore *semaphore);
 /* The user's path of its lease nodes, for messages. */
 const char *curator_semaphore_get_path (CuratorSemaphore *semaphore);
 

@@ -13,9 +13,13 @@
 
 #include "client/async.h"
 #include "client/await.h"
+#include "client/client-private.h"
 #include "client/lease_clock.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "client/retry_loop.h"
+#include "client/settings.h"
+#include "client/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "lock/own_watch.h"
@@ -459,12 +463,6 @@ const char *
 curator_semaphore_get_path (CuratorSemaphore *semaphore)
 {
   return curator_client_user_path (semaphore->client, semaphore->leases->base);
-}
-
-CuratorClient *
-curator_semaphore_get_client (CuratorSemaphore *semaphore)
-{
-  return semaphore->client;
 }
 
 static gboolean

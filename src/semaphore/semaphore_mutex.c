@@ -5,6 +5,7 @@
  */
 #include "curator/mutex.h"
 
+#include "client/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "semaphore/semaphore-private.h"

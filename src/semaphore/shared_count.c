@@ -10,10 +10,14 @@
 #include "semaphore/shared_count-private.h"
 
 #include "client/call.h"
+#include "client/client-private.h"
 #include "client/listeners.h"
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/session.h"
+#include "client/settings.h"
 #include "client/watches.h"
+#include "client/zk_error.h"
 #include "lock/lock-private.h"
 
 #include <string.h>

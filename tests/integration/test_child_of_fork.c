@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include "client/client-private.h"
+#include "client/monitor.h"
 
 #include <curator/zookeeper.h>
 #include <stdio.h>

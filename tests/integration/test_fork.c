@@ -2,6 +2,7 @@
 #include "taking.h"
 
 #include "client/client-private.h"
+#include "client/monitor.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

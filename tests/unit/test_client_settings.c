@@ -1,7 +1,9 @@
 /* A client before its start: what may be set, what start refuses. No server is asked for anything. */
 #include "client/client-private.h"
+#include "client/monitor.h"
 #include "client/path.h"
 #include "client/resolve.h"
+#include "client/settings.h"
 #include "unit.h"
 
 #include "curator/curator.h"

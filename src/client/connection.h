@@ -1,0 +1,10 @@
+/* The state of the connection: what it is, who hears of it, who waits for it. */
+#ifndef CURATOR_CONNECTION_H
+#define CURATOR_CONNECTION_H
+
+#include <curator/client.h>
+
+/* @locks client mutex required. Posts a state to the listeners unless it is the present one. */
+void curator_client_set_state (CuratorClient *client, CuratorConnectionState state);
+
+#endif

@@ -1,0 +1,34 @@
+/* The ground floor of a client: its mutex and what follows the unlock, its clocks, its memory.
+ *
+ * One mutex per client guards all recipe and session state. Whoever holds it neither blocks nor
+ * runs user code: it collects what must be told with curator_client_after_unlock(), and
+ * curator_client_unlock() tells it. "@locks" in a comment says what a function needs.
+ */
+#ifndef CURATOR_MONITOR_H
+#define CURATOR_MONITOR_H
+
+#include "client/dispatch.h"
+
+void curator_client_lock (CuratorClient *client);
+void curator_client_unlock (CuratorClient *client);
+/* @locality any thread. The client whose mutex the calling thread holds, or NULL. */
+CuratorClient *curator_client_entered (void);
+/* @locks client mutex required. Runs func(data) right after the mutex is given back, on the same
+ * thread: internal continuations only, never the user's code. */
+void curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data);
+
+void curator_client_memory_ref (CuratorClient *client);
+void curator_client_memory_unref (CuratorClient *client);
+
+/* FALSE with FORKED, NOT_STARTED or CLOSED. @locks none. */
+gboolean curator_client_check_usable (CuratorClient *client, GError **error);
+gboolean curator_client_check_forked (CuratorClient *client, GError **error);
+/* @locks client mutex required. */
+gboolean curator_client_is_running (CuratorClient *client);
+
+gint64 curator_client_now_us (CuratorClient *client);  /* monotonic */
+gint64 curator_client_boottime_us (CuratorClient *client);
+/* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
+gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);
+
+#endif
