@@ -30,13 +30,6 @@
 #define DEFAULT_SESSION_TIMEOUT_MS 60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
 
-struct _CuratorAfter
-{
-  CuratorAfter *next;
-  CuratorWork func;
-  gpointer data;
-};
-
 static void
 free_auth (gpointer data)
 {
@@ -84,43 +77,6 @@ update_prefix (CuratorClient *client)
                                 client->namespace_, NULL);
 }
 
-CuratorClient *
-curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *retry_policy,
-                             CuratorZkOps *ops)
-{
-  CuratorClient *client = g_new0 (CuratorClient, 1);
-  pthread_condattr_t attr;
-
-  curator_refs_init (&client->refs);
-  curator_refs_init (&client->memory);
-  curator_forks_watch ();
-  client->fork_generation = curator_fork_generation ();
-  client->ops = ops;
-  client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");
-  update_prefix (client);
-  client->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
-  client->connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
-  client->retry_policy = retry_policy != NULL
-                             ? curator_retry_policy_ref (retry_policy)
-                             : curator_retry_policy_new_exponential_backoff (1000, 3);
-  client->auths = g_ptr_array_new_with_free_func (free_auth);
-  client->dispatch = curator_dispatch_new ();
-  client->reaper = curator_reaper_new (client);
-  client->state = CURATOR_STATE_SUSPENDED;
-  client->listeners.are_news = TRUE;
-  pthread_mutex_init (&client->mutex, NULL);
-  pthread_condattr_init (&attr);
-  pthread_cond_init (&client->changed, &attr);
-  pthread_condattr_destroy (&attr);
-  return client;
-}
-
-CuratorClient *
-curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy)
-{
-  return curator_client_new_with_ops (connect_string, retry_policy, curator_zk_ops_real ());
-}
-
 static void
 free_client (CuratorClient *client)
 {
@@ -149,19 +105,42 @@ free_client (CuratorClient *client)
   g_free (client);
 }
 
-void
-curator_client_memory_ref (CuratorClient *client)
+CuratorClient *
+curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *retry_policy,
+                             CuratorZkOps *ops)
 {
-  curator_refs_inc (&client->memory);
+  CuratorClient *client = g_new0 (CuratorClient, 1);
+  pthread_condattr_t attr;
+
+  curator_refs_init (&client->refs);
+  curator_refs_init (&client->memory);
+  curator_forks_watch ();
+  client->fork_generation = curator_fork_generation ();
+  client->ops = ops;
+  client->free = free_client;
+  client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");
+  update_prefix (client);
+  client->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
+  client->connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
+  client->retry_policy = retry_policy != NULL
+                             ? curator_retry_policy_ref (retry_policy)
+                             : curator_retry_policy_new_exponential_backoff (1000, 3);
+  client->auths = g_ptr_array_new_with_free_func (free_auth);
+  client->dispatch = curator_dispatch_new ();
+  client->reaper = curator_reaper_new (client);
+  client->state = CURATOR_STATE_SUSPENDED;
+  client->listeners.are_news = TRUE;
+  pthread_mutex_init (&client->mutex, NULL);
+  pthread_condattr_init (&attr);
+  pthread_cond_init (&client->changed, &attr);
+  pthread_condattr_destroy (&attr);
+  return client;
 }
 
-void
-curator_client_memory_unref (CuratorClient *client)
+CuratorClient *
+curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy)
 {
-  if (curator_refs_dec (&client->memory))
-    {
-      free_client (client);
-    }
+  return curator_client_new_with_ops (connect_string, retry_policy, curator_zk_ops_real ());
 }
 
 CuratorClient *
@@ -192,130 +171,10 @@ curator_client_unref (CuratorClient *client)
     }
 }
 
-/* The client whose mutex this thread holds. */
-static _Thread_local CuratorClient *entered __attribute__ ((tls_model ("initial-exec")));
-
-CuratorClient *
-curator_client_entered (void)
-{
-  return entered;
-}
-
-void
-curator_client_lock (CuratorClient *client)
-{
-  pthread_mutex_lock (&client->mutex);
-  entered = client;
-}
-
-void
-curator_client_unlock (CuratorClient *client)
-{
-  CuratorAfter *after = client->after_head;
-  client->after_head = NULL;
-  client->after_tail = NULL;
-  entered = NULL;
-  pthread_mutex_unlock (&client->mutex);
-
-  while (after != NULL)
-    {
-      CuratorAfter *next = after->next;
-      after->func (after->data);
-      g_free (after);
-      after = next;
-    }
-}
-
-void
-curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data)
-{
-  CuratorAfter *after = g_new (CuratorAfter, 1);
-  after->next = NULL;
-  after->func = func;
-  after->data = data;
-  if (client->after_tail == NULL)
-    {
-      client->after_head = after;
-    }
-  else
-    {
-      client->after_tail->next = after;
-    }
-  client->after_tail = after;
-}
-
-gboolean
-curator_client_check_forked (CuratorClient *client, GError **error)
-{
-  if (G_UNLIKELY (client->fork_generation != curator_fork_generation ()))
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_FORKED,
-                           "this client belongs to the parent process");
-      return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
-check_life (CuratorLife life, GError **error)
-{
-  if (life == CURATOR_LIFE_STARTED)
-    {
-      return TRUE;
-    }
-  const gboolean latent = life == CURATOR_LIFE_LATENT;
-  g_set_error_literal (error, CURATOR_ERROR,
-                       latent ? CURATOR_ERROR_NOT_STARTED : CURATOR_ERROR_CLOSED,
-                       latent ? "the client has not been started" : "the client is closed");
-  return FALSE;
-}
-
-gboolean
-curator_client_check_usable (CuratorClient *client, GError **error)
-{
-  if (!curator_client_check_forked (client, error))
-    {
-      return FALSE;
-    }
-  curator_client_lock (client);
-  const CuratorLife life = client->life;
-  curator_client_unlock (client);
-  return check_life (life, error);
-}
-
-gboolean
-curator_client_is_running (CuratorClient *client)
-{
-  return client->life == CURATOR_LIFE_STARTED;
-}
-
 gboolean
 curator_client_is_connected (CuratorClient *client)
 {
   return client->session != NULL && client->session->state == CURATOR_SESSION_CONNECTED;
-}
-
-gint64
-curator_client_now_us (CuratorClient *client)
-{
-  return client->ops->monotonic_us (client->ops);
-}
-
-gint64
-curator_client_boottime_us (CuratorClient *client)
-{
-  return client->ops->boottime_us (client->ops);
-}
-
-gint64
-curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
-{
-  const gint64 now = curator_client_now_us (client);
-  if (timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000)
-    {
-      return G_MAXINT64;
-    }
-  return now + timeout_ms * 1000;
 }
 
 char *
@@ -543,13 +402,19 @@ settle_settings (CuratorClient *client, GError **error)
 static gboolean
 check_latent (CuratorClient *client, GError **error)
 {
-  if (client->life == CURATOR_LIFE_STARTED)
+  switch (client->life)
     {
+    case CURATOR_LIFE_LATENT:
+      return TRUE;
+    case CURATOR_LIFE_STARTED:
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the client has been started already");
+      return FALSE;
+    case CURATOR_LIFE_STOPPED:
+    default:
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
+      return FALSE;
     }
-  return client->life == CURATOR_LIFE_LATENT || (client->life == CURATOR_LIFE_STOPPED
-                                                 && check_life (client->life, error));
 }
 
 gboolean

@@ -1,0 +1,151 @@
+/* The ground floor of a client: its mutex and what follows the unlock, its clocks, its memory.
+ *
+ * Stands where Java has synchronized. Threads: any. Knows nobody above: what is to be freed at the
+ * end, and what is to run after an unlock, is handed in.
+ */
+#include "client/monitor.h"
+
+#include "client/client-private.h"
+#include "client/threads.h"
+
+struct _CuratorAfter
+{
+  CuratorAfter *next;
+  CuratorWork func;
+  gpointer data;
+};
+
+/* The client whose mutex this thread holds. */
+static _Thread_local CuratorClient *entered __attribute__ ((tls_model ("initial-exec")));
+
+void
+curator_client_memory_ref (CuratorClient *client)
+{
+  curator_refs_inc (&client->memory);
+}
+
+void
+curator_client_memory_unref (CuratorClient *client)
+{
+  if (curator_refs_dec (&client->memory))
+    {
+      client->free (client);
+    }
+}
+
+CuratorClient *
+curator_client_entered (void)
+{
+  return entered;
+}
+
+void
+curator_client_lock (CuratorClient *client)
+{
+  pthread_mutex_lock (&client->mutex);
+  entered = client;
+}
+
+void
+curator_client_unlock (CuratorClient *client)
+{
+  CuratorAfter *after = client->after_head;
+  client->after_head = NULL;
+  client->after_tail = NULL;
+  entered = NULL;
+  pthread_mutex_unlock (&client->mutex);
+
+  while (after != NULL)
+    {
+      CuratorAfter *next = after->next;
+      after->func (after->data);
+      g_free (after);
+      after = next;
+    }
+}
+
+void
+curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data)
+{
+  CuratorAfter *after = g_new (CuratorAfter, 1);
+  after->next = NULL;
+  after->func = func;
+  after->data = data;
+  if (client->after_tail == NULL)
+    {
+      client->after_head = after;
+    }
+  else
+    {
+      client->after_tail->next = after;
+    }
+  client->after_tail = after;
+}
+
+gboolean
+curator_client_check_forked (CuratorClient *client, GError **error)
+{
+  if (G_UNLIKELY (client->fork_generation != curator_fork_generation ()))
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_FORKED,
+                           "this client belongs to the parent process");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_life (CuratorLife life, GError **error)
+{
+  if (life == CURATOR_LIFE_STARTED)
+    {
+      return TRUE;
+    }
+  const gboolean latent = life == CURATOR_LIFE_LATENT;
+  g_set_error_literal (error, CURATOR_ERROR,
+                       latent ? CURATOR_ERROR_NOT_STARTED : CURATOR_ERROR_CLOSED,
+                       latent ? "the client has not been started" : "the client is closed");
+  return FALSE;
+}
+
+gboolean
+curator_client_check_usable (CuratorClient *client, GError **error)
+{
+  if (!curator_client_check_forked (client, error))
+    {
+      return FALSE;
+    }
+  curator_client_lock (client);
+  const CuratorLife life = client->life;
+  curator_client_unlock (client);
+  return check_life (life, error);
+}
+
+gboolean
+curator_client_is_running (CuratorClient *client)
+{
+  return client->life == CURATOR_LIFE_STARTED;
+}
+
+gint64
+curator_client_now_us (CuratorClient *client)
+{
+  return client->ops->monotonic_us (client->ops);
+}
+
+gint64
+curator_client_boottime_us (CuratorClient *client)
+{
+  return client->ops->boottime_us (client->ops);
+}
+
+gint64
+curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
+{
+  const gint64 now = curator_client_now_us (client);
+  if (timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000)
+    {
+      return G_MAXINT64;
+    }
+  return now + timeout_ms * 1000;
+}
