@@ -1,0 +1,318 @@
+/* What a client is told before it starts, checked once and constant afterwards.
+ *
+ * Mirrors CuratorFrameworkFactory.Builder. Threads: set-up belongs to one thread, before start; the
+ * values are read on any thread after that, without a lock.
+ */
+#include "client/settings.h"
+
+#include "client/client-private.h"
+#include "client/features.h"
+#include "client/monitor.h"
+#include "client/path.h"
+
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DEFAULT_SESSION_TIMEOUT_MS 60000
+#define DEFAULT_CONNECTION_TIMEOUT_MS 15000
+
+static void
+free_auth (gpointer data)
+{
+  CuratorAuth *auth = data;
+  gsize length;
+  /* Credentials do not stay behind in freed memory. */
+  gpointer bytes = (gpointer) g_bytes_get_data (auth->auth, &length);
+  if (bytes != NULL)
+    {
+      explicit_bzero (bytes, length);
+    }
+  g_bytes_unref (auth->auth);
+  g_free (auth->scheme);
+  g_free (auth);
+}
+
+/* The address that InetAddress.getLocalHost() would show: this host's name, resolved. */
+static GBytes *
+local_address (void)
+{
+  char name[256] = "";
+  char text[NI_MAXHOST] = "";
+  const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
+  struct addrinfo *found = NULL;
+
+  if (gethostname (name, sizeof name - 1) == 0 && getaddrinfo (name, NULL, &hints, &found) == 0)
+    {
+      getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
+      freeaddrinfo (found);
+    }
+  return g_bytes_new (text, strlen (text));
+}
+
+/* The chroot is ours, not the library's, so that a missing one is made like any other parent. What
+ * is wrong with the connect string is reported by start. */
+static void
+update_prefix (CuratorClient *client)
+{
+  g_autoptr (CuratorConnectString) servers
+      = curator_connect_string_parse (client->connect_string, NULL);
+  const char *chroot = servers != NULL && servers->chroot != NULL ? servers->chroot : "";
+
+  g_free (client->prefix);
+  client->prefix = g_strconcat (chroot, client->namespace_ != NULL ? "/" : "",
+                                client->namespace_, NULL);
+}
+
+void
+curator_settings_init (CuratorClient *client, const char *connect_string,
+                       CuratorRetryPolicy *retry_policy)
+{
+  client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");
+  update_prefix (client);
+  client->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
+  client->connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
+  client->retry_policy = retry_policy != NULL
+                             ? curator_retry_policy_ref (retry_policy)
+                             : curator_retry_policy_new_exponential_backoff (1000, 3);
+  client->auths = g_ptr_array_new_with_free_func (free_auth);
+}
+
+void
+curator_settings_clear (CuratorClient *client)
+{
+  g_free (client->connect_string);
+  g_clear_pointer (&client->servers, curator_connect_string_free);
+  g_free (client->namespace_);
+  g_free (client->prefix);
+  curator_retry_policy_unref (client->retry_policy);
+  g_ptr_array_unref (client->auths);
+  deallocate_ACL_vector (&client->acl);
+  g_clear_pointer (&client->default_data, g_bytes_unref);
+  g_clear_pointer (&client->callback_context, g_main_context_unref);
+  if (client->trace_destroy != NULL)
+    {
+      client->trace_destroy (client->trace_data);
+    }
+}
+
+char *
+curator_client_full_path (CuratorClient *client, const char *path)
+{
+  const gboolean is_root = path[1] == '\0' && *client->prefix != '\0';
+  return g_strconcat (client->prefix, is_root ? "" : path, NULL);
+}
+
+const char *
+curator_client_user_path (CuratorClient *client, const char *full_path)
+{
+  const gsize length = strlen (client->prefix);
+  return strncmp (full_path, client->prefix, length) == 0 && full_path[length] == '/'
+             ? full_path + length
+             : full_path;
+}
+
+/* Set-up. Each of these is refused after start, because the session is already using the value. */
+static gboolean
+is_latent (CuratorClient *client)
+{
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return FALSE;
+    }
+  curator_client_lock (client);
+  const gboolean latent = client->life == CURATOR_LIFE_LATENT;
+  curator_client_unlock (client);
+  return latent;
+}
+
+/* The setters cannot refuse a value: what start is to refuse is kept as 0. */
+static int
+storable_ms (gint64 timeout_ms)
+{
+  return timeout_ms > 0 && timeout_ms <= G_MAXINT32 ? (int) timeout_ms : 0;
+}
+
+void
+curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->session_timeout_ms = storable_ms (timeout_ms);
+}
+
+void
+curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->connection_timeout_ms = storable_ms (timeout_ms);
+}
+
+void
+curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->has_server_tick = TRUE;
+  client->server_tick_ms = storable_ms (tick_ms);
+}
+
+void
+curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->has_heartbeat = TRUE;
+  client->heartbeat_ms = storable_ms (interval_ms);
+}
+
+gboolean
+curator_client_set_namespace (CuratorClient *client, const char *namespace_, GError **error)
+{
+  g_return_val_if_fail (client != NULL, FALSE);
+  if (!is_latent (client))
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the namespace is set before the client is started");
+      return FALSE;
+    }
+  if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
+    {
+      return FALSE;
+    }
+  g_free (client->namespace_);
+  client->namespace_ = namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
+  update_prefix (client);
+  return TRUE;
+}
+
+void
+curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
+{
+  g_return_if_fail (client != NULL && scheme != NULL && is_latent (client));
+  CuratorAuth *entry = g_new (CuratorAuth, 1);
+  entry->scheme = g_strdup (scheme);
+  entry->auth = g_bytes_new (auth, length);
+  g_ptr_array_add (client->auths, entry);
+}
+
+void
+curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  deallocate_ACL_vector (&client->acl);
+  client->acl = (struct ACL_vector){ 0 };
+  if (acl == NULL || acl->count == 0)
+    {
+      return;
+    }
+  allocate_ACL_vector (&client->acl, acl->count);
+  for (int i = 0; i < acl->count; i++)
+    {
+      /* The library frees these with free(). */
+      client->acl.data[i].perms = acl->data[i].perms;
+      client->acl.data[i].id.scheme = strdup (acl->data[i].id.scheme);
+      client->acl.data[i].id.id = strdup (acl->data[i].id.id);
+    }
+}
+
+void
+curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  g_clear_pointer (&client->default_data, g_bytes_unref);
+  client->default_data = g_bytes_new (data, length);
+}
+
+void
+curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  g_clear_pointer (&client->callback_context, g_main_context_unref);
+  client->callback_context = context != NULL ? g_main_context_ref (context) : NULL;
+}
+
+void
+curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
+                          GDestroyNotify destroy)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  if (client->trace_destroy != NULL)
+    {
+      client->trace_destroy (client->trace_data);
+    }
+  client->trace = func;
+  client->trace_data = user_data;
+  client->trace_destroy = destroy;
+}
+
+/* @locks none; before start. */
+static gboolean
+check_features (CuratorClient *client, GError **error)
+{
+  for (guint i = 0; i < client->auths->len; i++)
+    {
+      const CuratorAuth *auth = g_ptr_array_index (client->auths, i);
+      if (!curator_features_check_auth_scheme (auth->scheme, error))
+        {
+          return FALSE;
+        }
+    }
+  return client->ops->is_shared
+         || curator_features_check_connect_string (client->connect_string, error);
+}
+
+static gboolean
+check_default_data (CuratorClient *client, GError **error)
+{
+  if (client->default_data != NULL && g_bytes_get_size (client->default_data) > CURATOR_MAX_PAYLOAD)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                   "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* What cannot be, or NULL. */
+static const char *
+bad_time (const CuratorClient *client)
+{
+  return client->session_timeout_ms == 0                          ? "session time-out"
+         : client->connection_timeout_ms == 0                     ? "connection time-out"
+         : client->has_server_tick && client->server_tick_ms == 0 ? "server tick"
+         : client->has_heartbeat && client->heartbeat_ms == 0     ? "heartbeat interval"
+                                                                  : NULL;
+}
+
+gboolean
+curator_settings_settle (CuratorClient *client, GError **error)
+{
+  const char *bad = bad_time (client);
+  if (bad != NULL)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "the %s is not between 1 and %d ms", bad, G_MAXINT32);
+      return FALSE;
+    }
+  if (!check_features (client, error) || !check_default_data (client, error))
+    {
+      return FALSE;
+    }
+  g_clear_pointer (&client->servers, curator_connect_string_free);
+  if (!client->ops->is_shared)
+    {
+      client->servers = curator_connect_string_parse (client->connect_string, error);
+      if (client->servers == NULL)
+        {
+          return FALSE;
+        }
+    }
+  if (client->default_data == NULL)
+    {
+      client->default_data = local_address ();
+    }
+  if (client->acl.count == 0)
+    {
+      curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
+    }
+  return TRUE;
+}
