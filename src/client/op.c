@@ -3,9 +3,10 @@
  * Mirrors nothing of Curator's, whose calls block in place. Threads: any; the fields are guarded by
  * the client's mutex.
  */
+#include "client/op.h"
+
 #include "client/client-private.h"
 #include "client/monitor.h"
-#include "client/op.h"
 #include "client/zk_error.h"
 
 #include <gio/gio.h>
@@ -151,4 +152,18 @@ curator_op_connect (CuratorOp *op, GCancellable *cancellable)
   g_atomic_int_set (&op->connected, TRUE);
   return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
                                 unref_op);
+}
+
+void
+curator_client_cancel_ops (CuratorClient *client, int rc)
+{
+  CuratorOp *op;
+  while ((op = g_queue_peek_head (&client->ops_running)) != NULL)
+    {
+      GError *reason = rc == ZCLOSING
+                           ? g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                                  "the client was closed")
+                           : curator_error_from_zk (rc, "connecting to", client->connect_string);
+      op->klass->cancel (op, reason);
+    }
 }

@@ -376,3 +376,9 @@ open_handle (gpointer data)
   curator_client_unlock (client);
   curator_session_unref (session);
 }
+
+gboolean
+curator_client_is_connected (CuratorClient *client)
+{
+  return client->session != NULL && client->session->state == CURATOR_SESSION_CONNECTED;
+}

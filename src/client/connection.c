@@ -1,0 +1,161 @@
+/* The state of the connection: what it is, who hears of it, who waits for it (ConnectionStateManager).
+ *
+ * Threads: any; guarded by the client's mutex. Which state it is, session_states.c says.
+ */
+#include "client/connection.h"
+
+#include "client/await.h"
+#include "client/client-private.h"
+#include "client/listeners.h"
+#include "client/log.h"
+#include "client/monitor.h"
+#include "client/retry_loop.h"
+#include "client/session.h"
+
+static void
+call_state_listener (GCallback func, gpointer client, int state, gpointer user_data)
+{
+  ((CuratorStateListener) func) (client, (CuratorConnectionState) state, user_data);
+}
+
+void
+curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
+{
+  if (client->state_posted && client->state == state)
+    {
+      return;
+    }
+  client->state_posted = TRUE;
+  curator_debug ("connection state %s -> %s", curator_connection_state_to_string (client->state),
+                 curator_connection_state_to_string (state));
+  client->state = state;
+  curator_listeners_tell (&client->listeners, client, call_state_listener, client, NULL, NULL,
+                          (int) state);
+}
+
+CuratorConnectionState
+curator_client_get_connection_state (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, CURATOR_STATE_LOST);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return CURATOR_STATE_LOST;
+    }
+  curator_client_lock (client);
+  const CuratorConnectionState state = client->state;
+  curator_client_unlock (client);
+  return state;
+}
+
+gint64
+curator_client_get_session_id (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const gint64 id = client->session != NULL ? client->session->id : 0;
+  curator_client_unlock (client);
+  return id;
+}
+
+gint64
+curator_client_get_session_timeout (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const gboolean known = client->session != NULL && client->session->ever_connected;
+  const gint64 timeout = known ? client->session->timeout_ms : 0;
+  curator_client_unlock (client);
+  return timeout;
+}
+
+guint
+curator_client_add_state_listener (CuratorClient *client, CuratorStateListener listener,
+                                   gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (client != NULL && listener != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const guint id = curator_listeners_add (&client->listeners, G_CALLBACK (listener), user_data,
+                                          destroy);
+  curator_client_unlock (client);
+  return id;
+}
+
+void
+curator_client_remove_state_listener (CuratorClient *client, guint id)
+{
+  g_return_if_fail (client != NULL);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
+  curator_listeners_remove (&client->listeners, client, id);
+}
+
+/* block_until_connected is an operation without steps: the connection finishes it. */
+typedef struct
+{
+  CuratorOp op;
+  CuratorRetryLoop loop;
+} ConnectWait;
+
+static void
+connect_wait_go (gpointer data)
+{
+  ConnectWait *wait = data;
+  curator_retry_loop_stop (&wait->loop);
+  curator_op_finish (&wait->op, NULL, NULL);
+}
+
+/* Waiting for ever means for ever: only the caller's deadline ends it. */
+static void
+connect_wait_give_up (gpointer data, int rc)
+{
+  ConnectWait *wait = data;
+  curator_retry_loop_begin (&wait->loop);
+}
+
+static void
+connect_wait_cancel (CuratorOp *op, GError *reason)
+{
+  ConnectWait *wait = (ConnectWait *) op;
+  curator_retry_loop_stop (&wait->loop);
+  curator_op_finish (op, NULL, reason);
+}
+
+gboolean
+curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
+                                      GCancellable *cancellable, GError **error)
+{
+  static const CuratorOpClass klass = { .cancel = connect_wait_cancel };
+
+  g_return_val_if_fail (client != NULL, FALSE);
+  if (!curator_client_check_usable (client, error))
+    {
+      return FALSE;
+    }
+  CuratorAwait await;
+  curator_await_init (&await, client);
+  ConnectWait *wait = curator_op_alloc (sizeof *wait, &klass, client,
+                                        curator_client_deadline (client, timeout_ms),
+                                        curator_await_done, &await);
+  curator_client_lock (client);
+  if (curator_op_begin (&wait->op))
+    {
+      curator_retry_loop_init (&wait->loop, client, connect_wait_go, connect_wait_give_up, wait);
+      curator_retry_loop_begin (&wait->loop);
+    }
+  curator_client_unlock (client);
+  return curator_await_op (&await, &wait->op, cancellable, NULL, error);
+}
