@@ -15,41 +15,27 @@
 #include "client/lease_clock.h"
 
 #include "client/client-private.h"
-#include "client/connection.h"
-#include "client/listeners.h"
 #include "client/log.h"
 #include "client/monitor.h"
-#include "client/request.h"
-#include "client/settings.h"
-#include "client/stats-private.h"
-#include "client/threads.h"
-#include "client/zk_error.h"
 
-#define MAX_CHECKS_A_BEAT 1000
-/* Of those waiting: each in its turn, so that a node that somebody else has deleted is made anew. */
-#define MAX_WAITING_A_BEAT 16
 #define DEFAULT_TICK_MS 2000
 /* An answer that takes longer than this part of the session's time-out proves nothing. */
 #define PROMPT_SHARE 10
 /* By which part of it the leader's pings may be late. */
 #define LATE_PING_SHARE 30
-/* After which part of it without requests one is sent: sooner than the library would ping. */
-#define IDLE_SHARE 4
 
-static void beat_arm (CuratorSession *session);
-
-static gint64
-session_us (const CuratorSession *session)
+gint64
+curator_lease_clock_session_us (const CuratorSession *session)
 {
   return (gint64) session->timeout_ms * 1000;
 }
 
-static gint64
-period_us (const CuratorSession *session)
+gint64
+curator_lease_clock_period_us (const CuratorSession *session)
 {
   const CuratorClient *client = session->client;
-  return client->has_heartbeat ? MIN ((gint64) client->heartbeat_ms * 1000, session_us (session) / 4)
-                               : session_us (session) / 6;
+  return client->has_heartbeat ? MIN ((gint64) client->heartbeat_ms * 1000, curator_lease_clock_session_us (session) / 4)
+                               : curator_lease_clock_session_us (session) / 6;
 }
 
 /* Where nobody has said how long a tick is: servers grant no less than two, unless told to. */
@@ -58,14 +44,14 @@ half_tick_us (const CuratorSession *session)
 {
   const CuratorClient *client = session->client;
   return client->has_server_tick ? (gint64) client->server_tick_ms * 500
-                                 : MIN (DEFAULT_TICK_MS * 500, session_us (session) / 4);
+                                 : MIN (DEFAULT_TICK_MS * 500, curator_lease_clock_session_us (session) / 4);
 }
 
 /* In so long a follower has told what it has answered. */
 static gint64
 telling_us (const CuratorSession *session)
 {
-  return half_tick_us (session) + session_us (session) / LATE_PING_SHARE;
+  return half_tick_us (session) + curator_lease_clock_session_us (session) / LATE_PING_SHARE;
 }
 
 /* One heartbeat lost, what a follower may not have told yet, the slowest answer that still counts (a
@@ -73,19 +59,19 @@ telling_us (const CuratorSession *session)
 static gint64
 guard_us (const CuratorSession *session)
 {
-  const gint64 t = session_us (session);
-  return period_us (session) + half_tick_us (session) + t / PROMPT_SHARE + t / 100;
+  const gint64 t = curator_lease_clock_session_us (session);
+  return curator_lease_clock_period_us (session) + half_tick_us (session) + t / PROMPT_SHARE + t / 100;
 }
 
 /* How long a hold is good from a proof on. */
 static gint64
 usable_us (const CuratorSession *session)
 {
-  return session_us (session) - guard_us (session);
+  return curator_lease_clock_session_us (session) - guard_us (session);
 }
 
-static gint64
-proof_age_us (CuratorSession *session)
+gint64
+curator_lease_clock_proof_age_us (CuratorSession *session)
 {
   return session->proof_us == 0 ? G_MAXINT64
                                 : curator_client_boottime_us (session->client) - session->proof_us;
@@ -98,7 +84,7 @@ curator_lease_clock_remaining_us (CuratorSession *session)
     {
       return 0;
     }
-  const gint64 t = session_us (session);
+  const gint64 t = curator_lease_clock_session_us (session);
   const gint64 by_proof = session->proof_us + usable_us (session);
   const gint64 by_leader = session->known_us + t - t / 100;
   return MAX (MIN (by_proof, by_leader) - curator_client_boottime_us (session->client), 0);
@@ -136,15 +122,15 @@ curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
 
 /* What the leader is known to have been told ends a hold sooner than the newest proof does: another
  * proof is due as soon as the leader has been told more. */
-static gboolean
-is_young (CuratorSession *session)
+gboolean
+curator_lease_clock_is_young (CuratorSession *session)
 {
   return session->known_us + guard_us (session) < session->proof_us;
 }
 
 /* After so long a proof shows that one more of the answers was told. */
-static gint64
-until_told_us (CuratorSession *session)
+gint64
+curator_lease_clock_next_told_us (CuratorSession *session)
 {
   const gint64 now = curator_client_boottime_us (session->client);
   gint64 first = now + telling_us (session);
@@ -165,23 +151,23 @@ until_told_us (CuratorSession *session)
 static gint64
 enough_us (CuratorSession *session)
 {
-  const gint64 pause = is_young (session) ? telling_us (session) : period_us (session);
-  return MIN (pause + session_us (session) / PROMPT_SHARE, usable_us (session) / 2);
+  const gint64 pause = curator_lease_clock_is_young (session) ? telling_us (session) : curator_lease_clock_period_us (session);
+  return MIN (pause + curator_lease_clock_session_us (session) / PROMPT_SHARE, usable_us (session) / 2);
 }
 
 gboolean
 curator_lease_clock_is_fresh (CuratorSession *session)
 {
   return session->state == CURATOR_SESSION_CONNECTED
-         && proof_age_us (session) <= 2 * period_us (session)
+         && curator_lease_clock_proof_age_us (session) <= 2 * curator_lease_clock_period_us (session)
          && curator_lease_clock_remaining_us (session) > MAX (enough_us (session), 0);
 }
 
 gint64
 curator_lease_clock_until_told_us (CuratorSession *session)
 {
-  const gint64 by_proof = usable_us (session) - proof_age_us (session);
-  return is_young (session) && by_proof > enough_us (session) ? until_told_us (session) : 0;
+  const gint64 by_proof = usable_us (session) - curator_lease_clock_proof_age_us (session);
+  return curator_lease_clock_is_young (session) && by_proof > enough_us (session) ? curator_lease_clock_next_told_us (session) : 0;
 }
 
 /* @locks client mutex required. */
@@ -207,7 +193,7 @@ tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss
 static gint64
 until_suspect_us (CuratorSession *session)
 {
-  return 5 * period_us (session) / 2 - proof_age_us (session);
+  return 5 * curator_lease_clock_period_us (session) / 2 - curator_lease_clock_proof_age_us (session);
 }
 
 static void
@@ -244,8 +230,8 @@ on_lapse (gpointer data)
 }
 
 /* @locks client mutex required. Looks at the clock now, not when the timer says. */
-static void
-look (CuratorSession *session)
+void
+curator_lease_clock_look (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
   on_lapse (session);
@@ -257,7 +243,7 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
   const gint64 now = curator_client_boottime_us (session->client);
 
   /* A slow answer may have been committed by a leader that was paused just before it expires us. */
-  if (session->state == CURATOR_SESSION_DEAD || now - sent_us > session_us (session) / PROMPT_SHARE
+  if (session->state == CURATOR_SESSION_DEAD || now - sent_us > curator_lease_clock_session_us (session) / PROMPT_SHARE
       || sent_us <= session->proof_us)
     {
       return;
@@ -266,7 +252,7 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
   note_known (session);
   if (session->suspect)
     {
-      look (session);
+      curator_lease_clock_look (session);
     }
 }
 
@@ -277,25 +263,6 @@ forget_beat_stake (CuratorSession *session, CuratorStake *stake)
   if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, stake, &index))
     {
       session->beat_stakes->pdata[index] = NULL;
-    }
-}
-
-void
-curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held)
-{
-  stake->link = (GList){ .data = stake };
-  stake->session = session;
-  stake->held = held;
-  stake->state = CURATOR_LEASE_HELD;
-  g_queue_push_tail_link (held ? &session->held : &session->waiting, &stake->link);
-  if (session->beat_timer == NULL && session->beat == NULL)
-    {
-      beat_arm (session);
-    }
-  if (held && session->lapse_timer == NULL)
-    {
-      session->suspect = FALSE;
-      on_lapse (session);
     }
 }
 
@@ -330,148 +297,10 @@ curator_session_has_stake (CuratorSession *session, const char *path)
   return FALSE;
 }
 
-/* @locks client mutex required. A node of ours is gone although the session lives. It would fail every
- * further heartbeat, whenever its owner finds the time to look. */
-static void
-stake_gone (CuratorStake *stake)
-{
-  curator_stake_unregister (stake);
-  if (stake->held)
-    {
-      stake->state = CURATOR_LEASE_LOST;
-    }
-  stake->loss = CURATOR_COUNTER_LOST_DELETED;
-  stake->changed (stake, CURATOR_LEASE_LOST);
-}
-
-static void beat_send (CuratorSession *session);
-
-/* @locks client mutex held. The proof itself has been taken by the request already. */
-static void
-on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  CuratorSession *session = data;
-  g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
-  const gint64 trip_us = curator_client_boottime_us (session->client) - sent_us;
-  const gboolean in_time = rc == ZOK && session->proof_us >= sent_us;
-
-  session->beat = NULL;
-  curator_count (session->client,
-                 in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
-  curator_trace (session->client, CURATOR_TRACE_HEARTBEAT, "", trip_us, session->id);
-  if (rc == ZNONODE && reply->failed_index >= 0 && reply->failed_index < (int) stakes->len)
-    {
-      CuratorStake *gone = stakes->pdata[reply->failed_index];
-      if (gone != NULL)
-        {
-          stake_gone (gone);
-        }
-      /* A multi that fails proves nothing for the others. */
-      beat_send (session);
-      return;
-    }
-  beat_arm (session);
-}
-
-static void
-add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
-{
-  for (guint n = MIN (queue->length, most); n > 0; n--)
-    {
-      /* Those looked at go to the end, so that in time each has its turn. */
-      GList *link = g_queue_pop_head_link (queue);
-      CuratorStake *stake = link->data;
-      g_queue_push_tail_link (queue, link);
-      g_ptr_array_add (stakes, stake);
-      g_ptr_array_add (paths, g_strdup (stake->path));
-    }
-}
-
-static void
-beat_send (CuratorSession *session)
-{
-  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED)
-    {
-      return;
-    }
-  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray *stakes = g_ptr_array_new ();
-  add_stakes (stakes, paths, &session->held, MAX_CHECKS_A_BEAT);
-  add_stakes (stakes, paths, &session->waiting, MAX_WAITING_A_BEAT);
-  if (stakes->len == 0)
-    {
-      g_ptr_array_unref (paths);
-      g_ptr_array_unref (stakes);
-      return;
-    }
-  session->beat_stakes = stakes;
-  session->beat = curator_request_check (session, paths, on_beat, session);
-}
-
-static void
-on_beat_due (gpointer data)
-{
-  CuratorSession *session = data;
-  session->beat_timer = NULL;
-  beat_send (session);
-}
-
-/* @locks client mutex required. The next heartbeat, unless nothing needs one. */
-static void
-beat_arm (CuratorSession *session)
-{
-  const gint64 period = period_us (session);
-
-  if (session->beat_timer != NULL || session->beat != NULL
-      || session->state != CURATOR_SESSION_CONNECTED
-      || (session->held.length == 0 && session->waiting.length == 0))
-    {
-      return;
-    }
-  const gint64 age = MIN (proof_age_us (session), period);
-  const gint64 pause = is_young (session) ? MAX (until_told_us (session), period / 5)
-                                          : MAX (period - age, period / 2);
-  session->beat_timer = curator_timer_add (
-      session->client, curator_client_now_us (session->client) + MIN (pause, period), on_beat_due,
-      session);
-}
-
-/* @locks client mutex held (timer lane). Nothing depends on the answer, which counts when it comes. */
-static void
-on_idle (gpointer data)
-{
-  CuratorSession *session = data;
-  const gint64 period = session_us (session) / IDLE_SHARE;
-  const gint64 now = curator_client_boottime_us (session->client);
-  const gint64 idle = now - MAX (session->asked_us, session->known_us);
-
-  if (idle >= period)
-    {
-      curator_request_exists (session, "/", FALSE, NULL, NULL);
-    }
-  session->idle_timer = curator_timer_add (
-      session->client,
-      curator_client_now_us (session->client) + (idle >= period ? period : period - idle), on_idle,
-      session);
-}
-
-static void
-stop_timers (CuratorSession *session)
-{
-  curator_timer_cancel (session->client, &session->idle_timer);
-  curator_timer_cancel (session->client, &session->beat_timer);
-  if (session->beat != NULL)
-    {
-      curator_request_forget (session->beat);
-      session->beat = NULL;
-      g_clear_pointer (&session->beat_stakes, g_ptr_array_unref);
-    }
-}
-
 void
 curator_lease_clock_began (CuratorSession *session)
 {
-  if (usable_us (session) < telling_us (session) + session_us (session) / PROMPT_SHARE)
+  if (usable_us (session) < telling_us (session) + curator_lease_clock_session_us (session) / PROMPT_SHARE)
     {
       curator_warn ("the session time-out of %d ms is too short for servers that tick every %d ms: holds "
                     "are lost, or cannot be had, while all is well",
@@ -480,35 +309,8 @@ curator_lease_clock_began (CuratorSession *session)
 }
 
 void
-curator_lease_clock_connected (CuratorSession *session)
-{
-  /* Making a session is the leader's own work. So is moving it to another connection, but nobody
-   * knows how long ago that was when it is told. */
-  if (session->connecting_us != 0)
-    {
-      session->known_us = MAX (session->known_us, session->connecting_us);
-      session->connecting_us = 0;
-    }
-  stop_timers (session);
-  session->asked_us = 0;
-  beat_send (session);
-  on_idle (session);
-}
-
-void
-curator_lease_clock_suspended (CuratorSession *session)
-{
-  stop_timers (session);
-  if (session->held.length > 0)
-    {
-      look (session);
-    }
-}
-
-void
 curator_lease_clock_died (CuratorSession *session)
 {
-  stop_timers (session);
   curator_timer_cancel (session->client, &session->lapse_timer);
   tell_held (session, CURATOR_LEASE_LOST,
              curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION

@@ -28,7 +28,6 @@ struct _CuratorStake
 };
 
 /* @locks client mutex required, all of them. */
-void curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held);
 void curator_stake_unregister (CuratorStake *stake);
 
 /* Whether somebody here holds, or waits with, the node of that full path. */
@@ -48,8 +47,15 @@ gint64 curator_lease_clock_until_told_us (CuratorSession *session);
 
 /* For session.c. */
 void curator_lease_clock_began (CuratorSession *session);  /* the time-out is known */
-void curator_lease_clock_connected (CuratorSession *session);
-void curator_lease_clock_suspended (CuratorSession *session);
+
+/* For heartbeat.c. */
+gint64 curator_lease_clock_session_us (const CuratorSession *session);
+gint64 curator_lease_clock_period_us (const CuratorSession *session);
+gint64 curator_lease_clock_proof_age_us (CuratorSession *session);
+gboolean curator_lease_clock_is_young (CuratorSession *session);
+gint64 curator_lease_clock_next_told_us (CuratorSession *session);
+/* Looks at the clock now, not when the timer says. */
+void curator_lease_clock_look (CuratorSession *session);
 void curator_lease_clock_died (CuratorSession *session);
 
 #endif

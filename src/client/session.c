@@ -13,6 +13,7 @@
 #include "client/client-private.h"
 #include "client/connection.h"
 #include "client/dispatch-private.h"
+#include "client/heartbeat.h"
 #include "client/lease_clock.h"
 #include "client/listeners.h"
 #include "client/log.h"
@@ -139,7 +140,7 @@ curator_session_tell_end (CuratorSession *session)
 {
   GList *link;
 
-  curator_lease_clock_died (session);
+  curator_heartbeat_died (session);
   while ((link = session->hooks.head) != NULL)
     {
       CuratorSessionHook *hook = link->data;
@@ -215,7 +216,7 @@ on_connected (CuratorSession *session)
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
                                                            : CURATOR_STATE_CONNECTED);
   client->ever_connected = TRUE;
-  curator_lease_clock_connected (session);
+  curator_heartbeat_connected (session);
   curator_watches_connected (session);
   curator_reaper_connected (client->reaper);
   curator_retry_loop_connected (client);
@@ -232,7 +233,7 @@ on_disconnected (CuratorSession *session)
   session->state = CURATOR_SESSION_DISCONNECTED;
   set_loss_timer (session, session->timeout_ms, on_silent_too_long);
   curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
-  curator_lease_clock_suspended (session);
+  curator_heartbeat_suspended (session);
 }
 
 static void

@@ -10,6 +10,7 @@
 
 #include "client/client-private.h"
 #include "client/dispatch-private.h"
+#include "client/heartbeat.h"
 #include "client/log.h"
 #include "client/monitor.h"
 #include "client/reaper.h"

@@ -13,6 +13,7 @@
 #include "lock/attempt-private.h"
 
 #include "client/client-private.h"
+#include "client/heartbeat.h"
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/uuid.h"

@@ -9,6 +9,7 @@
 #include "client/await.h"
 #include "client/call.h"
 #include "client/client-private.h"
+#include "client/heartbeat.h"
 #include "client/log.h"
 #include "client/monitor.h"
 #include "client/path.h"

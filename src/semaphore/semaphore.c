@@ -14,6 +14,7 @@
 #include "client/async.h"
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/heartbeat.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
