@@ -8,7 +8,8 @@
 #include "client/monitor.h"
 #include "client/op.h"
 #include "client/reaper.h"
-#include "client/session.h"
+#include "client/session_close.h"
+#include "client/session_states.h"
 #include "client/settings.h"
 #include "client/threads.h"
 

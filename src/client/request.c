@@ -108,9 +108,9 @@ static void
 after_answer (CuratorSession *session)
 {
   flush_backlog (session);
-  if (session->draining && session->in_flight.length == 0)
+  if (session->drained != NULL && session->in_flight.length == 0)
     {
-      curator_session_drained (session);
+      session->drained (session);
     }
 }
 

@@ -52,7 +52,7 @@ struct _CuratorSession
   GCancellable *resolving;
   gboolean ever_connected;
 
-  gboolean draining;             /* to be closed when nothing is in flight any more */
+  void (*drained) (CuratorSession *session); /* when nothing is in flight any more; or NULL */
   gboolean leaving;              /* nor anything of ours on the server: the session goes on */
   CuratorTimer *drain_timer;
 
@@ -85,24 +85,8 @@ CuratorSession *curator_session_ref (CuratorSession *session);
 void curator_session_unref (CuratorSession *session);
 
 /* @locks client mutex required, all of them. */
-/* Makes the next one current; its handle follows on the session lane. */
-void curator_session_open (CuratorClient *client);
-/* LOST: the session is over and, unless the authentication was refused, the next one is opened. */
-void curator_session_die (CuratorSession *session, int rc);
-/* For close(): no successor. What is left in the reaper, if a session's end takes it, is dropped. */
-void curator_session_close_all (CuratorClient *client);
-/* A handle can be had now, at the latest: does not wait for the next try. */
-void curator_session_reopen (CuratorClient *client);
-/* For request.c: nothing that closing waited for is in flight any more. */
-void curator_session_drained (CuratorSession *session);
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook);
 void curator_session_remove_hook (CuratorSessionHook *hook);
-/* For session_close.c, and by it. */
-void curator_session_tell_end (CuratorSession *session);  /* LOST for all that depend on it */
-void curator_session_bury (CuratorSession *session);      /* DEAD, and all of them told */
-void curator_session_leaving_event (CuratorSession *session, int state);
-/* Session work; takes the client's reference of the session. */
-void curator_session_close_handle (gpointer session);
 /* TRUE while nodes of this session can still be ours. */
 gboolean curator_session_is_current (CuratorSession *session);
 /* The present session has a connection. */

@@ -6,7 +6,7 @@
  * NOTES: closing a session of our own takes its nodes and watches from the server. A session that
  * the program shares with us goes on, so there they are deleted one by one.
  */
-#include "client/session.h"
+#include "client/session_close.h"
 
 #include "client/client-private.h"
 #include "client/dispatch-private.h"
@@ -15,10 +15,37 @@
 #include "client/monitor.h"
 #include "client/reaper.h"
 #include "client/request.h"
+#include "client/session.h"
 #include "client/watches.h"
 
 #define DRAIN_US G_USEC_PER_SEC
 #define LEAVE_US (5 * G_USEC_PER_SEC)
+
+/* @locks client mutex required. LOST for all that depend on it. */
+static void
+tell_end (CuratorSession *session)
+{
+  GList *link;
+
+  curator_heartbeat_died (session);
+  while ((link = session->hooks.head) != NULL)
+    {
+      CuratorSessionHook *hook = link->data;
+      curator_session_remove_hook (hook);
+      hook->died (hook);
+    }
+}
+
+void
+curator_session_bury (CuratorSession *session)
+{
+  session->state = CURATOR_SESSION_DEAD;
+  curator_timer_cancel (session->client, &session->loss_timer);
+  curator_timer_cancel (session->client, &session->reopen_timer);
+  g_cancellable_cancel (session->resolving);
+  tell_end (session);
+  curator_watches_died (session);
+}
 
 /* @locality session lane. Takes the client's reference of the session. */
 void
@@ -49,7 +76,7 @@ static void
 close_now (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->drain_timer);
-  session->draining = FALSE;
+  session->drained = NULL;
   curator_dispatch_session_work (session->client, curator_session_close_handle, session);
 }
 
@@ -84,8 +111,9 @@ on_drain_timeout (gpointer data)
   close_now (session);
 }
 
-void
-curator_session_drained (CuratorSession *session)
+/* @locks client mutex required. Nothing that closing waited for is in flight any more. */
+static void
+on_drained (CuratorSession *session)
 {
   if (!session->leaving)
     {
@@ -106,16 +134,16 @@ leave (CuratorSession *session)
   CuratorClient *client = session->client;
   const gint64 patience_us = MIN ((gint64) client->connection_timeout_ms * 1000, LEAVE_US);
 
-  session->draining = TRUE;
+  session->drained = on_drained;
   session->leaving = TRUE;
   curator_timer_cancel (session->client, &session->loss_timer);
   session->drain_timer = curator_timer_add (client, curator_client_now_us (client) + patience_us,
                                             on_drain_timeout, session);
-  curator_session_tell_end (session);
+  tell_end (session);
   curator_watches_leave (session);
   if (session->in_flight.length == 0)
     {
-      curator_session_drained (session);
+      on_drained (session);
     }
 }
 
@@ -132,7 +160,7 @@ close_when_drained (CuratorSession *session, gboolean connected)
       close_now (session);
       return;
     }
-  session->draining = TRUE;
+  session->drained = on_drained;
   session->drain_timer = curator_timer_add (client, curator_client_now_us (client) + DRAIN_US,
                                             on_drain_timeout, session);
 }

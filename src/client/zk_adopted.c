@@ -13,6 +13,7 @@
 #include "client/client-private.h"
 #include "client/monitor.h"
 #include "client/session.h"
+#include "client/session_states.h"
 #include "client/zk_real.h"
 #include "curator/zookeeper.h"
 

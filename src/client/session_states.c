@@ -1,0 +1,307 @@
+/* Sessions of a client, one after the other: opening, connection states, death (ConnectionState).
+ *
+ * Mirrors ConnectionState and HandleHolder. Threads: session and watch events come on libzookeeper's
+ * completion thread, time-outs on the timer lane, opening and closing run on the session lane. All
+ * state is guarded by the client's mutex.
+ *
+ * NOTES: the library learns of an expiry only when it reaches a server again, and tells nothing at
+ * all when a first connection never comes about. So both are timers of ours, and a session that they
+ * end is replaced without waiting for the old handle to close.
+ */
+#include "client/session_states.h"
+
+#include "client/client-private.h"
+#include "client/connection.h"
+#include "client/dispatch-private.h"
+#include "client/heartbeat.h"
+#include "client/lease_clock.h"
+#include "client/log.h"
+#include "client/monitor.h"
+#include "client/op.h"
+#include "client/reaper.h"
+#include "client/request.h"
+#include "client/resolve.h"
+#include "client/retry_loop.h"
+#include "client/session.h"
+#include "client/session_close.h"
+#include "client/stats-private.h"
+#include "client/watches.h"
+
+#include <errno.h>
+
+#define FIRST_REOPEN_MS 100
+#define LAST_REOPEN_MS 5000
+
+static void open_handle (gpointer data);
+
+static void
+set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
+{
+  CuratorClient *client = session->client;
+  curator_timer_cancel (session->client, &session->loss_timer);
+  session->loss_timer = curator_timer_add (
+      client, curator_client_now_us (client) + after_ms * 1000, func, session);
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_silent_too_long (gpointer data)
+{
+  CuratorSession *session = data;
+  session->loss_timer = NULL;
+  curator_info ("session 0x%" G_GINT64_MODIFIER "x is given up: no connection for %d ms",
+                session->id, session->timeout_ms);
+  curator_session_die (session, ZSESSIONEXPIRED);
+}
+
+/* @locks client mutex held (timer lane). A new handle also asks the resolver again. */
+static void
+on_never_connected (gpointer data)
+{
+  CuratorSession *session = data;
+  session->loss_timer = NULL;
+  if (!session->client->state_posted)
+    {
+      curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
+    }
+  g_cancellable_cancel (session->resolving);
+  set_loss_timer (session, session->timeout_ms, on_silent_too_long);
+}
+
+void
+curator_session_open (CuratorClient *client)
+{
+  CuratorSession *session = g_new0 (CuratorSession, 1);
+
+  curator_refs_init (&session->refs);
+  session->client = client;
+  session->epoch = ++client->epoch;
+  session->timeout_ms = client->session_timeout_ms;
+  session->watches = curator_watches_table_new ();
+  session->lines = g_hash_table_new (g_str_hash, g_str_equal);
+  session->resolving = g_cancellable_new ();
+  curator_client_memory_ref (client);
+  client->session = session;
+  client->sessions_open++;
+  curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
+  set_loss_timer (session, client->connection_timeout_ms, on_never_connected);
+  curator_dispatch_session_work (client, open_handle, curator_session_ref (session));
+}
+
+void
+curator_session_die (CuratorSession *session, int rc)
+{
+  CuratorClient *client = session->client;
+
+  if (session->state == CURATOR_SESSION_DEAD)
+    {
+      return;
+    }
+  /* The next one is there before anybody hears of the death, so that all can turn to it. */
+  session->state = CURATOR_SESSION_DEAD;
+  if (rc == ZAUTHFAILED)
+    {
+      client->auth_failed = TRUE;
+      client->session = NULL;
+    }
+  else
+    {
+      curator_session_open (client);
+    }
+  curator_client_set_state (client, CURATOR_STATE_LOST);
+  curator_session_bury (session);
+  curator_request_settle_all (session, rc);
+  if (rc == ZAUTHFAILED)
+    {
+      curator_client_cancel_ops (client, rc);
+    }
+  curator_dispatch_session_work (client, curator_session_close_handle, session);
+}
+
+/* @locks client mutex required. */
+static void
+on_connected (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  CuratorZkOps *ops = client->ops;
+  const gint64 id = ops->session_id (ops, session->handle);
+
+  if (session->ever_connected && id != session->id)
+    {
+      /* Some servers answer a reconnect with a fresh session: ours is over all the same. */
+      curator_session_die (session, ZSESSIONEXPIRED);
+      return;
+    }
+  if (!session->ever_connected)
+    {
+      session->ever_connected = TRUE;
+      session->id = id;
+      session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
+      curator_lease_clock_began (session);
+    }
+  session->state = CURATOR_SESSION_CONNECTED;
+  curator_timer_cancel (session->client, &session->loss_timer);
+  curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
+                                                           : CURATOR_STATE_CONNECTED);
+  client->ever_connected = TRUE;
+  curator_heartbeat_connected (session);
+  curator_watches_connected (session);
+  curator_reaper_connected (client->reaper);
+  curator_retry_loop_connected (client);
+}
+
+/* @locks client mutex required. */
+static void
+on_disconnected (CuratorSession *session)
+{
+  if (session->state != CURATOR_SESSION_CONNECTED)
+    {
+      return;
+    }
+  session->state = CURATOR_SESSION_DISCONNECTED;
+  set_loss_timer (session, session->timeout_ms, on_silent_too_long);
+  curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
+  curator_heartbeat_suspended (session);
+}
+
+static void
+on_session_event (CuratorSession *session, int state)
+{
+  if (state == ZOO_CONNECTED_STATE)
+    {
+      on_connected (session);
+    }
+  else if (state == ZOO_EXPIRED_SESSION_STATE)
+    {
+      curator_info ("session 0x%" G_GINT64_MODIFIER "x expired", session->id);
+      curator_session_die (session, ZSESSIONEXPIRED);
+    }
+  else if (state == ZOO_AUTH_FAILED_STATE)
+    {
+      curator_warn ("the server refused the authentication");
+      curator_session_die (session, ZAUTHFAILED);
+    }
+  else
+    {
+      on_disconnected (session);
+    }
+}
+
+/* @locality libzookeeper's completion thread, or the simulator. */
+static void
+on_event (int type, int state, const char *path, gpointer context)
+{
+  CuratorSession *session = context;
+  CuratorClient *client = session->client;
+  CuratorClient *before = curator_dispatch_enter (client);
+
+  curator_client_lock (client);
+  if (session->state != CURATOR_SESSION_DEAD)
+    {
+      if (type == ZOO_SESSION_EVENT && session->leaving)
+        {
+          curator_session_leaving_event (session, state);
+        }
+      else if (type == ZOO_SESSION_EVENT)
+        {
+          on_session_event (session, state);
+        }
+      else
+        {
+          curator_watches_event (session, type, path);
+        }
+    }
+  curator_client_unlock (client);
+  curator_dispatch_leave (before);
+}
+
+/* @locks client mutex held (timer lane). */
+static void
+on_reopen (gpointer data)
+{
+  CuratorSession *session = data;
+  session->reopen_timer = NULL;
+  curator_dispatch_session_work (session->client, open_handle, curator_session_ref (session));
+}
+
+void
+curator_session_reopen (CuratorClient *client)
+{
+  CuratorSession *session = client->session;
+  if (session->reopen_timer != NULL)
+    {
+      curator_timer_cancel (session->client, &session->reopen_timer);
+      on_reopen (session);
+    }
+}
+
+/* @locks client mutex required. */
+static void
+open_failed (CuratorSession *session, const char *why)
+{
+  CuratorClient *client = session->client;
+  const gint64 pause_ms = MIN (FIRST_REOPEN_MS << MIN (client->open_failures, 10), LAST_REOPEN_MS);
+
+  client->open_failures++;
+  if (!client->ops->is_shared)
+    {
+      curator_warn ("no connection to %s can be made: %s", client->connect_string, why);
+    }
+  session->reopen_timer = curator_timer_add (
+      client, curator_client_now_us (client) + pause_ms * 1000, on_reopen, session);
+}
+
+static void
+add_auths (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+
+  for (guint i = 0; i < client->auths->len; i++)
+    {
+      const CuratorAuth *auth = g_ptr_array_index (client->auths, i);
+      gsize length;
+      const char *bytes = g_bytes_get_data (auth->auth, &length);
+      client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
+    }
+}
+
+/* @locality session lane. Names are resolved without the lock; the handle is opened under it, which
+ * does not block, so that no event can come before the session has its handle. */
+static void
+open_handle (gpointer data)
+{
+  CuratorSession *session = data;
+  CuratorClient *client = session->client;
+  g_autoptr (GError) error = NULL;
+  const gboolean is_shared = client->ops->is_shared;
+  g_autofree char *hosts
+      = is_shared ? NULL : curator_resolve (client->servers, session->resolving, &error);
+
+  curator_client_lock (client);
+  if (session->state != CURATOR_SESSION_DEAD)
+    {
+      if (g_cancellable_is_cancelled (session->resolving))
+        {
+          g_object_unref (session->resolving);
+          session->resolving = g_cancellable_new ();
+        }
+      if (hosts != NULL || is_shared)
+        {
+          /* A program's handle may have been connected long ago. */
+          session->connecting_us = is_shared ? 0 : curator_client_boottime_us (client);
+          session->handle = client->ops->open (client->ops, hosts, client->session_timeout_ms,
+                                               on_event, session);
+        }
+      if (session->handle == NULL)
+        {
+          open_failed (session, error != NULL ? error->message : g_strerror (errno));
+        }
+      else
+        {
+          client->open_failures = 0;
+          add_auths (session);
+        }
+    }
+  curator_client_unlock (client);
+  curator_session_unref (session);
+}
