@@ -1,0 +1,73 @@
+/* The node that an attempt is to make, as its driver or recipe describes it (CreateBuilder).
+ *
+ * Threads: any; a request belongs to one attempt.
+ */
+#include "curator/lease.h"
+#include "lock/lock_internals-private.h"
+
+#include <string.h>
+
+CuratorNodeRequest *
+curator_node_request_new (const char *name)
+{
+  CuratorNodeRequest *request = g_new0 (CuratorNodeRequest, 1);
+  request->name = g_strdup (name);
+  request->mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+  request->protected_ = TRUE;
+  return request;
+}
+
+CuratorNodeRequest *
+curator_node_request_plain (void)
+{
+  static CuratorNodeRequest plain
+      = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  return &plain;
+}
+
+void
+curator_node_request_free (CuratorNodeRequest *request)
+{
+  g_free (request->name);
+  g_clear_pointer (&request->data, g_bytes_unref);
+  g_clear_pointer (&request->under, curator_lease_unref);
+  g_free (request);
+}
+
+const char *
+curator_node_request_get_name (CuratorNodeRequest *request)
+{
+  g_return_val_if_fail (request != NULL, NULL);
+  return request->name;
+}
+
+void
+curator_node_request_set_name (CuratorNodeRequest *request, const char *name)
+{
+  g_return_if_fail (request != NULL && name != NULL && strchr (name, '/') == NULL);
+  char *copy = g_strdup (name);
+  g_free (request->name);
+  request->name = copy;
+}
+
+void
+curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
+{
+  g_return_if_fail (request != NULL);
+  request->mode = mode;
+}
+
+void
+curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length)
+{
+  g_return_if_fail (request != NULL);
+  g_clear_pointer (&request->data, g_bytes_unref);
+  request->data = g_bytes_new (data, length);
+}
+
+void
+curator_node_request_set_protected (CuratorNodeRequest *request, gboolean protected_)
+{
+  g_return_if_fail (request != NULL);
+  request->protected_ = protected_;
+}
