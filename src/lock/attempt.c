@@ -20,6 +20,7 @@
 #include "client/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
+#include "lock/revocation.h"
 
 gboolean
 curator_attempt_is_sequential (const Attempt *attempt)

@@ -1,29 +1,19 @@
 /* Watching one's own node: is it asked back, is it still there?
  *
- * Mirrors Revocable, Revoker and LockInternals.checkRevocableWatcher, but compares the payload on
- * the arming read too, so that an early request is not missed. Threads: watch events come on
- * ZooKeeper's thread; guarded by the client's mutex; the listener runs on the callback lane.
+ * Mirrors LockInternals.checkRevocableWatcher, but compares the payload on the arming read too, so
+ * that an early request is not missed. Threads: watch events come on ZooKeeper's thread; guarded by
+ * the client's mutex.
  */
 #include "lock/own_watch.h"
 
-#include "client/call.h"
 #include "client/monitor.h"
-#include "client/path.h"
 #include "client/request.h"
+#include "client/session.h"
 #include "client/settings.h"
 #include "client/watches.h"
-#include "curator/lock.h"
-#include "lock/lease-private.h"
+#include "lock/revocation.h"
 
 #include <string.h>
-
-#define REVOKE_PAYLOAD "__REVOKE__"
-
-struct _CuratorRevocable
-{
-  CuratorRefs refs;
-  CuratorRevocationSpec spec;
-};
 
 struct _CuratorOwnWatch
 {
@@ -39,66 +29,18 @@ struct _CuratorOwnWatch
   gpointer data;
 };
 
-typedef struct
-{
-  CuratorRevocable *revocable;
-  CuratorLease *lease;
-} Request;
-
-static void
-revocable_unref (CuratorRevocable *revocable)
-{
-  if (curator_refs_dec (&revocable->refs))
-    {
-      if (revocable->spec.destroy != NULL)
-        {
-          revocable->spec.destroy (revocable->spec.user_data);
-        }
-      g_free (revocable);
-    }
-}
-
-static void
-tell_request (gpointer data)
-{
-  Request *request = data;
-  const CuratorRevocationSpec *spec = &request->revocable->spec;
-  spec->call (spec->listener, spec->owner, request->lease, spec->user_data);
-}
-
-static void
-free_request (gpointer data)
-{
-  Request *request = data;
-  request->revocable->spec.unref_owner (request->revocable->spec.owner);
-  g_clear_pointer (&request->lease, curator_lease_unref);
-  revocable_unref (request->revocable);
-  g_free (request);
-}
-
 /* @locks client mutex required. */
 static void
 tell (CuratorOwnWatch *own)
 {
-  CuratorRevocable *revocable = own->internals->revocable;
-
-  own->is_asked = revocable != NULL && revocable->spec.only_holds && own->lease == NULL;
-  if (revocable == NULL || own->is_asked || !curator_refs_try_inc (revocable->spec.owner_refs))
-    {
-      return;
-    }
-  Request *request = g_new (Request, 1);
-  request->revocable = revocable;
-  request->lease = own->lease != NULL ? curator_lease_try_ref (own->lease) : NULL;
-  curator_refs_inc (&revocable->refs);
-  curator_dispatch_callback (own->internals->client, tell_request, request, free_request);
+  own->is_asked = !curator_revocation_tell (own->internals, own->lease);
 }
 
 /* @locks client mutex required. Only the exact payload asks, and each write of it once. */
 static void
 look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
-  if (length == (int) strlen (REVOKE_PAYLOAD) && memcmp (data, REVOKE_PAYLOAD, (size_t) length) == 0
+  if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD) && memcmp (data, CURATOR_REVOKE_PAYLOAD, (size_t) length) == 0
       && stat->mzxid != own->told_mzxid)
     {
       own->told_mzxid = stat->mzxid;
@@ -214,58 +156,4 @@ curator_own_watch_abandon (CuratorOwnWatch *own)
       curator_watch_abandon (g_steal_pointer (&own->watch));
     }
   own_free (own);
-}
-
-gboolean
-curator_revocation_is_on (CuratorLockInternals *internals)
-{
-  return internals->revocable != NULL;
-}
-
-void
-curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec)
-{
-  CuratorRevocable *revocable = g_new0 (CuratorRevocable, 1);
-
-  curator_refs_init (&revocable->refs);
-  revocable->spec = *spec;
-  curator_client_lock (internals->client);
-  CuratorRevocable *before = internals->revocable;
-  internals->revocable = revocable;
-  curator_client_unlock (internals->client);
-  g_clear_pointer (&before, revocable_unref);
-}
-
-void
-curator_revocation_clear (CuratorLockInternals *internals)
-{
-  curator_client_lock (internals->client);
-  CuratorRevocable *before = g_steal_pointer (&internals->revocable);
-  curator_client_unlock (internals->client);
-  g_clear_pointer (&before, revocable_unref);
-}
-
-gboolean
-curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GError **error)
-{
-  g_return_val_if_fail (client != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  if (!curator_client_check_usable (client, error)
-      || !curator_path_validate (lock_node_path, error))
-    {
-      return FALSE;
-    }
-  g_autofree char *path = curator_client_full_path (client, lock_node_path);
-  g_autoptr (GBytes) payload = g_bytes_new_static (REVOKE_PAYLOAD, strlen (REVOKE_PAYLOAD));
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result
-      = curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
-
-  /* Gone already is what was wanted. */
-  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
-  return TRUE;
 }

@@ -1,7 +1,6 @@
 /* A watch on one's own lock node: revocation, and deletion by a third party.
  *
- * Mirrors Revocable, RevocationSpec and LockInternals.checkRevocableWatcher. Guarded by the client's
- * mutex.
+ * Mirrors LockInternals.checkRevocableWatcher. Guarded by the client's mutex.
  */
 #ifndef CURATOR_OWN_WATCH_H
 #define CURATOR_OWN_WATCH_H
@@ -24,25 +23,5 @@ void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease);
 void curator_own_watch_free (CuratorOwnWatch *own);
 /* The node is about to be deleted, which spends the watch: costs no request. */
 void curator_own_watch_abandon (CuratorOwnWatch *own);
-
-/* TRUE if nodes of this path are made revocable. */
-gboolean curator_revocation_is_on (CuratorLockInternals *internals);
-/* Whoever registers: a lock or a semaphore, and how its listener is called. */
-typedef struct
-{
-  gpointer owner;               /* borrowed: it owns the internals and calls _clear at its end */
-  CuratorRefs *owner_refs;
-  GDestroyNotify unref_owner;
-  GCallback listener;
-  gpointer user_data;
-  GDestroyNotify destroy;
-  gboolean only_holds;          /* a request to one that still waits is told when it holds */
-  /* @locks none; callback lane. lease: the hold asked for, NULL while it is still waited for. */
-  void (*call) (GCallback listener, gpointer owner, CuratorLease *lease, gpointer user_data);
-} CuratorRevocationSpec;
-
-/* @locks client mutex NOT held. */
-void curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec);
-void curator_revocation_clear (CuratorLockInternals *internals);
 
 #endif

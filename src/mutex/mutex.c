@@ -13,6 +13,7 @@
 #include "client/settings.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
+#include "lock/revocation.h"
 #include "lock/reentry.h"
 #include "mutex/mutex-private.h"
 

@@ -24,6 +24,7 @@
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "lock/own_watch.h"
+#include "lock/revocation.h"
 #include "semaphore/shared_count-private.h"
 
 #include <string.h>
@@ -156,15 +157,12 @@ acquire_fail (Acquire *acquire, GError *error)
 static void
 acquire_restart (Acquire *acquire)
 {
-  const int count = acquire->restarts.count;
-
   give_back (acquire);
   if (!acquire->restarting)
     {
       acquire->restarting = TRUE;
       acquire->restarts.start_us = curator_client_now_us (acquire->op.client);
     }
-  acquire->restarts.count = count;
   curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
 }
 

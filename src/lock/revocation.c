@@ -1,0 +1,133 @@
+/* Asking for a lock back: whoever registers, and whoever asks (Revocable, RevocationSpec, Revoker).
+ *
+ * Threads: any; guarded by the client's mutex; the listener runs on the callback lane.
+ */
+#include "lock/revocation.h"
+
+#include "client/call.h"
+#include "client/client-private.h"
+#include "client/monitor.h"
+#include "client/path.h"
+#include "client/settings.h"
+#include "curator/lock.h"
+#include "lock/lease-private.h"
+
+#include <string.h>
+
+struct _CuratorRevocable
+{
+  CuratorRefs refs;
+  CuratorRevocationSpec spec;
+};
+
+typedef struct
+{
+  CuratorRevocable *revocable;
+  CuratorLease *lease;
+} Request;
+
+static void
+revocable_unref (CuratorRevocable *revocable)
+{
+  if (curator_refs_dec (&revocable->refs))
+    {
+      if (revocable->spec.destroy != NULL)
+        {
+          revocable->spec.destroy (revocable->spec.user_data);
+        }
+      g_free (revocable);
+    }
+}
+
+static void
+tell_request (gpointer data)
+{
+  Request *request = data;
+  const CuratorRevocationSpec *spec = &request->revocable->spec;
+  spec->call (spec->listener, spec->owner, request->lease, spec->user_data);
+}
+
+static void
+free_request (gpointer data)
+{
+  Request *request = data;
+  request->revocable->spec.unref_owner (request->revocable->spec.owner);
+  g_clear_pointer (&request->lease, curator_lease_unref);
+  revocable_unref (request->revocable);
+  g_free (request);
+}
+
+gboolean
+curator_revocation_tell (CuratorLockInternals *internals, CuratorLease *hold)
+{
+  CuratorRevocable *revocable = internals->revocable;
+
+  if (revocable != NULL && revocable->spec.only_holds && hold == NULL)
+    {
+      return FALSE;
+    }
+  if (revocable == NULL || !curator_refs_try_inc (revocable->spec.owner_refs))
+    {
+      return TRUE;
+    }
+  Request *request = g_new (Request, 1);
+  request->revocable = revocable;
+  request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
+  curator_refs_inc (&revocable->refs);
+  curator_dispatch_callback (internals->client, tell_request, request, free_request);
+  return TRUE;
+}
+
+gboolean
+curator_revocation_is_on (CuratorLockInternals *internals)
+{
+  return internals->revocable != NULL;
+}
+
+void
+curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec)
+{
+  CuratorRevocable *revocable = g_new0 (CuratorRevocable, 1);
+
+  curator_refs_init (&revocable->refs);
+  revocable->spec = *spec;
+  curator_client_lock (internals->client);
+  CuratorRevocable *before = internals->revocable;
+  internals->revocable = revocable;
+  curator_client_unlock (internals->client);
+  g_clear_pointer (&before, revocable_unref);
+}
+
+void
+curator_revocation_clear (CuratorLockInternals *internals)
+{
+  curator_client_lock (internals->client);
+  CuratorRevocable *before = g_steal_pointer (&internals->revocable);
+  curator_client_unlock (internals->client);
+  g_clear_pointer (&before, revocable_unref);
+}
+
+gboolean
+curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GError **error)
+{
+  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  if (!curator_client_check_usable (client, error)
+      || !curator_path_validate (lock_node_path, error))
+    {
+      return FALSE;
+    }
+  g_autofree char *path = curator_client_full_path (client, lock_node_path);
+  g_autoptr (GBytes) payload = g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) result
+      = curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
+
+  /* Gone already is what was wanted. */
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  return TRUE;
+}
