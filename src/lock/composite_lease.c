@@ -8,22 +8,9 @@
 #include "lock/gather.h"
 #include "lock/lease-impl.h"
 
-CuratorLease *
-curator_lease_new_composite (GPtrArray *members)
-{
-  CuratorLease *lease = g_new0 (CuratorLease, 1);
-
-  curator_refs_init (&lease->refs);
-  lease->listeners.are_news = TRUE;
-  lease->members = members;
-  lease->fd = -1;
-  lease->client = curator_client_ref (curator_lease_first (lease)->client);
-  return lease;
-}
-
 /* LOST as soon as one is, RELEASED once all are. */
-CuratorLeaseState
-curator_composite_state (CuratorLease *lease)
+static CuratorLeaseState
+composite_get_state (CuratorLease *lease)
 {
   CuratorLeaseState worst = CURATOR_LEASE_HELD;
   guint n_released = 0;
@@ -44,8 +31,8 @@ curator_composite_state (CuratorLease *lease)
   return n_released == lease->members->len ? CURATOR_LEASE_RELEASED : worst;
 }
 
-gint64
-curator_composite_remaining_ms (CuratorLease *lease)
+static gint64
+composite_get_remaining_ms (CuratorLease *lease)
 {
   gint64 least = G_MAXINT64;
   for (guint i = 0; i < lease->members->len; i++)
@@ -61,12 +48,80 @@ static void
 update (gpointer data)
 {
   CuratorLease *lease = data;
-  const CuratorLeaseState state = curator_composite_state (lease);
+  const CuratorLeaseState state = composite_get_state (lease);
 
   curator_client_lock (lease->client);
   curator_lease_set_state (lease, state);
   curator_client_unlock (lease->client);
   curator_lease_unref (lease);
+}
+
+static void
+composite_member_changed (CuratorLease *member)
+{
+  if (curator_lease_try_ref (member->whole) != NULL)
+    {
+      curator_client_after_unlock (member->client, update, member->whole);
+    }
+}
+
+/* The members in reverse, each whatever the others say. */
+static void
+composite_release (CuratorLease *lease, CuratorReaperDone done, gpointer data)
+{
+  CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
+  for (guint i = lease->members->len; i-- > 0;)
+    {
+      curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
+                                   gather);
+    }
+}
+
+static void
+composite_finalize (CuratorLease *lease)
+{
+  for (guint i = 0; i < lease->members->len; i++)
+    {
+      CuratorLease *member = g_ptr_array_index (lease->members, i);
+      curator_client_lock (member->client);
+      member->whole = NULL;
+      curator_client_unlock (member->client);
+    }
+  g_ptr_array_unref (lease->members);
+}
+
+/* @locks client mutex required. It is what its members' news have made of it. */
+static CuratorLeaseState
+composite_state_now (CuratorLease *lease)
+{
+  return lease->state;
+}
+
+/* Its members look after themselves. */
+static void
+composite_over (CuratorLease *lease)
+{
+}
+
+CuratorLease *
+curator_lease_new_composite (GPtrArray *members)
+{
+  static const CuratorLeaseClass klass = { .state_now = composite_state_now,
+                                           .get_state = composite_get_state,
+                                           .get_remaining_ms = composite_get_remaining_ms,
+                                           .over = composite_over,
+                                           .member_changed = composite_member_changed,
+                                           .release = composite_release,
+                                           .finalize = composite_finalize };
+  CuratorLease *lease = g_new0 (CuratorLease, 1);
+
+  curator_refs_init (&lease->refs);
+  lease->klass = &klass;
+  lease->listeners.are_news = TRUE;
+  lease->members = members;
+  lease->fd = -1;
+  lease->client = curator_client_ref (curator_lease_first (lease)->client);
+  return lease;
 }
 
 void
@@ -81,38 +136,4 @@ curator_composite_follow_members (CuratorLease *lease)
     }
   /* Some may have changed before they were followed. */
   update (curator_lease_ref (lease));
-}
-
-void
-curator_composite_member_changed (CuratorLease *member)
-{
-  if (member->whole != NULL && curator_lease_try_ref (member->whole) != NULL)
-    {
-      curator_client_after_unlock (member->client, update, member->whole);
-    }
-}
-
-/* The members in reverse, each whatever the others say. */
-void
-curator_composite_release (CuratorLease *lease, CuratorReaperDone done, gpointer data)
-{
-  CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
-  for (guint i = lease->members->len; i-- > 0;)
-    {
-      curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
-                                   gather);
-    }
-}
-
-void
-curator_composite_free_members (CuratorLease *lease)
-{
-  for (guint i = 0; i < lease->members->len; i++)
-    {
-      CuratorLease *member = g_ptr_array_index (lease->members, i);
-      curator_client_lock (member->client);
-      member->whole = NULL;
-      curator_client_unlock (member->client);
-    }
-  g_ptr_array_unref (lease->members);
 }

@@ -1,4 +1,4 @@
-/* A lease's members, for the files that implement it: lease.c and composite_lease.c. */
+/* A lease from inside, for the files that implement it: lease.c, node_lease.c, composite_lease.c. */
 #ifndef CURATOR_LEASE_IMPL_H
 #define CURATOR_LEASE_IMPL_H
 
@@ -6,9 +6,24 @@
 #include "client/listeners.h"
 #include "lock/lease-private.h"
 
+/* What differs between the hold of one node and that of several. */
+typedef struct
+{
+  CuratorLeaseState (*state_now) (CuratorLease *lease);  /* @locks client mutex required */
+  CuratorLeaseState (*get_state) (CuratorLease *lease);  /* @locks none, nor for the next */
+  gint64 (*get_remaining_ms) (CuratorLease *lease);
+  /* @locks client mutex required. LOST or RELEASED, and that is final. */
+  void (*over) (CuratorLease *lease);
+  /* @locks the member's client mutex required. Called for each news of a member. */
+  void (*member_changed) (CuratorLease *member);
+  void (*release) (CuratorLease *lease, CuratorReaperDone done, gpointer data);  /* @locks none */
+  void (*finalize) (CuratorLease *lease);  /* @locks none; frees the members of the class */
+} CuratorLeaseClass;
+
 struct _CuratorLease
 {
   CuratorRefs refs;
+  const CuratorLeaseClass *klass;
   CuratorClient *client;           /* a reference */
   GPtrArray *members;              /* CuratorLease, of a composite; NULL for a single one */
   CuratorLockInternals *internals; /* from here to is_ephemeral: not of a composite */
@@ -47,12 +62,5 @@ curator_lease_is_over (CuratorLeaseState state)
 /* @locks client mutex required. The only place where a lease's state changes: descriptor and
  * listeners follow. */
 void curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state);
-
-/* composite_lease.c. @locks none but for the first: member's client mutex required. */
-void curator_composite_member_changed (CuratorLease *member);
-CuratorLeaseState curator_composite_state (CuratorLease *lease);
-gint64 curator_composite_remaining_ms (CuratorLease *lease);
-void curator_composite_release (CuratorLease *lease, CuratorReaperDone done, gpointer data);
-void curator_composite_free_members (CuratorLease *lease);
 
 #endif

@@ -27,7 +27,6 @@ struct _CuratorLockDriver
   gboolean is_ours;           /* its functions are the library's own and run under our mutex */
   gboolean nothing_overtakes;
   gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
-  gboolean watches_parent;    /* waiters watch the children of the path, not one of them */
 };
 
 /* A driver of the library's: never calls the user. */
