@@ -53,7 +53,6 @@ typedef struct
   CuratorSession *session; /* the one that the node belongs to */
   CuratorSessionHook hook;
   CuratorRetryLoop tries; /* of the present step */
-  void (*step) (gpointer attempt);
   CuratorRetryLoop restarts; /* after the node or its session vanished */
 
   char *prefix;    /* "_c_<uuid>-", if protected; until there is a node, whose name begins so */
@@ -83,6 +82,8 @@ typedef struct
 gboolean curator_attempt_is_sequential (const Attempt *attempt);
 gboolean curator_attempt_is_ephemeral (const Attempt *attempt);
 gboolean curator_attempt_has_queue (const Attempt *attempt);
+/* Waiters of one session with consecutive numbers pass the lock on among themselves. */
+gboolean curator_attempt_has_neighbours (const Attempt *attempt);
 /* Of its node, without prefix and number. */
 const char *curator_attempt_name (const Attempt *attempt);
 
@@ -90,13 +91,12 @@ void curator_attempt_set_state (Attempt *attempt, AttemptState state);
 void curator_attempt_forget_request (CuratorRequest **request);
 /* The read or listing under way, if there is one. */
 void curator_attempt_forget_read (Attempt *attempt);
-/* Tries func now, and again as the policy says. */
-void curator_attempt_try_step (Attempt *attempt, AttemptState state,
-                               void (*func) (gpointer attempt));
+/* Enters a state whose step is tried now, and again as the policy says. */
+void curator_attempt_enter (Attempt *attempt, AttemptState state);
 /* After a failed request: another try, or the end. */
 void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what);
 
-/* Steps, for try_step. */
+/* The steps of the states; which is whose, the table in attempt.c says. */
 void curator_attempt_create (gpointer attempt);
 void curator_attempt_list (gpointer attempt);
 void curator_attempt_find (gpointer attempt);

@@ -16,86 +16,12 @@
 #include "client/heartbeat.h"
 #include "client/monitor.h"
 #include "client/path.h"
+#include "client/session.h"
 #include "client/uuid.h"
 #include "client/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
-
-gboolean
-curator_attempt_is_sequential (const Attempt *attempt)
-{
-  return attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
-         || attempt->wanted->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
-}
-
-gboolean
-curator_attempt_is_ephemeral (const Attempt *attempt)
-{
-  return attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL
-         || attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
-}
-
-/* Without a number a node has no place in a queue: its creation is the grant, unless the driver
- * wants to see the children. */
-gboolean
-curator_attempt_has_queue (const Attempt *attempt)
-{
-  const CuratorLockDriver *driver = attempt->internals->driver;
-  return curator_attempt_is_sequential (attempt)
-         || (!driver->is_ours && driver->funcs.gets_the_lock != NULL);
-}
-
-const char *
-curator_attempt_name (const Attempt *attempt)
-{
-  return attempt->wanted->name != NULL ? attempt->wanted->name : attempt->internals->lock_name;
-}
-
-void
-curator_attempt_set_state (Attempt *attempt, AttemptState state)
-{
-  static const char *const names[] = { "STARTING",   "CREATING", "PARENTS",  "FINDING",
-                                       "TAKEN",      "LISTING",  "DECIDING", "WAITING",
-                                       "CONFIRMING", "LEAVING",  "DONE" };
-  if (attempt->state != state)
-    {
-      curator_debug ("attempt on %s: %s -> %s", attempt->internals->base, names[attempt->state],
-                     names[state]);
-      attempt->state = state;
-    }
-}
-
-void
-curator_attempt_forget_request (CuratorRequest **request)
-{
-  if (*request != NULL)
-    {
-      curator_request_forget (*request);
-      *request = NULL;
-    }
-}
-
-void
-curator_attempt_forget_read (Attempt *attempt)
-{
-  curator_attempt_forget_request (&attempt->read);
-  curator_listing_leave (&attempt->listing);
-}
-
-/* @locks client mutex required. Tries func now, and again as the policy says. */
-void
-curator_attempt_try_step (Attempt *attempt, AttemptState state, void (*func) (gpointer attempt))
-{
-  curator_attempt_forget_request (&attempt->read);
-  if (func != curator_attempt_list)
-    {
-      curator_listing_leave (&attempt->listing);
-    }
-  curator_attempt_set_state (attempt, state);
-  attempt->step = func;
-  curator_retry_loop_begin (&attempt->tries);
-}
 
 static void
 on_session_died (CuratorSessionHook *hook)
@@ -108,7 +34,17 @@ static void
 tries_go (gpointer data)
 {
   Attempt *attempt = data;
-  attempt->step (attempt);
+  static void (*const steps[]) (gpointer attempt) = {
+    [ATTEMPT_STARTING] = curator_attempt_create,
+    [ATTEMPT_CREATING] = curator_attempt_create,
+    [ATTEMPT_PARENTS] = curator_attempt_create,
+    [ATTEMPT_FINDING] = curator_attempt_find,
+    [ATTEMPT_TAKEN] = curator_attempt_look_whose,
+    [ATTEMPT_LISTING] = curator_attempt_list,
+    [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
+  };
+  g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
+  steps[attempt->state] (attempt);
 }
 
 static void
@@ -120,94 +56,7 @@ tries_give_up (gpointer data, int rc)
 static void
 restarts_go (gpointer data)
 {
-  curator_attempt_try_step (data, ATTEMPT_STARTING, curator_attempt_create);
-}
-
-/* @locks client mutex held. A heartbeat found our node gone: whatever the list before said of it. */
-static void
-on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
-{
-  Attempt *attempt = (Attempt *) ((char *) stake - G_STRUCT_OFFSET (Attempt, stake));
-  curator_attempt_restart (attempt, ZNONODE);
-}
-
-/* @locks client mutex required, so only with a driver of ours: a user's is never asked under it. -1 for
- * a name without a number; of a counter that broke, one beyond the last. */
-static gint64
-number_of_node (Attempt *attempt)
-{
-  const char *key
-      = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
-  gint64 number;
-  if (!curator_queue_parse_number (key, &number))
-    {
-      return -1;
-    }
-  return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
-}
-
-/* Waiters of one session with consecutive numbers pass the lock on among themselves. */
-static gboolean
-has_neighbours (const Attempt *attempt)
-{
-  return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
-         && attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
-}
-
-/* @locks client mutex required. */
-static void
-take_place (Attempt *attempt)
-{
-  const gint64 number = has_neighbours (attempt) ? number_of_node (attempt) : -1;
-  if (number >= 0)
-    {
-      curator_place_take (&attempt->place, attempt->line, attempt->internals->lock_name, number);
-    }
-}
-
-/* @locks client mutex required. path: our node's, which is this session's. */
-void
-curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
-{
-  CuratorLockInternals *internals = attempt->internals;
-
-  attempt->unknown = FALSE;
-  attempt->node = g_strdup (path);
-  g_clear_pointer (&attempt->prefix, g_free);
-  attempt->czxid = czxid;
-  attempt->stake.path = attempt->node;
-  attempt->stake.changed = on_stake_changed;
-  g_queue_push_tail_link (&internals->attempts, &attempt->link);
-  attempt->linked = TRUE;
-  if (curator_attempt_is_sequential (attempt) && internals->driver->is_ours
-      && number_of_node (attempt) > CURATOR_QUEUE_LAST_NUMBER)
-    {
-      const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
-      curator_attempt_obey (attempt, &verdict);
-      return;
-    }
-  curator_stake_register (&attempt->stake, attempt->session, FALSE);
-  if (curator_revocation_is_on (internals))
-    {
-      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path);
-    }
-  if (!curator_attempt_has_queue (attempt))
-    {
-      curator_attempt_win (attempt);
-      return;
-    }
-  take_place (attempt);
-  if (attempt->place.ahead != NULL)
-    {
-      curator_attempt_wait_behind (attempt);
-      return;
-    }
-  curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  attempt->step = curator_attempt_list;
-  if (attempt->list == NULL)
-    {
-      curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
-    }
+  curator_attempt_enter (data, ATTEMPT_STARTING);
 }
 
 /* @locks client mutex held. */
@@ -219,10 +68,9 @@ on_parents (int rc, gpointer data)
   if (rc == ZOK)
     {
       /* The reaper of empty containers may be faster than we: then all begins again. */
-      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+      curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
     }
-  attempt->step = curator_attempt_create;
   curator_attempt_step_failed (attempt, rc, "making the parents of a node in");
 }
 
@@ -254,7 +102,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNODEEXISTS)
     {
-      curator_attempt_try_step (attempt, ATTEMPT_TAKEN, curator_attempt_look_whose);
+      curator_attempt_enter (attempt, ATTEMPT_TAKEN);
     }
   else
     {
@@ -262,7 +110,6 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       if (attempt->unknown)
         {
           curator_attempt_set_state (attempt, ATTEMPT_FINDING);
-          attempt->step = curator_attempt_find;
         }
       curator_attempt_step_failed (attempt, rc, "creating a node in");
     }
@@ -313,7 +160,7 @@ static gboolean
 lists_at_once (const Attempt *attempt)
 {
   return curator_attempt_has_queue (attempt)
-         && !(has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
+         && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
 }
 
 /* @locks client mutex required. What is made under a hold in the same queue may stand right behind
@@ -382,7 +229,7 @@ begin_or_refuse (Attempt *attempt)
 
   if (data == NULL || g_bytes_get_size (data) <= CURATOR_MAX_PAYLOAD)
     {
-      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+      curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
     }
   curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
@@ -452,7 +299,7 @@ curator_lock_internals_recheck (CuratorLockInternals *internals)
       next = link->next;
       if (attempt->state == ATTEMPT_WAITING)
         {
-          curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
+          curator_attempt_enter (attempt, ATTEMPT_LISTING);
         }
     }
 }

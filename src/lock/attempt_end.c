@@ -5,8 +5,10 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
+#include "client/session.h"
 #include "client/settings.h"
 #include "client/stats-private.h"
 #include "client/zk_error.h"
@@ -191,7 +193,6 @@ curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
-  const int count = attempt->restarts.count;
   curator_attempt_let_go (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
   if (!attempt->restarting)
@@ -199,7 +200,6 @@ curator_attempt_restart (Attempt *attempt, int rc)
       attempt->restarting = TRUE;
       attempt->restarts.start_us = curator_client_now_us (attempt->op.client);
     }
-  attempt->restarts.count = count;
   curator_retry_loop_again (&attempt->restarts, rc);
 }
 
@@ -308,7 +308,7 @@ curator_attempt_win (Attempt *attempt)
     }
   else
     {
-      curator_attempt_try_step (attempt, ATTEMPT_CONFIRMING, curator_attempt_confirm);
+      curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/lease_clock.h"
 #include "client/path.h"
 
 #include <string.h>
@@ -70,7 +71,7 @@ look_at_next (Attempt *attempt)
       return;
     }
   attempt->unknown = FALSE;
-  curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+  curator_attempt_enter (attempt, ATTEMPT_STARTING);
 }
 
 /* @locks client mutex held (retry loop). The name is taken. */

@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/settings.h"
@@ -26,7 +27,7 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
       curator_queue_clear (&order.queue);
       return;
     }
-  curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
+  curator_attempt_enter (attempt, ATTEMPT_LISTING);
 }
 
 /* @locks client mutex held. It was in a list of this session: whether it was deleted under our eyes or
@@ -41,7 +42,7 @@ on_front_gone (Attempt *attempt)
   attempt->is_next = FALSE;
   if (!curator_attempt_has_queue (attempt))
     {
-      curator_attempt_try_step (attempt, ATTEMPT_STARTING, curator_attempt_create);
+      curator_attempt_enter (attempt, ATTEMPT_STARTING);
     }
   else if (is_next)
     {
@@ -49,7 +50,7 @@ on_front_gone (Attempt *attempt)
     }
   else
     {
-      curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list);
+      curator_attempt_enter (attempt, ATTEMPT_LISTING);
     }
 }
 
@@ -61,7 +62,6 @@ on_watch_failed (Attempt *attempt, int rc)
 
   curator_attempt_stop_watching (attempt);
   curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_TAKEN);
-  attempt->step = has_queue ? curator_attempt_list : curator_attempt_look_whose;
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -175,6 +175,8 @@ begin_to_wait (Attempt *attempt)
                                                           "somebody else is in front"));
       return FALSE;
     }
+  /* What is watched tells more than another try of what has brought us here. */
+  curator_retry_loop_stop (&attempt->tries);
   curator_attempt_set_state (attempt, ATTEMPT_WAITING);
   return TRUE;
 }
@@ -198,21 +200,6 @@ curator_attempt_wait_behind (Attempt *attempt)
 {
   curator_attempt_forget_request (&attempt->list);
   begin_to_wait (attempt);
-}
-
-/* @locks client mutex held. */
-void
-curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
-{
-  Attempt *attempt = (Attempt *) ((char *) place - G_STRUCT_OFFSET (Attempt, place));
-  if (clean)
-    {
-      curator_attempt_win (attempt);
-    }
-  else
-    {
-      curator_attempt_wait_for (attempt, leaf, NULL);
-    }
 }
 
 /* @locks client mutex required. The end of a node of ours may be the end of our session, heard before

@@ -108,7 +108,7 @@ curator_plant(
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
   CHANGE "g_ptr_array_add (paths, g_strdup (attempt->node))" "g_ptr_array_add (paths, g_strdup (attempt->internals->base))"
-         "  const int count = attempt->restarts.count@"
+         "  curator_attempt_let_go (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
@@ -121,10 +121,11 @@ curator_plant(
       attempt->session = curator_session_ref (attempt->op.client->session)@
       attempt->line = curator_line_join (attempt->session, attempt->internals->base)@
       curator_session_add_hook (attempt->session, &attempt->hook)@
-      curator_attempt_try_step (attempt, ATTEMPT_LISTING, curator_attempt_list)@
+      curator_attempt_enter (attempt, ATTEMPT_LISTING)@
       return@
     }
-  const int count = attempt->restarts.count@"
+  curator_attempt_let_go (attempt)@
+  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "curator_retry_loop_again (&attempt->restarts, rc)"
          "curator_retry_loop_again (&attempt->restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
 curator_plant(
@@ -176,7 +177,7 @@ curator_plant(
   CHANGE "attempt->unknown && curator_reply_has_payload (reply, attempt->payload)" "TRUE"
          "&& !curator_session_has_stake (attempt->session, path)" "")
 curator_plant(
-  fixed_node_deletes_others RECIPE fixed_node FILE lock/lease.c EXPECT "deleted by another|${two_holders}"
+  fixed_node_deletes_others RECIPE fixed_node FILE lock/node_lease.c EXPECT "deleted by another|${two_holders}"
   CHANGE "if (lease->name_is_ours)" "if (TRUE)")
 
 # --- readers and writers ---
@@ -267,11 +268,11 @@ curator_plant(
          "verdict->is_next && !front_is_ours (attempt)@" "verdict->is_next@")
 # The number right after that of a session before, taken for the next in line.
 curator_plant(
-  shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
+  shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
   CHANGE "static void\ntake_place (Attempt *attempt)\n{"
          "static void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
-         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  attempt->step"
-         "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_win (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  attempt->step")
+         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)"
+         "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_win (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)")
 
 # --- the count, for scripts/test and the reader ---
 get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)

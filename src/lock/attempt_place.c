@@ -1,0 +1,111 @@
+/* A node of ours: what is looked after from now on, and its place among its neighbours.
+ *
+ * Threads: any; guarded by the client's mutex.
+ */
+#include "lock/attempt-private.h"
+
+#include "client/heartbeat.h"
+#include "client/path.h"
+#include "lock/queue.h"
+#include "lock/revocation.h"
+
+/* @locks client mutex held. A heartbeat found our node gone: whatever the list before said of it. */
+static void
+on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
+{
+  Attempt *attempt = (Attempt *) ((char *) stake - G_STRUCT_OFFSET (Attempt, stake));
+  curator_attempt_restart (attempt, ZNONODE);
+}
+
+/* @locks client mutex required, so only with a driver of ours: a user's is never asked under it. -1 for
+ * a name without a number; of a counter that broke, one beyond the last. */
+static gint64
+number_of_node (Attempt *attempt)
+{
+  const char *key
+      = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
+  gint64 number;
+  if (!curator_queue_parse_number (key, &number))
+    {
+      return -1;
+    }
+  return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
+}
+
+/* Waiters of one session with consecutive numbers pass the lock on among themselves. */
+gboolean
+curator_attempt_has_neighbours (const Attempt *attempt)
+{
+  return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
+         && attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+}
+
+/* @locks client mutex required. */
+static void
+take_place (Attempt *attempt)
+{
+  const gint64 number = curator_attempt_has_neighbours (attempt) ? number_of_node (attempt) : -1;
+  if (number >= 0)
+    {
+      curator_place_take (&attempt->place, attempt->line, attempt->internals->lock_name, number);
+    }
+}
+
+/* @locks client mutex required. path: our node's, which is this session's. */
+void
+curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
+{
+  CuratorLockInternals *internals = attempt->internals;
+
+  attempt->unknown = FALSE;
+  attempt->node = g_strdup (path);
+  g_clear_pointer (&attempt->prefix, g_free);
+  attempt->czxid = czxid;
+  attempt->stake.path = attempt->node;
+  attempt->stake.changed = on_stake_changed;
+  g_queue_push_tail_link (&internals->attempts, &attempt->link);
+  attempt->linked = TRUE;
+  if (curator_attempt_is_sequential (attempt) && internals->driver->is_ours
+      && number_of_node (attempt) > CURATOR_QUEUE_LAST_NUMBER)
+    {
+      const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
+      curator_attempt_obey (attempt, &verdict);
+      return;
+    }
+  curator_stake_register (&attempt->stake, attempt->session, FALSE);
+  if (curator_revocation_is_on (internals))
+    {
+      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path);
+    }
+  if (!curator_attempt_has_queue (attempt))
+    {
+      curator_attempt_win (attempt);
+      return;
+    }
+  take_place (attempt);
+  if (attempt->place.ahead != NULL)
+    {
+      curator_attempt_wait_behind (attempt);
+      return;
+    }
+  curator_attempt_set_state (attempt, ATTEMPT_LISTING);
+  if (attempt->list == NULL)
+    {
+      curator_attempt_enter (attempt, ATTEMPT_LISTING);
+    }
+}
+
+/* @locks client mutex held. */
+void
+curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
+{
+  Attempt *attempt = (Attempt *) ((char *) place - G_STRUCT_OFFSET (Attempt, place));
+  if (clean)
+    {
+      curator_attempt_win (attempt);
+    }
+  else
+    {
+      curator_attempt_wait_for (attempt, leaf, NULL);
+    }
+}
