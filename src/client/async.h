@@ -28,7 +28,7 @@ void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gp
 void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable);
 /* Takes error. */
 void curator_async_refuse (CuratorAsync *async, GError *error);
-/* The same for a CuratorReaperDone: no op, no result. */
+/* The same for a CuratorReleaseDone: no op, no result. */
 void curator_async_settled (const GError *error, gpointer async);
 
 /* What is wrong with a call that can wait, before anything is started. */

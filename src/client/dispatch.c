@@ -122,6 +122,12 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
   return timer;
 }
 
+CuratorTimer *
+curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func, gpointer data)
+{
+  return curator_timer_add (client, curator_client_now_us (client) + delay_us, func, data);
+}
+
 void
 curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {

@@ -36,6 +36,9 @@ typedef void (*CuratorWork) (gpointer data);
  * may have been. */
 CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func,
                                  gpointer data);
+/* @locks client mutex required. The same, delay_us microseconds from now. */
+CuratorTimer *curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func,
+                                   gpointer data);
 void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer);
 
 /* @locks client mutex required. Runs func without any lock of ours, in order, on the callback lane

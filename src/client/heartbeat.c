@@ -138,8 +138,7 @@ beat_arm (CuratorSession *session)
   const gint64 age = MIN (curator_lease_clock_proof_age_us (session), period);
   const gint64 pause = curator_lease_clock_is_young (session) ? MAX (curator_lease_clock_next_told_us (session), period / 5)
                                           : MAX (period - age, period / 2);
-  session->beat_timer = curator_timer_add (
-      session->client, curator_client_now_us (session->client) + MIN (pause, period), on_beat_due,
+  session->beat_timer = curator_timer_after (session->client, MIN (pause, period), on_beat_due,
       session);
 }
 
@@ -156,9 +155,7 @@ on_idle (gpointer data)
     {
       curator_request_exists (session, "/", FALSE, NULL, NULL);
     }
-  session->idle_timer = curator_timer_add (
-      session->client,
-      curator_client_now_us (session->client) + (idle >= period ? period : period - idle), on_idle,
+  session->idle_timer = curator_timer_after (session->client, (idle >= period ? period : period - idle), on_idle,
       session);
 }
 

@@ -225,8 +225,7 @@ on_lapse (gpointer data)
                  CURATOR_COUNTER_LOST_CLOCK);
     }
   const gint64 next = suspect ? remaining : MIN (remaining, until_suspect_us (session));
-  session->lapse_timer = curator_timer_add (
-      session->client, curator_client_now_us (session->client) + next, on_lapse, session);
+  session->lapse_timer = curator_timer_after (session->client, next, on_lapse, session);
 }
 
 /* @locks client mutex required. Looks at the clock now, not when the timer says. */

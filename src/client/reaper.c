@@ -36,7 +36,7 @@ typedef struct
   CuratorTimer *pause;
   CuratorTimer *patience;
   gint64 pause_us;
-  CuratorReaperDone done;
+  CuratorReleaseDone done;
   gpointer data;
 } Item;
 
@@ -49,7 +49,7 @@ struct _CuratorReaper
 
 typedef struct
 {
-  CuratorReaperDone done;
+  CuratorReleaseDone done;
   gpointer data;
   GError *error;
 } Report;
@@ -133,8 +133,7 @@ static void
 item_pause (Item *item)
 {
   item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, LAST_PAUSE_US);
-  item->pause = curator_timer_add (item->client,
-                                   curator_client_now_us (item->client) + item->pause_us,
+  item->pause = curator_timer_after (item->client, item->pause_us,
                                    on_pause_over, item);
 }
 
@@ -299,7 +298,7 @@ item_new (CuratorClient *client, const char *path, const char *prefix)
 
 /* @locks client mutex required. */
 static void
-item_start (Item *item, gint64 patience_us, CuratorReaperDone done, gpointer data)
+item_start (Item *item, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = item->client;
   const gint64 now = curator_client_now_us (client);
@@ -321,14 +320,14 @@ item_start (Item *item, gint64 patience_us, CuratorReaperDone done, gpointer dat
 
 void
 curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
-                       CuratorReaperDone done, gpointer data)
+                       CuratorReleaseDone done, gpointer data)
 {
   item_start (item_new (client, path, NULL), patience_us, done, data);
 }
 
 void
 curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                             gint64 czxid, gint64 patience_us, CuratorReaperDone done,
+                             gint64 czxid, gint64 patience_us, CuratorReleaseDone done,
                              gpointer data)
 {
   Item *item = item_new (client, path, NULL);

@@ -12,15 +12,15 @@
 
 /* @locks none; runs after the mutex was given back. error: NULL when the node is gone,
  * RELEASE_PENDING when patience ran out (the item goes on), CLOSED, or the server's refusal. */
-typedef void (*CuratorReaperDone) (const GError *error, gpointer data);
+typedef void (*CuratorReleaseDone) (const GError *error, gpointer data);
 
 /* @locks client mutex required, all of them. Paths are full ones. done may be NULL. */
 void curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
-                            CuratorReaperDone done, gpointer data);
+                            CuratorReleaseDone done, gpointer data);
 /* The same for a node whose name others may use too: it is deleted only while it is the one with
  * that czxid, and an ephemeral (session_id not 0) only in its session, whose end takes it anyhow. */
 void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                                  gint64 czxid, gint64 patience_us, CuratorReaperDone done,
+                                  gint64 czxid, gint64 patience_us, CuratorReleaseDone done,
                                   gpointer data);
 
 /* A create that was asked for in the session of that id, below parent. */

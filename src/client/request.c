@@ -205,7 +205,7 @@ submit_now (CuratorRequest *request)
   /* The handle expired or is closing and its event is on the way: nothing was sent. */
   request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
   request->failure
-      = curator_timer_add (client, curator_client_now_us (client), on_failure, request);
+      = curator_timer_after (client, 0, on_failure, request);
 }
 
 static void

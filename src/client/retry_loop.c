@@ -39,9 +39,7 @@ try_now (CuratorRetryLoop *loop)
     }
   loop->waiting = TRUE;
   g_queue_push_tail_link (&client->connection_waiters, &loop->link);
-  loop->timer = curator_timer_add (client,
-                                   curator_client_now_us (client)
-                                       + (gint64) client->connection_timeout_ms * 1000,
+  loop->timer = curator_timer_after (client, (gint64) client->connection_timeout_ms * 1000,
                                    on_connect_timeout, loop);
 }
 
@@ -85,7 +83,7 @@ void
 curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us)
 {
   curator_retry_loop_stop (loop);
-  loop->timer = curator_timer_add (loop->client, curator_client_now_us (loop->client) + pause_us,
+  loop->timer = curator_timer_after (loop->client, pause_us,
                                    on_slept, loop);
 }
 

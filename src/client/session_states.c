@@ -39,8 +39,7 @@ set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 {
   CuratorClient *client = session->client;
   curator_timer_cancel (session->client, &session->loss_timer);
-  session->loss_timer = curator_timer_add (
-      client, curator_client_now_us (client) + after_ms * 1000, func, session);
+  session->loss_timer = curator_timer_after (client, after_ms * 1000, func, session);
 }
 
 /* @locks client mutex held (timer lane). */
@@ -247,8 +246,7 @@ open_failed (CuratorSession *session, const char *why)
     {
       curator_warn ("no connection to %s can be made: %s", client->connect_string, why);
     }
-  session->reopen_timer = curator_timer_add (
-      client, curator_client_now_us (client) + pause_ms * 1000, on_reopen, session);
+  session->reopen_timer = curator_timer_after (client, pause_ms * 1000, on_reopen, session);
 }
 
 static void

@@ -260,16 +260,23 @@ check_features (CuratorClient *client, GError **error)
          || curator_features_check_connect_string (client->connect_string, error);
 }
 
-static gboolean
-check_default_data (CuratorClient *client, GError **error)
+gboolean
+curator_check_payload (gsize length, GError **error)
 {
-  if (client->default_data != NULL && g_bytes_get_size (client->default_data) > CURATOR_MAX_PAYLOAD)
+  if (length > CURATOR_MAX_PAYLOAD)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                    "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
       return FALSE;
     }
   return TRUE;
+}
+
+static gboolean
+check_default_data (CuratorClient *client, GError **error)
+{
+  return client->default_data == NULL
+         || curator_check_payload (g_bytes_get_size (client->default_data), error);
 }
 
 /* What cannot be, or NULL. */

@@ -12,6 +12,9 @@ void curator_settings_clear (CuratorClient *client);
  * the sessions use it. */
 gboolean curator_settings_settle (CuratorClient *client, GError **error);
 
+/* Whether a lock node may carry that many bytes: LIMIT_EXCEEDED if not. */
+gboolean curator_check_payload (gsize length, GError **error);
+
 /* The path on the wire of a path of the user's, and back. */
 char *curator_client_full_path (CuratorClient *client, const char *path);
 const char *curator_client_user_path (CuratorClient *client, const char *full_path);

@@ -213,7 +213,7 @@ entry_later (Entry *entry)
   CuratorClient *client = entry->session->client;
   if (entry->again == NULL)
     {
-      entry->again = curator_timer_add (client, curator_client_now_us (client) + AGAIN_US, on_again,
+      entry->again = curator_timer_after (client, AGAIN_US, on_again,
                                         entry);
     }
 }
@@ -428,8 +428,7 @@ reread_later (Entry *entry)
                         * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
   const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);
 
-  entry->reread = curator_timer_add (
-      session->client, curator_client_now_us (session->client) + pause, on_reread_due, entry);
+  entry->reread = curator_timer_after (session->client, pause, on_reread_due, entry);
 }
 
 /* @locks client mutex held (timer lane). */
@@ -500,7 +499,7 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
     {
       CuratorClient *client = session->client;
       entry->welcome
-          = curator_timer_add (client, curator_client_now_us (client), on_welcome, entry);
+          = curator_timer_after (client, 0, on_welcome, entry);
     }
   return watch;
 }

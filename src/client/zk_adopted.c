@@ -15,6 +15,7 @@
 #include "client/session.h"
 #include "client/session_states.h"
 #include "client/zk_real.h"
+#include "container.h"
 #include "curator/zookeeper.h"
 
 #include <errno.h>
@@ -164,7 +165,7 @@ call_refused (CuratorZkHandle *base, CuratorZkTicket *ticket)
 static void
 on_probed (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
-  Handle *handle = (Handle *) ((char *) ticket - G_STRUCT_OFFSET (Handle, probe));
+  Handle *handle = CURATOR_CONTAINER (ticket, Handle, probe);
 
   pthread_mutex_lock (&mutex);
   const gboolean is_told = handle->is_told;

@@ -17,8 +17,10 @@
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/session.h"
+#include "client/settings.h"
 #include "client/uuid.h"
 #include "client/zk_error.h"
+#include "container.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
@@ -26,7 +28,7 @@
 static void
 on_session_died (CuratorSessionHook *hook)
 {
-  Attempt *attempt = (Attempt *) ((char *) hook - G_STRUCT_OFFSET (Attempt, hook));
+  Attempt *attempt = CURATOR_CONTAINER (hook, Attempt, hook);
   curator_attempt_restart (attempt, ZSESSIONEXPIRED);
 }
 
@@ -226,15 +228,14 @@ static void
 begin_or_refuse (Attempt *attempt)
 {
   GBytes *data = attempt->wanted->data;
+  GError *error = NULL;
 
-  if (data == NULL || g_bytes_get_size (data) <= CURATOR_MAX_PAYLOAD)
+  if (data == NULL || curator_check_payload (g_bytes_get_size (data), &error))
     {
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
     }
-  curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                                              "the payload of a lock node has at most %d bytes",
-                                              CURATOR_MAX_PAYLOAD));
+  curator_attempt_fail (attempt, error);
 }
 
 static void

@@ -6,6 +6,7 @@
 
 #include "client/heartbeat.h"
 #include "client/path.h"
+#include "container.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
 
@@ -13,7 +14,7 @@
 static void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
-  Attempt *attempt = (Attempt *) ((char *) stake - G_STRUCT_OFFSET (Attempt, stake));
+  Attempt *attempt = CURATOR_CONTAINER (stake, Attempt, stake);
   curator_attempt_restart (attempt, ZNONODE);
 }
 
@@ -99,7 +100,7 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
 void
 curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
 {
-  Attempt *attempt = (Attempt *) ((char *) place - G_STRUCT_OFFSET (Attempt, place));
+  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
   if (clean)
     {
       curator_attempt_win (attempt);

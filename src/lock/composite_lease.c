@@ -67,7 +67,7 @@ composite_member_changed (CuratorLease *member)
 
 /* The members in reverse, each whatever the others say. */
 static void
-composite_release (CuratorLease *lease, CuratorReaperDone done, gpointer data)
+composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
   CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
   for (guint i = lease->members->len; i-- > 0;)

@@ -9,12 +9,12 @@ struct _CuratorGather
   pthread_mutex_t mutex;
   guint pending;
   GError *error;  /* domain and code of the first failure, everybody's message */
-  CuratorReaperDone done;
+  CuratorReleaseDone done;
   gpointer data;
 };
 
 static void
-tell (CuratorReaperDone done, const GError *error, gpointer data)
+tell (CuratorReleaseDone done, const GError *error, gpointer data)
 {
   if (done != NULL)
     {
@@ -23,7 +23,7 @@ tell (CuratorReaperDone done, const GError *error, gpointer data)
 }
 
 CuratorGather *
-curator_gather_new (guint n, CuratorReaperDone done, gpointer data)
+curator_gather_new (guint n, CuratorReleaseDone done, gpointer data)
 {
   if (n == 0)
     {

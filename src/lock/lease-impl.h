@@ -16,7 +16,7 @@ typedef struct
   void (*over) (CuratorLease *lease);
   /* @locks the member's client mutex required. Called for each news of a member. */
   void (*member_changed) (CuratorLease *member);
-  void (*release) (CuratorLease *lease, CuratorReaperDone done, gpointer data);  /* @locks none */
+  void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data);  /* @locks none */
   void (*finalize) (CuratorLease *lease);  /* @locks none; frees the members of the class */
 } CuratorLeaseClass;
 

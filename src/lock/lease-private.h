@@ -37,11 +37,11 @@ void curator_composite_follow_members (CuratorLease *lease);
 
 /* @locks client mutex required. Ends the hold here and now; the server hears of it, and done, which
  * may be NULL, is told within patience_us. FALSE if it was over already: done is not called. */
-gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done,
+gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done,
                             gpointer data);
 /* @locks client mutex NOT held. The same for any lease, composite ones too; done is always called,
  * once, without a lock. */
-void curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpointer data);
+void curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done, gpointer data);
 
 /* NULL if the last reference is being dropped just now. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);

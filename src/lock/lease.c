@@ -274,7 +274,7 @@ curator_client_release_patience_us (CuratorClient *client)
 }
 
 void
-curator_lease_release_start (CuratorLease *lease, CuratorReaperDone done, gpointer data)
+curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
   lease->klass->release (lease, done, data);
 }

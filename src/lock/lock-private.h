@@ -25,7 +25,7 @@ typedef struct
   /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise done
    * is called once, without a lock, when the server has confirmed or patience is over. It may be
    * NULL. */
-  gboolean (*release) (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+  gboolean (*release) (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
                        GError **error);
   gboolean (*is_acquired) (CuratorLock *lock);
   gboolean (*is_owned) (CuratorLock *lock, guint64 owner);

@@ -12,6 +12,7 @@
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/stats-private.h"
+#include "container.h"
 #include "lock/own_watch.h"
 
 /* Short holds are over before a third party could matter; only longer ones are worth a watch. */
@@ -19,7 +20,7 @@
 
 /* @locks client mutex required. */
 static void
-delete_node (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done, gpointer data)
+delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
   if (lease->name_is_ours)
     {
@@ -69,7 +70,7 @@ node_state_now (CuratorLease *lease)
 static void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
-  CuratorLease *lease = (CuratorLease *) ((char *) stake - G_STRUCT_OFFSET (CuratorLease, stake));
+  CuratorLease *lease = CURATOR_CONTAINER (stake, CuratorLease, stake);
   if (state == CURATOR_LEASE_LOST)
     {
       lose (lease, stake->loss);
@@ -101,7 +102,7 @@ on_own_watch_due (gpointer data)
 static void
 on_session_died (CuratorSessionHook *hook)
 {
-  CuratorLease *lease = (CuratorLease *) ((char *) hook - G_STRUCT_OFFSET (CuratorLease, hook));
+  CuratorLease *lease = CURATOR_CONTAINER (hook, CuratorLease, hook);
   CuratorClient *client = lease->client;
 
   g_clear_pointer (&lease->own_watch, curator_own_watch_free);
@@ -115,7 +116,7 @@ on_session_died (CuratorSessionHook *hook)
 }
 
 gboolean
-curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReaperDone done, gpointer data)
+curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
   if (curator_lease_is_over (node_state_now (lease)))
     {
@@ -166,7 +167,7 @@ node_over (CuratorLease *lease)
 }
 
 static void
-node_release (CuratorLease *lease, CuratorReaperDone done, gpointer data)
+node_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = lease->client;
 
@@ -248,8 +249,7 @@ curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
       curator_own_watch_set_gone (own, on_node_gone, lease);
       return;
     }
-  lease->own_watch_timer = curator_timer_add (
-      client, curator_client_now_us (client) + OWN_WATCH_AFTER_US, on_own_watch_due, lease);
+  lease->own_watch_timer = curator_timer_after (client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
 }
 
 void

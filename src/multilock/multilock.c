@@ -267,7 +267,7 @@ multi_reenter (CuratorLock *lock, guint64 owner, GError **error)
 }
 
 static gboolean
-multi_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+multi_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
                GError **error)
 {
   GPtrArray *members = multi_of (lock)->members;

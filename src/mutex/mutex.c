@@ -163,7 +163,7 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
 }
 
 static gboolean
-mutex_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
                GError **error)
 {
   CuratorMutex *mutex = mutex_of (lock);

@@ -14,6 +14,7 @@
 #include "client/client-private.h"
 #include "client/monitor.h"
 #include "client/path.h"
+#include "client/settings.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 #include "mutex/mutex-private.h"
@@ -168,13 +169,7 @@ check_arguments (CuratorClient *client, const char *path, gsize length, GError *
                            " or " WRITE_NAME);
       return FALSE;
     }
-  if (length > CURATOR_MAX_PAYLOAD)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                   "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
-      return FALSE;
-    }
-  return TRUE;
+  return curator_check_payload (length, error);
 }
 
 CuratorRwLock *

@@ -21,6 +21,7 @@
 #include "client/retry_loop.h"
 #include "client/settings.h"
 #include "client/zk_error.h"
+#include "container.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "lock/own_watch.h"
@@ -80,7 +81,7 @@ unref_op (gpointer op)
 static void
 on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
 {
-  Acquire *acquire = (Acquire *) ((char *) stake - G_STRUCT_OFFSET (Acquire, turn_stake));
+  Acquire *acquire = CURATOR_CONTAINER (stake, Acquire, turn_stake);
   CuratorOp *current = acquire->current;
 
   if (state == CURATOR_LEASE_LOST && current != NULL && !current->finished)
@@ -329,7 +330,7 @@ static void
 on_count_changed (CuratorCountHook *hook, gint32 value)
 {
   CuratorSemaphore *semaphore
-      = (CuratorSemaphore *) ((char *) hook - G_STRUCT_OFFSET (CuratorSemaphore, count_hook));
+      = CURATOR_CONTAINER (hook, CuratorSemaphore, count_hook);
   semaphore->leases->max_leases = value;
   curator_lock_internals_recheck (semaphore->leases);
 }
@@ -479,15 +480,9 @@ check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellab
       return FALSE;
     }
   curator_client_lock (semaphore->client);
-  const gboolean too_long
-      = semaphore->node_data != NULL && g_bytes_get_size (semaphore->node_data) > CURATOR_MAX_PAYLOAD;
+  const gsize length = semaphore->node_data != NULL ? g_bytes_get_size (semaphore->node_data) : 0;
   curator_client_unlock (semaphore->client);
-  if (too_long)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                   "the payload of a lease node has at most %d bytes", CURATOR_MAX_PAYLOAD);
-    }
-  return !too_long;
+  return curator_check_payload (length, error);
 }
 
 static CuratorOp *

@@ -94,7 +94,7 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
 }
 
 static gboolean
-sm_release (CuratorLock *lock, guint64 owner, CuratorReaperDone done, gpointer data,
+sm_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
             GError **error)
 {
   SemaphoreMutex *mutex = mutex_of (lock);

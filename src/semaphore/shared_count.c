@@ -18,6 +18,7 @@
 #include "client/settings.h"
 #include "client/watches.h"
 #include "client/zk_error.h"
+#include "container.h"
 #include "lock/lock-private.h"
 
 #include <string.h>
@@ -150,8 +151,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
   else if (news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
     {
       stop_watching (count);
-      count->again = curator_timer_add (
-          count->client, curator_client_now_us (count->client) + FOLLOW_AGAIN_US, follow_again,
+      count->again = curator_timer_after (count->client, FOLLOW_AGAIN_US, follow_again,
           count);
     }
   else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
@@ -166,7 +166,7 @@ static void
 on_session_died (CuratorSessionHook *hook)
 {
   CuratorSharedCount *count =
-      (CuratorSharedCount *) ((char *) hook - G_STRUCT_OFFSET (CuratorSharedCount, session_hook));
+      CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
   follow (count);
 }
