@@ -16,7 +16,7 @@
 #include "client/reaper.h"
 #include "client/request.h"
 #include "client/session.h"
-#include "client/watches.h"
+#include "client/watch_table.h"
 
 #define DRAIN_US G_USEC_PER_SEC
 #define LEAVE_US (5 * G_USEC_PER_SEC)

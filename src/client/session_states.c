@@ -25,7 +25,7 @@
 #include "client/session.h"
 #include "client/session_close.h"
 #include "client/stats-private.h"
-#include "client/watches.h"
+#include "client/watch_table.h"
 
 #include <errno.h>
 

@@ -47,12 +47,4 @@ const char *curator_watch_get_path (const CuratorWatch *watch);
 /* The node is of this session; known from ARMED on. */
 gboolean curator_watch_is_own (const CuratorWatch *watch);
 
-/* For session.c. */
-GHashTable *curator_watches_table_new (void);
-void curator_watches_event (CuratorSession *session, int type, const char *path);
-void curator_watches_connected (CuratorSession *session);
-void curator_watches_died (CuratorSession *session);
-/* The session goes on without us: every watch is taken from it, until the table is empty. */
-void curator_watches_leave (CuratorSession *session);
-
 #endif
