@@ -1,9 +1,22 @@
-/* Starting an acquire of a semaphore, for the semaphore mutex. */
+/* A semaphore from inside: its record, and starting an acquire of it. */
 #ifndef CURATOR_SEMAPHORE_PRIVATE_H
 #define CURATOR_SEMAPHORE_PRIVATE_H
 
 #include "client/op.h"
 #include "curator/semaphore.h"
+#include "lock/lock_internals-private.h"
+#include "semaphore/shared_count-private.h"
+
+struct _CuratorSemaphore
+{
+  CuratorRefs refs;
+  CuratorClient *client;         /* a reference */
+  CuratorLockInternals *turns;
+  CuratorLockInternals *leases;
+  CuratorSharedCount *count;     /* a reference, or NULL */
+  CuratorCountHook count_hook;
+  GBytes *node_data;             /* guarded by the client's mutex; NULL for the default */
+};
 
 /* @locks client mutex NOT held. The op's result is a GPtrArray of n CuratorLease. once: as for a
  * lock. */

@@ -215,10 +215,10 @@ curator_plant(
   semaphore_deaf_to_more SCENE test_more_leases_at_once FILE semaphore/semaphore.c EXPECT "scene->over"
   CHANGE "curator_lock_internals_recheck (semaphore->leases)" "")
 curator_plant(
-  semaphore_waits_without_turn RECIPE semaphore FILE semaphore/semaphore.c EXPECT "hang"
+  semaphore_waits_without_turn RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
   CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
 curator_plant(
-  semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore.c EXPECT "hang"
+  semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
   CHANGE "      g_ptr_array_add (acquire->got, lease)@\n      take_lease (acquire)"
          "      g_ptr_array_add (acquire->got, lease)@\n      if ((int) acquire->got->len < acquire->n) { CuratorLease *turn = let_go_of_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(

@@ -1,0 +1,295 @@
+/* Acquiring leases of a semaphore: a turn under locks/, then one or more leases under leases/.
+ *
+ * Mirrors InterProcessSemaphoreV2.acquire. Threads: any; guarded by the client's mutex.
+ *
+ * NOTES: whoever has the turn creates its lease nodes and waits until no more nodes are there than
+ * leases; so only one contender has surplus nodes and the rest queue in order. The turn is kept
+ * until all n leases are had (Curator lets it go after each, and two clients that want 2 of 2 can
+ * take one each and wait for ever). A lease is never taken back: a smaller number only makes the
+ * next contenders wait. Losing the turn, with the session or by the clock alone, begins everything
+ * anew: a lease node that waits without its turn would be one too many for whoever has the turn now.
+ */
+#include "semaphore/semaphore-private.h"
+
+#include "client/client-private.h"
+#include "client/heartbeat.h"
+#include "client/lease_clock.h"
+#include "client/monitor.h"
+#include "client/retry_loop.h"
+#include "client/settings.h"
+#include "client/zk_error.h"
+#include "container.h"
+#include "lock/lease-private.h"
+
+typedef struct
+{
+  CuratorOp op;
+  CuratorSemaphore *semaphore;
+  int n;
+  gboolean once;
+  CuratorLease *turn;
+  CuratorStake turn_stake;       /* tells when it is lost */
+  GPtrArray *got;
+  CuratorOp *current;            /* the attempt under way */
+  CuratorRetryLoop restarts;     /* after the turn was lost */
+  gboolean restarting;
+} Acquire;
+
+static void take_turn (Acquire *acquire);
+static void take_lease (Acquire *acquire);
+
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
+
+static void
+unref_leases (gpointer leases)
+{
+  g_ptr_array_unref (leases);
+}
+
+static void
+unref_op (gpointer op)
+{
+  curator_op_unref (op);
+}
+
+/* @locks client mutex held. The end of the attempt that waits under it begins anew. */
+static void
+on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
+{
+  Acquire *acquire = CURATOR_CONTAINER (stake, Acquire, turn_stake);
+  CuratorOp *current = acquire->current;
+
+  if (state == CURATOR_LEASE_LOST && current != NULL && !current->finished)
+    {
+      current->klass->cancel (current,
+                              g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                                   "the turn was lost while waiting for a lease"));
+    }
+}
+
+/* @locks client mutex required. */
+static void
+hold_turn (Acquire *acquire, CuratorLease *turn)
+{
+  acquire->turn = turn;
+  if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST)
+    {
+      acquire->turn_stake.path = curator_lease_full_path (turn);
+      acquire->turn_stake.changed = on_turn_changed;
+      curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn), TRUE);
+    }
+}
+
+/* @locks client mutex required. */
+static CuratorLease *
+let_go_of_turn (Acquire *acquire)
+{
+  curator_stake_unregister (&acquire->turn_stake);
+  return g_steal_pointer (&acquire->turn);
+}
+
+/* @locks client mutex required. Nothing is held or under way any more. */
+static void
+give_back (Acquire *acquire)
+{
+  CuratorClient *client = acquire->op.client;
+  GPtrArray *leases = g_steal_pointer (&acquire->got);
+
+  if (acquire->turn != NULL)
+    {
+      g_ptr_array_insert (leases, 0, let_go_of_turn (acquire));
+    }
+  /* The leases go first, so that whoever gets the turn finds them gone. */
+  for (guint i = leases->len; i-- > 0;)
+    {
+      curator_lease_end (g_ptr_array_index (leases, i), G_MAXINT64, NULL, NULL);
+    }
+  /* Dropping them takes the client's mutex. */
+  curator_client_after_unlock (client, unref_leases, leases);
+  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
+}
+
+/* @locks client mutex required. Takes error. */
+static void
+acquire_fail (Acquire *acquire, GError *error)
+{
+  CuratorOp *current = g_steal_pointer (&acquire->current);
+
+  curator_retry_loop_stop (&acquire->restarts);
+  if (current != NULL && !current->finished)
+    {
+      current->klass->cancel (current, g_error_copy (error));
+    }
+  give_back (acquire);
+  curator_op_finish (&acquire->op, NULL, error);
+  if (current != NULL)
+    {
+      curator_client_after_unlock (acquire->op.client, unref_op, current);
+    }
+}
+
+/* @locks client mutex required. The turn is gone with its session: all begins anew, as often as the
+ * retry policy allows. */
+static void
+acquire_restart (Acquire *acquire)
+{
+  give_back (acquire);
+  if (!acquire->restarting)
+    {
+      acquire->restarting = TRUE;
+      acquire->restarts.start_us = curator_client_now_us (acquire->op.client);
+    }
+  curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
+}
+
+static void
+restarts_go (gpointer data)
+{
+  take_turn (data);
+}
+
+static void
+restarts_give_up (gpointer data, int rc)
+{
+  Acquire *acquire = data;
+  acquire_fail (acquire, curator_error_from_zk (
+                             rc, "acquiring",
+                             curator_client_user_path (acquire->op.client,
+                                                       acquire->semaphore->leases->base)));
+}
+
+/* @locks none. What an attempt brought; the attempt's reference of acquire ends here. */
+static void
+attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboolean is_turn)
+{
+  CuratorClient *client = acquire->op.client;
+  CuratorLease *unwanted = NULL;
+
+  curator_client_lock (client);
+  CuratorOp *ended = g_steal_pointer (&acquire->current);
+  if (acquire->op.finished)
+    {
+      unwanted = lease;
+    }
+  else if (error != NULL)
+    {
+      if (!is_turn && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
+        {
+          acquire_restart (acquire);
+        }
+      else
+        {
+          acquire_fail (acquire, g_error_copy (error));
+        }
+    }
+  else if (is_turn)
+    {
+      hold_turn (acquire, lease);
+      take_lease (acquire);
+    }
+  else
+    {
+      g_ptr_array_add (acquire->got, lease);
+      take_lease (acquire);
+    }
+  curator_client_unlock (client);
+  g_clear_pointer (&unwanted, curator_lease_unref);
+  g_clear_pointer (&ended, curator_op_unref);
+  curator_op_unref (&acquire->op);
+}
+
+static void
+on_turn (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  attempt_done (data, result, error, TRUE);
+}
+
+static void
+on_lease (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  attempt_done (data, result, error, FALSE);
+}
+
+/* @locks client mutex required. */
+static void
+take_turn (Acquire *acquire)
+{
+  CuratorLockInternals *turns = acquire->semaphore->turns;
+  curator_op_ref (&acquire->op);
+  acquire->current = curator_lock_internals_attempt_locked (
+      turns, NULL, acquire->op.deadline_us, acquire->once, on_turn, acquire);
+}
+
+/* @locks client mutex required. All there: the turn goes on without waiting for its delete. */
+static void
+acquire_succeed (Acquire *acquire)
+{
+  CuratorClient *client = acquire->op.client;
+  CuratorLease *turn = let_go_of_turn (acquire);
+
+  curator_lease_end (turn, G_MAXINT64, NULL, NULL);
+  curator_client_after_unlock (client, unref_lease, turn);
+  curator_op_finish (&acquire->op, g_steal_pointer (&acquire->got), NULL);
+}
+
+/* @locks client mutex required. The next lease, made under the turn; or success. */
+static void
+take_lease (Acquire *acquire)
+{
+  CuratorSemaphore *semaphore = acquire->semaphore;
+  CuratorLockInternals *leases = semaphore->leases;
+
+  if ((int) acquire->got->len == acquire->n)
+    {
+      acquire_succeed (acquire);
+      return;
+    }
+  CuratorNodeRequest *request = curator_node_request_new (leases->lock_name);
+  request->under = curator_lease_ref (acquire->turn);
+  request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
+  curator_op_ref (&acquire->op);
+  acquire->current = curator_lock_internals_attempt_locked (
+      leases, request, acquire->op.deadline_us, acquire->once, on_lease, acquire);
+}
+
+static void
+acquire_cancel (CuratorOp *op, GError *reason)
+{
+  acquire_fail ((Acquire *) op, reason);
+}
+
+static void
+acquire_finalize (CuratorOp *op)
+{
+  Acquire *acquire = (Acquire *) op;
+  g_clear_pointer (&acquire->current, curator_op_unref);
+  g_clear_pointer (&acquire->got, g_ptr_array_unref);
+  curator_semaphore_unref (acquire->semaphore);
+}
+
+CuratorOp *
+curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us, gboolean once,
+                         CuratorOpDone done, gpointer data)
+{
+  static const CuratorOpClass klass
+      = { .cancel = acquire_cancel, .finalize = acquire_finalize, .free_result = unref_leases };
+  CuratorClient *client = semaphore->client;
+  Acquire *acquire = curator_op_alloc (sizeof *acquire, &klass, client, deadline_us, done, data);
+
+  acquire->semaphore = curator_semaphore_ref (semaphore);
+  acquire->n = n;
+  acquire->once = once;
+  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
+  curator_client_lock (client);
+  if (curator_op_begin (&acquire->op))
+    {
+      curator_retry_loop_init (&acquire->restarts, client, restarts_go, restarts_give_up, acquire);
+      take_turn (acquire);
+    }
+  curator_client_unlock (client);
+  return &acquire->op;
+}
