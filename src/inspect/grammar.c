@@ -6,32 +6,29 @@
 
 #include <string.h>
 
-#define READ_NAME  "__READ__"
-#define WRITE_NAME "__WRIT__"
-
 const char *
 curator_grammar_mutex_key (const char *name, gpointer user_data)
 {
-  return curator_queue_standard_key (name, "lock-");
+  return curator_queue_standard_key (name, CURATOR_LOCK_NAME);
 }
 
 const char *
 curator_grammar_lease_key (const char *name, gpointer user_data)
 {
-  return curator_queue_standard_key (name, "lease-");
+  return curator_queue_standard_key (name, CURATOR_LEASE_NAME);
 }
 
 const char *
 curator_grammar_rw_key (const char *name, gpointer user_data)
 {
-  const char *key = curator_queue_standard_key (name, READ_NAME);
-  return key != name ? key : curator_queue_standard_key (name, WRITE_NAME);
+  const char *key = curator_queue_standard_key (name, CURATOR_READ_NAME);
+  return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME);
 }
 
 gboolean
 curator_grammar_is_writer (const char *name)
 {
-  return curator_queue_standard_key (name, WRITE_NAME) != name;
+  return curator_queue_standard_key (name, CURATOR_WRITE_NAME) != name;
 }
 
 gsize

@@ -4,9 +4,7 @@
 
 #include "curator/inspect.h"
 #include "lock/queue.h"
-
-#define CURATOR_LEASES_NAME "leases"
-#define CURATOR_TURNS_NAME  "locks"
+#include "lock/wire.h"
 
 /* CuratorQueueKeyFunc of each recipe; user_data is not used. */
 const char *curator_grammar_mutex_key (const char *name, gpointer user_data);

@@ -24,6 +24,7 @@
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
+#include "lock/wire.h"
 
 static void
 on_session_died (CuratorSessionHook *hook)
@@ -135,7 +136,7 @@ adopt_session (Attempt *attempt)
   if (attempt->wanted->protected_ && attempt->prefix == NULL)
     {
       g_autofree char *uuid = curator_uuid_new (attempt->op.client->ops);
-      attempt->prefix = g_strconcat ("_c_", uuid, "-", NULL);
+      attempt->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "client/settings.h"
 #include "client/watches.h"
 #include "lock/revocation.h"
+#include "lock/wire.h"
 
 #include <string.h>
 

@@ -10,11 +10,11 @@
  */
 #include "lock/queue.h"
 
+#include "lock/wire.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITE_NAME "__WRIT__"
-#define READ_NAME  "__READ__"
 #define N_DIGITS   10 /* of a number that is not negative */
 
 typedef struct
@@ -48,8 +48,8 @@ compare_entries (const void *a, const void *b)
         }
       return strcmp (left->key, right->key);
     }
-  gboolean left_writes = key_follows (left, WRITE_NAME);
-  gboolean right_writes = key_follows (right, WRITE_NAME);
+  gboolean left_writes = key_follows (left, CURATOR_WRITE_NAME);
+  gboolean right_writes = key_follows (right, CURATOR_WRITE_NAME);
   if (left_writes != right_writes)
     {
       return left_writes ? -1 : 1;
@@ -63,8 +63,8 @@ compare_entries (const void *a, const void *b)
 static gboolean
 is_legal_tie (const Entry *earlier, const Entry *later)
 {
-  return key_follows (later, READ_NAME)
-         && (key_follows (earlier, WRITE_NAME) || key_follows (earlier, READ_NAME));
+  return key_follows (later, CURATOR_READ_NAME)
+         && (key_follows (earlier, CURATOR_WRITE_NAME) || key_follows (earlier, CURATOR_READ_NAME));
 }
 
 gboolean

@@ -3,6 +3,7 @@
  * Threads: any; guarded by the client's mutex; the listener runs on the callback lane.
  */
 #include "lock/revocation.h"
+#include "lock/wire.h"
 
 #include "client/call.h"
 #include "client/client-private.h"

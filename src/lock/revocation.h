@@ -5,7 +5,6 @@
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 
-#define CURATOR_REVOKE_PAYLOAD "__REVOKE__"
 
 /* TRUE if nodes of this path are made revocable. */
 gboolean curator_revocation_is_on (CuratorLockInternals *internals);

@@ -15,6 +15,7 @@
 #include "lock/own_watch.h"
 #include "lock/revocation.h"
 #include "lock/reentry.h"
+#include "lock/wire.h"
 #include "mutex/mutex-private.h"
 
 #include <string.h>
@@ -353,5 +354,5 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
 CuratorLock *
 curator_mutex_new (CuratorClient *client, const char *path, GError **error)
 {
-  return curator_mutex_new_with_driver (client, path, "lock-", 1, NULL, error);
+  return curator_mutex_new_with_driver (client, path, CURATOR_LOCK_NAME, 1, NULL, error);
 }

@@ -17,12 +17,10 @@
 #include "client/settings.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
+#include "lock/wire.h"
 #include "mutex/mutex-private.h"
 
 #include <string.h>
-
-#define READ_NAME "__READ__"
-#define WRITE_NAME "__WRIT__"
 
 struct _CuratorRwLock
 {
@@ -35,20 +33,20 @@ static const char *
 rw_fix_for_sorting (CuratorLockDriver *driver, const char *name, const char *lock_name,
                     gpointer user_data)
 {
-  const char *key = curator_queue_standard_key (name, READ_NAME);
-  return key != name ? key : curator_queue_standard_key (name, WRITE_NAME);
+  const char *key = curator_queue_standard_key (name, CURATOR_READ_NAME);
+  return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME);
 }
 
 static gboolean
 is_write_node (const char *name)
 {
-  return strstr (name, WRITE_NAME) != NULL;
+  return strstr (name, CURATOR_WRITE_NAME) != NULL;
 }
 
 static gboolean
 is_read_node (const char *name)
 {
-  return strstr (name, READ_NAME) != NULL;
+  return strstr (name, CURATOR_READ_NAME) != NULL;
 }
 
 static void
@@ -94,7 +92,7 @@ static CuratorNodeRequest *
 describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorLease *write_hold = hold_of_companion (mutex, owner);
-  CuratorNodeRequest *request = curator_node_request_new (READ_NAME);
+  CuratorNodeRequest *request = curator_node_request_new (CURATOR_READ_NAME);
 
   if (write_hold == NULL)
     {
@@ -109,8 +107,8 @@ describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
       return NULL;
     }
   const char *digits
-      = curator_queue_standard_key (curator_lease_get_node_name (write_hold), WRITE_NAME);
-  g_autofree char *name = g_strconcat (READ_NAME, digits, NULL);
+      = curator_queue_standard_key (curator_lease_get_node_name (write_hold), CURATOR_WRITE_NAME);
+  g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
   curator_node_request_set_name (request, name);
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
   request->under = write_hold;
@@ -130,7 +128,7 @@ describe_write (CuratorMutex *mutex, guint64 owner, GError **error)
                            "a read lock cannot be upgraded");
       return NULL;
     }
-  return curator_node_request_new (WRITE_NAME);
+  return curator_node_request_new (CURATOR_WRITE_NAME);
 }
 
 static CuratorLock *
@@ -165,8 +163,8 @@ check_arguments (CuratorClient *client, const char *path, gsize length, GError *
   if (is_read_node (path) || is_write_node (path))
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the path of a read-write lock must not contain " READ_NAME
-                           " or " WRITE_NAME);
+                           "the path of a read-write lock must not contain " CURATOR_READ_NAME
+                           " or " CURATOR_WRITE_NAME);
       return FALSE;
     }
   return curator_check_payload (length, error);
@@ -193,8 +191,8 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   g_autoptr (GBytes) payload = data != NULL ? g_bytes_new (data, length) : NULL;
   CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
   curator_refs_init (&rw_lock->refs);
-  rw_lock->read = side_new (client, path, &read_kind, READ_NAME, &read_funcs, payload);
-  rw_lock->write = side_new (client, path, &write_kind, WRITE_NAME, &write_funcs, payload);
+  rw_lock->read = side_new (client, path, &read_kind, CURATOR_READ_NAME, &read_funcs, payload);
+  rw_lock->write = side_new (client, path, &write_kind, CURATOR_WRITE_NAME, &write_funcs, payload);
   ((CuratorMutex *) rw_lock->read)->companion = rw_lock->write;
   ((CuratorMutex *) rw_lock->write)->companion = rw_lock->read;
   curator_lock_set_owner (rw_lock->read, &rw_lock->refs, rw_lock, free_pair);

@@ -20,6 +20,7 @@
 #include "lock/lock-private.h"
 #include "lock/own_watch.h"
 #include "lock/revocation.h"
+#include "lock/wire.h"
 #include "semaphore/shared_count-private.h"
 
 #include <string.h>
@@ -54,16 +55,16 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
       return NULL;
     }
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
-  g_autofree char *turns = curator_path_join (path, "locks");
-  g_autofree char *leases = curator_path_join (path, "leases");
+  g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
+  g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
   CuratorLockDriver *lease_driver = curator_lock_driver_new_ours (&funcs, NULL);
 
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
-  semaphore->turns = curator_lock_internals_new (client, turns, "lock-", 1,
+  semaphore->turns = curator_lock_internals_new (client, turns, CURATOR_LOCK_NAME, 1,
                                                  curator_lock_driver_standard (), NULL);
   semaphore->leases
-      = curator_lock_internals_new (client, leases, "lease-", max_leases, lease_driver, NULL);
+      = curator_lock_internals_new (client, leases, CURATOR_LEASE_NAME, max_leases, lease_driver, NULL);
   curator_lock_driver_unref (lease_driver);
   return semaphore;
 }
