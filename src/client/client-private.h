@@ -63,7 +63,7 @@ struct _CuratorClient
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
   pthread_cond_t changed;      /* close() and the lanes wait for it */
-  CuratorLife life;
+  CuratorLife life;            /* set atomically too, so that it can be read without the mutex */
   CuratorAfter *after_head;    /* collected for the next unlock */
   CuratorAfter *after_tail;
   CuratorConnectionState state;

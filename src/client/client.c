@@ -125,7 +125,7 @@ curator_client_start (CuratorClient *client, GError **error)
   const gboolean started = check_latent (client, error) && curator_dispatch_start (client, error);
   if (started)
     {
-      client->life = CURATOR_LIFE_STARTED;
+      g_atomic_int_set (&client->life, CURATOR_LIFE_STARTED);
       curator_session_open (client);
     }
   curator_client_unlock (client);
@@ -138,7 +138,7 @@ close_client (CuratorClient *client, gboolean may_wait)
   curator_client_lock (client);
   if (client->life != CURATOR_LIFE_STOPPED)
     {
-      client->life = CURATOR_LIFE_STOPPED;
+      g_atomic_int_set (&client->life, CURATOR_LIFE_STOPPED);
       client->state = CURATOR_STATE_LOST;
       curator_client_cancel_ops (client, ZCLOSING);
       curator_session_close_all (client);

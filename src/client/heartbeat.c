@@ -39,6 +39,19 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean h
     }
 }
 
+void
+curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *session)
+{
+  guint index;
+
+  if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, from, &index))
+    {
+      session->beat_stakes->pdata[index] = to;
+    }
+  curator_stake_unlink (from);
+  curator_stake_register (to, session, TRUE);
+}
+
 /* @locks client mutex required. A node of ours is gone although the session lives. It would fail every
  * further heartbeat, whenever its owner finds the time to look. */
 static void

@@ -7,6 +7,8 @@
 /* @locks client mutex required, all of them. */
 /* From now on the heartbeat looks after the stake; curator_stake_unregister() ends that. */
 void curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held);
+/* What from stood for, held or waiting, is held by to now. from may not be registered. */
+void curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *session);
 
 void curator_heartbeat_connected (CuratorSession *session);
 void curator_heartbeat_suspended (CuratorSession *session);

@@ -266,13 +266,23 @@ forget_beat_stake (CuratorSession *session, CuratorStake *stake)
 }
 
 void
-curator_stake_unregister (CuratorStake *stake)
+curator_stake_unlink (CuratorStake *stake)
 {
   CuratorSession *session = stake->session;
   if (session != NULL)
     {
       stake->session = NULL;
       g_queue_unlink (stake->held ? &session->held : &session->waiting, &stake->link);
+    }
+}
+
+void
+curator_stake_unregister (CuratorStake *stake)
+{
+  CuratorSession *session = stake->session;
+  if (session != NULL)
+    {
+      curator_stake_unlink (stake);
       forget_beat_stake (session, stake);
     }
 }

@@ -29,6 +29,8 @@ struct _CuratorStake
 
 /* @locks client mutex required, all of them. */
 void curator_stake_unregister (CuratorStake *stake);
+/* The same, except that a heartbeat under way still has it. */
+void curator_stake_unlink (CuratorStake *stake);
 
 /* Whether somebody here holds, or waits with, the node of that full path. */
 gboolean curator_session_has_stake (CuratorSession *session, const char *path);

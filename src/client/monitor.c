@@ -115,10 +115,7 @@ curator_client_check_usable (CuratorClient *client, GError **error)
     {
       return FALSE;
     }
-  curator_client_lock (client);
-  const CuratorLife life = client->life;
-  curator_client_unlock (client);
-  return check_life (life, error);
+  return check_life ((CuratorLife) g_atomic_int_get (&client->life), error);
 }
 
 gboolean

@@ -117,14 +117,8 @@ curator_client_user_path (CuratorClient *client, const char *full_path)
 static gboolean
 is_latent (CuratorClient *client)
 {
-  if (!curator_client_check_forked (client, NULL))
-    {
-      return FALSE;
-    }
-  curator_client_lock (client);
-  const gboolean latent = client->life == CURATOR_LIFE_LATENT;
-  curator_client_unlock (client);
-  return latent;
+  return curator_client_check_forked (client, NULL)
+         && g_atomic_int_get (&client->life) == CURATOR_LIFE_LATENT;
 }
 
 /* The setters cannot refuse a value: what start is to refuse is kept as 0. */

@@ -38,6 +38,7 @@ typedef struct
 {
   CuratorOp op;
   CuratorLockInternals *internals;
+  void (*granted) (CuratorLease *lease, gpointer data); /* takes the lease; or NULL */
   CuratorNodeRequest *wanted; /* its own, or the plain one, which is everybody's */
   AttemptState state;
   /* Bits, because there may be thousands of attempts. */

@@ -246,19 +246,20 @@ release_lease (gpointer lease)
 }
 
 CuratorOp *
-curator_lock_internals_attempt_locked (CuratorLockInternals *internals, CuratorNodeRequest *request,
-                                       gint64 deadline_us, gboolean once, CuratorOpDone done,
-                                       gpointer data)
+curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
+                                       const CuratorAttemptSpec *spec)
 {
   static const CuratorOpClass klass = { .cancel = curator_attempt_cancel,
                                         .finalize = attempt_finalize,
                                         .free_result = release_lease };
   CuratorClient *client = internals->client;
-  Attempt *attempt = curator_op_alloc (sizeof *attempt, &klass, client, deadline_us, done, data);
+  Attempt *attempt
+      = curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
 
   attempt->internals = curator_lock_internals_ref (internals);
-  attempt->wanted = request != NULL ? request : curator_node_request_plain ();
-  attempt->once = once != FALSE;
+  attempt->wanted = spec->request != NULL ? spec->request : curator_node_request_plain ();
+  attempt->once = spec->once != FALSE;
+  attempt->granted = spec->granted;
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
@@ -273,20 +274,18 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals, CuratorN
 }
 
 CuratorOp *
-curator_lock_internals_attempt (CuratorLockInternals *internals, CuratorNodeRequest *request,
-                                gint64 deadline_us, gboolean once, CuratorOpDone done,
-                                gpointer data)
+curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAttemptSpec *spec)
 {
   CuratorLockDriver *driver = internals->driver;
+  CuratorAttemptSpec described = *spec;
 
-  if (request == NULL && driver->funcs.creates_the_lock != NULL)
+  if (spec->request == NULL && driver->funcs.creates_the_lock != NULL)
     {
-      request = curator_node_request_new (internals->lock_name);
-      driver->funcs.creates_the_lock (driver, request, driver->user_data);
+      described.request = curator_node_request_new (internals->lock_name);
+      driver->funcs.creates_the_lock (driver, described.request, driver->user_data);
     }
   curator_client_lock (internals->client);
-  CuratorOp *op =
-      curator_lock_internals_attempt_locked (internals, request, deadline_us, once, done, data);
+  CuratorOp *op = curator_lock_internals_attempt_locked (internals, &described);
   curator_client_unlock (internals->client);
   return op;
 }

@@ -243,19 +243,23 @@ grant (Attempt *attempt)
       return;
     }
 
-  curator_stake_unregister (&attempt->stake);
   curator_attempt_stop_watching (attempt);
   note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
   const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
                                   .czxid = attempt->czxid,
                                   .name_is_ours = attempt->wanted->protected_
                                                   || curator_attempt_is_sequential (attempt),
-                                  .is_ephemeral = curator_attempt_is_ephemeral (attempt) };
+                                  .is_ephemeral = curator_attempt_is_ephemeral (attempt),
+                                  .stake = &attempt->stake,
+                                  .place = &attempt->place,
+                                  .own_watch = g_steal_pointer (&attempt->own_watch) };
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
-  curator_lease_take_place (lease, &attempt->place);
-  curator_lease_watch_own_node (lease, g_steal_pointer (&attempt->own_watch));
   curator_attempt_let_go (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
+  if (attempt->granted != NULL)
+    {
+      attempt->granted (g_steal_pointer (&lease), attempt->op.data);
+    }
   curator_op_finish (&attempt->op, lease, NULL);
 }
 

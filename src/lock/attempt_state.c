@@ -34,17 +34,47 @@ curator_attempt_name (const Attempt *attempt)
   return attempt->wanted->name != NULL ? attempt->wanted->name : attempt->internals->lock_name;
 }
 
+typedef struct
+{
+  const char *name;
+  guint next;         /* bits: the states that may follow; any may be entered again */
+  gboolean is_passive; /* another part brings the end: nothing is tried, and no timer of a try runs */
+} StateRow;
+
+#define BIT(state) (1U << ATTEMPT_##state)
+/* A node that is ours: waited with, confirmed, granted or given up. */
+#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (LEAVING) | BIT (DONE))
+
+static const StateRow rows[] = {
+  [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE },
+  [ATTEMPT_CREATING]
+  = { "CREATING", BIT (PARENTS) | BIT (TAKEN) | BIT (FINDING) | BIT (LISTING) | WITH_NODE, FALSE },
+  [ATTEMPT_PARENTS] = { "PARENTS", BIT (STARTING) | BIT (CREATING) | BIT (DONE), FALSE },
+  [ATTEMPT_FINDING] = { "FINDING", BIT (LISTING) | WITH_NODE, FALSE },
+  [ATTEMPT_TAKEN] = { "TAKEN", BIT (LISTING) | WITH_NODE, FALSE },
+  [ATTEMPT_LISTING] = { "LISTING", BIT (DECIDING) | WITH_NODE, FALSE },
+  [ATTEMPT_DECIDING] = { "DECIDING", BIT (LISTING) | WITH_NODE, TRUE },
+  [ATTEMPT_WAITING]
+  = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (TAKEN) | WITH_NODE, TRUE },
+  [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (LEAVING) | BIT (DONE), FALSE },
+  [ATTEMPT_LEAVING] = { "LEAVING", BIT (DONE), TRUE },
+  [ATTEMPT_DONE] = { "DONE", 0, TRUE },
+};
+
 void
 curator_attempt_set_state (Attempt *attempt, AttemptState state)
 {
-  static const char *const names[] = { "STARTING",   "CREATING", "PARENTS",  "FINDING",
-                                       "TAKEN",      "LISTING",  "DECIDING", "WAITING",
-                                       "CONFIRMING", "LEAVING",  "DONE" };
-  if (attempt->state != state)
+  if (attempt->state == state)
     {
-      curator_debug ("attempt on %s: %s -> %s", attempt->internals->base, names[attempt->state],
-                     names[state]);
-      attempt->state = state;
+      return;
+    }
+  g_assert ((rows[attempt->state].next & (1U << state)) != 0);
+  curator_debug ("attempt on %s: %s -> %s", attempt->internals->base, rows[attempt->state].name,
+                 rows[state].name);
+  attempt->state = state;
+  if (rows[state].is_passive)
+    {
+      curator_retry_loop_stop (&attempt->tries);
     }
 }
 

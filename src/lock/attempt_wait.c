@@ -175,8 +175,6 @@ begin_to_wait (Attempt *attempt)
                                                           "somebody else is in front"));
       return FALSE;
     }
-  /* What is watched tells more than another try of what has brought us here. */
-  curator_retry_loop_stop (&attempt->tries);
   curator_attempt_set_state (attempt, ATTEMPT_WAITING);
   return TRUE;
 }

@@ -2,6 +2,7 @@
 #ifndef CURATOR_LEASE_PRIVATE_H
 #define CURATOR_LEASE_PRIVATE_H
 
+#include "client/lease_clock.h"
 #include "client/reaper.h"
 #include "client/session.h"
 #include "curator/lease.h"
@@ -11,22 +12,19 @@
 
 typedef struct
 {
-  char *path;             /* full; transfer full */
+  char *path;                  /* full; transfer full */
   gint64 czxid;
-  gboolean name_is_ours;  /* nobody else can have a node of this name */
+  gboolean name_is_ours;       /* nobody else can have a node of this name */
   gboolean is_ephemeral;
+  CuratorStake *stake;         /* the waiting one, which ends here */
+  CuratorPlace *place;         /* moved: whoever is behind the attempt is behind the hold */
+  CuratorOwnWatch *own_watch;  /* transfer full; NULL: one is set when the hold has lasted a while */
 } CuratorLeaseNode;
 
 /* @locks client mutex required. The node is held from now on. */
 CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                                  const CuratorLeaseNode *node);
 
-/* @locks client mutex required. own: the watch that the attempt had already, transfer full; NULL: one
- * is set when the hold has lasted for a while. */
-void curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own);
-
-/* @locks client mutex required. Whoever is behind the attempt is behind the hold. */
-void curator_lease_take_place (CuratorLease *lease, CuratorPlace *place);
 /* @locks client mutex required. A node with the number of this hold's may be made in line. */
 void curator_lease_cover (CuratorLease *lease, CuratorLine *line);
 

@@ -15,12 +15,11 @@ typedef struct
   const char *name;
 
   /* @locks none, all of them, unless a line says otherwise. owner is a thread's number, or 0 for a
-   * hold that belongs to no thread: then the op's result is its CuratorLease, otherwise NULL.
-   * Re-entry finishes the op at once. */
+   * hold that belongs to no thread: then the op's result is its CuratorLease, otherwise NULL. */
   CuratorOp *(*acquire) (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data);
-  /* The fast way for a hold that owner has already: TRUE when it was entered once more (or error
-   * was set: LOCK_LOST), FALSE when acquire has to be called. May be NULL. */
+  /* For a hold that owner has already: TRUE when it was entered once more (or error was set:
+   * LOCK_LOST), FALSE when acquire has to be called. Always asked before acquire. May be NULL. */
   gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
   /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise done
    * is called once, without a lock, when the server has confirmed or patience is over. It may be
@@ -54,6 +53,9 @@ void curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owne
 /* Ends and frees the lock itself, whatever references it. */
 void curator_lock_destroy (CuratorLock *lock);
 
+/* Re-enters owner's hold, which ends the op at once, or acquires. Parameters as for acquire. */
+CuratorOp *curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+                               CuratorOpDone done, gpointer data);
 /* An acquire that is refused before anything is asked of the server (takes error), or that needs no
  * server (error NULL): an op that finishes at once. */
 CuratorOp *curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done,

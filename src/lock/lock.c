@@ -113,6 +113,20 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
   return TRUE;
 }
 
+CuratorOp *
+curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+                    CuratorOpDone done, gpointer data)
+{
+  GError *error = NULL;
+
+  if (owner != 0 && lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &error))
+    {
+      return curator_lock_settled_op (lock->client, error, done, data);
+    }
+  return lock->klass->acquire (lock, owner, deadline_us, once, done, data);
+}
+
+/* @locks none. The caller has asked whether this is a re-entry. */
 static CuratorOp *
 begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {

@@ -70,17 +70,25 @@ void curator_lock_internals_unref (CuratorLockInternals *internals);
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);
 
-/* @locks client mutex NOT held. One attempt to be granted the path; its result is a CuratorLease.
- * request: the node, transfer full, or NULL for what the driver describes. once: do not wait for
- * anybody in front; the op then ends with TIMED_OUT. */
+/* What an attempt is to do, and who hears of its end. */
+typedef struct
+{
+  CuratorNodeRequest *request; /* transfer full; NULL: what the driver describes */
+  gint64 deadline_us;
+  gboolean once;               /* does not wait for anybody in front: ends with TIMED_OUT */
+  /* @locks client mutex held. May be NULL: then the op's result is the CuratorLease. Otherwise it
+   * takes the lease at the moment of the grant, and the op has no result. */
+  void (*granted) (CuratorLease *lease, gpointer data);
+  CuratorOpDone done;
+  gpointer data;               /* for both */
+} CuratorAttemptSpec;
+
+/* @locks client mutex NOT held. One attempt to be granted the path. */
 CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals,
-                                           CuratorNodeRequest *request, gint64 deadline_us,
-                                           gboolean once, CuratorOpDone done, gpointer data);
-/* @locks client mutex required. The same; the driver is not asked, and NULL is the plain request. */
+                                           const CuratorAttemptSpec *spec);
+/* @locks client mutex required. The same; the driver is not asked, and no request is the plain one. */
 CuratorOp *curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
-                                                  CuratorNodeRequest *request, gint64 deadline_us,
-                                                  gboolean once, CuratorOpDone done,
-                                                  gpointer data);
+                                                  const CuratorAttemptSpec *spec);
 /* @locks client mutex required. What may be granted has changed: every waiter looks again. */
 void curator_lock_internals_recheck (CuratorLockInternals *internals);
 /* @locks client mutex NOT held. Full wire names in order, as user paths, holder first; foreign

@@ -88,13 +88,35 @@ on_node_gone (gpointer data)
   lose (lease, CURATOR_COUNTER_LOST_DELETED);
 }
 
+static void on_own_watch_due (gpointer data);
+
+/* @locks client mutex required. Takes own. NULL when the session can watch no more for the moment, or
+ * none is wanted yet: later, then. */
+static void
+watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
+{
+  if (curator_lease_is_over (lease->state))
+    {
+      g_clear_pointer (&own, curator_own_watch_abandon);
+      return;
+    }
+  lease->own_watch = own;
+  if (own == NULL)
+    {
+      lease->own_watch_timer
+          = curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
+      return;
+    }
+  curator_own_watch_set_lease (own, lease);
+  curator_own_watch_set_gone (own, on_node_gone, lease);
+}
+
 static void
 on_own_watch_due (gpointer data)
 {
   CuratorLease *lease = data;
   lease->own_watch_timer = NULL;
-  curator_lease_watch_own_node (
-      lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
+  watch_own_node (lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
 }
 
 /* @locks client mutex held. A persistent node is no less ours in the next session; only a client that
@@ -198,6 +220,21 @@ static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .release = node_release,
                                               .finalize = node_finalize };
 
+/* @locks client mutex required. What the attempt looked after while it waited, the lease looks after
+ * now. */
+static void
+begin_to_hold (CuratorLease *lease, const CuratorLeaseNode *node)
+{
+  if (lease->is_ephemeral)
+    {
+      curator_stake_move (node->stake, &lease->stake, lease->session);
+      return;
+    }
+  curator_stake_unregister (node->stake);
+  lease->hook.died = on_session_died;
+  curator_session_add_hook (lease->session, &lease->hook);
+}
+
 CuratorLease *
 curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                    const CuratorLeaseNode *node)
@@ -220,47 +257,15 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->since_us = curator_client_now_us (client);
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
-  if (lease->is_ephemeral)
-    {
-      curator_stake_register (&lease->stake, session, TRUE);
-    }
-  else
-    {
-      lease->hook.died = on_session_died;
-      curator_session_add_hook (session, &lease->hook);
-    }
-  return lease;
-}
-
-void
-curator_lease_watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
-{
-  CuratorClient *client = lease->client;
-
-  if (curator_lease_is_over (lease->state))
-    {
-      g_clear_pointer (&own, curator_own_watch_abandon);
-      return;
-    }
-  lease->own_watch = own;
-  if (own != NULL)
-    {
-      curator_own_watch_set_lease (own, lease);
-      curator_own_watch_set_gone (own, on_node_gone, lease);
-      return;
-    }
-  lease->own_watch_timer = curator_timer_after (client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
-}
-
-void
-curator_lease_take_place (CuratorLease *lease, CuratorPlace *place)
-{
-  curator_place_move (place, &lease->place);
+  begin_to_hold (lease, node);
+  curator_place_move (node->place, &lease->place);
   /* The clock may have run out between the look at it and the grant. */
   if (curator_lease_is_over (lease->state))
     {
       curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
     }
+  watch_own_node (lease, node->own_watch);
+  return lease;
 }
 
 void

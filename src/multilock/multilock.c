@@ -215,7 +215,7 @@ chain_next (Chain *chain)
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
   curator_op_ref (&chain->op);
-  CuratorOp *op = member->klass->acquire (member, chain->owner, chain->op.deadline_us, chain->once,
+  CuratorOp *op = curator_lock_start (member, chain->owner, chain->op.deadline_us, chain->once,
                                           on_member_done, chain);
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;

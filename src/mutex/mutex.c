@@ -89,25 +89,25 @@ curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner)
   return hold != NULL ? hold->lease : NULL;
 }
 
+/* @locks client mutex held, at the grant. */
+static void
+file_hold (CuratorLease *lease, gpointer data)
+{
+  const Granting *granting = data;
+  LockData *hold = g_new (LockData, 1);
+  hold->owner = granting->owner;
+  hold->count = 1;
+  hold->lease = lease;
+  add_hold (granting->mutex, hold);
+}
+
 /* @locks none. */
 static void
 on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   Granting *granting = data;
-  CuratorMutex *mutex = granting->mutex;
-
-  if (result != NULL && granting->owner != 0)
-    {
-      LockData *hold = g_new (LockData, 1);
-      hold->owner = granting->owner;
-      hold->count = 1;
-      hold->lease = g_steal_pointer (&result);
-      curator_client_lock (mutex->lock.client);
-      add_hold (mutex, hold);
-      curator_client_unlock (mutex->lock.client);
-    }
   granting->done (op, result, error, granting->data);
-  curator_lock_unref (&mutex->lock);
+  curator_lock_unref (&granting->mutex->lock);
   g_free (granting);
 }
 
@@ -142,10 +142,6 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   GError *error = NULL;
   CuratorNodeRequest *request = NULL;
 
-  if (owner != 0 && mutex_reenter (lock, owner, &error))
-    {
-      return curator_lock_settled_op (lock->client, error, done, data);
-    }
   if (mutex->kind->describe != NULL)
     {
       request = mutex->kind->describe (mutex, owner, &error);
@@ -159,8 +155,13 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   granting->owner = owner;
   granting->done = done;
   granting->data = data;
-  return curator_lock_internals_attempt (mutex->internals, request, deadline_us, once, on_granted,
-                                         granting);
+  const CuratorAttemptSpec spec = { .request = request,
+                                    .deadline_us = deadline_us,
+                                    .once = once,
+                                    .granted = owner != 0 ? file_hold : NULL,
+                                    .done = on_granted,
+                                    .data = granting };
+  return curator_lock_internals_attempt (mutex->internals, &spec);
 }
 
 static gboolean

@@ -220,8 +220,11 @@ take_turn (Acquire *acquire)
 {
   CuratorLockInternals *turns = acquire->semaphore->turns;
   curator_op_ref (&acquire->op);
-  acquire->current = curator_lock_internals_attempt_locked (
-      turns, NULL, acquire->op.deadline_us, acquire->once, on_turn, acquire);
+  const CuratorAttemptSpec spec = { .deadline_us = acquire->op.deadline_us,
+                                    .once = acquire->once,
+                                    .done = on_turn,
+                                    .data = acquire };
+  acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
 }
 
 /* @locks client mutex required. All there: the turn goes on without waiting for its delete. */
@@ -252,8 +255,12 @@ take_lease (Acquire *acquire)
   request->under = curator_lease_ref (acquire->turn);
   request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
   curator_op_ref (&acquire->op);
-  acquire->current = curator_lock_internals_attempt_locked (
-      leases, request, acquire->op.deadline_us, acquire->once, on_lease, acquire);
+  const CuratorAttemptSpec spec = { .request = request,
+                                    .deadline_us = acquire->op.deadline_us,
+                                    .once = acquire->once,
+                                    .done = on_lease,
+                                    .data = acquire };
+  acquire->current = curator_lock_internals_attempt_locked (leases, &spec);
 }
 
 static void
