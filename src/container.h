@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#define CURATOR_CONTAINER(part, Type, member)                                                     \
+#define CURATOR_CONTAINER(part, Type, member)                                                      \
   ((Type *) (gpointer) ((char *) (part) -G_STRUCT_OFFSET (Type, member)))
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <glib.h>
 
-typedef gint CuratorRefs;  /* atomic */
+typedef gint CuratorRefs; /* atomic */
 
 static inline void
 curator_refs_init (CuratorRefs *refs)

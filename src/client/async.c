@@ -10,11 +10,11 @@
 
 struct _CuratorAsync
 {
-  CuratorClient *client;  /* a memory reference */
+  CuratorClient *client; /* a memory reference */
   CuratorAsyncSpec spec;
   GCancellable *cancellable;
   gulong handler;
-  gint pending;           /* atomic: the operation's end, and the end of the call that started it */
+  gint pending; /* atomic: the operation's end, and the end of the call that started it */
   gpointer result;
   GError *error;
 };

@@ -11,7 +11,7 @@ typedef struct _CuratorAsync CuratorAsync;
 /* Whom a result is about, and how the user's function is called with it. */
 typedef struct
 {
-  gpointer owner;               /* referenced by the caller; unref_owner ends that */
+  gpointer owner; /* referenced by the caller; unref_owner ends that */
   GDestroyNotify unref_owner;
   GCallback callback;
   gpointer user_data;

@@ -25,7 +25,7 @@ typedef struct
   int version;
   CuratorRequest *request;
   CuratorParents *parents;
-  gboolean repeated;       /* a try of unknown outcome was made */
+  gboolean repeated; /* a try of unknown outcome was made */
 } Call;
 
 void
@@ -68,10 +68,10 @@ call_name (const Call *call)
 static void
 call_fail (Call *call, int rc)
 {
-  curator_op_finish (&call->op, NULL,
-                     curator_error_from_zk (rc, call_name (call),
-                                            curator_client_user_path (call->op.client,
-                                                                      call->path)));
+  curator_op_finish (
+      &call->op, NULL,
+      curator_error_from_zk (rc, call_name (call),
+                             curator_client_user_path (call->op.client, call->path)));
 }
 
 /* @locks client mutex held. */
@@ -145,8 +145,8 @@ call_go (gpointer data)
       call->request = curator_request_get_children (session, call->path, FALSE, on_reply, call);
       break;
     case CURATOR_CALL_SET:
-      call->request
-          = curator_request_set (session, call->path, call->bytes, call->version, on_reply, call);
+      call->request =
+          curator_request_set (session, call->path, call->bytes, call->version, on_reply, call);
       break;
     case CURATOR_CALL_CREATE:
       call->request = curator_request_create (session, call->path, call->bytes, 0, on_reply, call);
@@ -194,8 +194,9 @@ CuratorCallResult *
 curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBytes *bytes,
               int version, gboolean *repeated, GError **error)
 {
-  static const CuratorOpClass klass
-      = { .cancel = call_cancel, .finalize = call_finalize, .free_result = free_result };
+  static const CuratorOpClass klass = { .cancel = call_cancel,
+                                        .finalize = call_finalize,
+                                        .free_result = free_result };
   CuratorAwait await;
   gpointer result = NULL;
 
@@ -204,8 +205,8 @@ curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBy
       return NULL;
     }
   curator_await_init (&await, client);
-  Call *call = curator_op_alloc (sizeof *call, &klass, client, G_MAXINT64, curator_await_done,
-                                 &await);
+  Call *call =
+      curator_op_alloc (sizeof *call, &klass, client, G_MAXINT64, curator_await_done, &await);
   call->kind = kind;
   call->path = g_strdup (path);
   call->bytes = bytes != NULL ? g_bytes_ref (bytes) : NULL;

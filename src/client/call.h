@@ -9,15 +9,15 @@ typedef enum
   CURATOR_CALL_GET,
   CURATOR_CALL_GET_CHILDREN,
   CURATOR_CALL_SET,
-  CURATOR_CALL_CREATE  /* persistent, missing parents too; ZNODEEXISTS if it is there */
+  CURATOR_CALL_CREATE /* persistent, missing parents too; ZNODEEXISTS if it is there */
 } CuratorCallKind;
 
 typedef struct
 {
-  GBytes *data;         /* get; empty for null data */
-  GPtrArray *children;  /* get_children: leaf names */
-  gint32 version;       /* get, set */
-  gint64 mzxid;         /* get, set */
+  GBytes *data;        /* get; empty for null data */
+  GPtrArray *children; /* get_children: leaf names */
+  gint32 version;      /* get, set */
+  gint64 mzxid;        /* get, set */
 } CuratorCallResult;
 
 /* @locks client mutex NOT held. path: the full one. bytes: for set and create; version: for set.

@@ -25,15 +25,15 @@ typedef struct _CuratorAfter CuratorAfter;
 
 typedef enum
 {
-  CURATOR_LIFE_LATENT,   /* before start */
+  CURATOR_LIFE_LATENT, /* before start */
   CURATOR_LIFE_STARTED,
-  CURATOR_LIFE_STOPPED   /* closed or closing */
+  CURATOR_LIFE_STOPPED /* closed or closing */
 } CuratorLife;
 
 struct _CuratorClient
 {
-  CuratorRefs refs;    /* users, locks and leases; at zero the client closes itself */
-  CuratorRefs memory;  /* all refs together, each thread and each session; at zero it is freed */
+  CuratorRefs refs;   /* users, locks and leases; at zero the client closes itself */
+  CuratorRefs memory; /* all refs together, each thread and each session; at zero it is freed */
   guint fork_generation;
   CuratorZkOps *ops;
   void (*free) (CuratorClient *client); /* called once, by the last memory reference */
@@ -41,16 +41,16 @@ struct _CuratorClient
   /* Set-up: written before start, constant afterwards. */
   char *connect_string;
   CuratorConnectString *servers;
-  char *namespace_;            /* "a/b", or NULL */
-  char *prefix;                /* chroot and namespace, "" or "/app/a/b" */
+  char *namespace_; /* "a/b", or NULL */
+  char *prefix;     /* chroot and namespace, "" or "/app/a/b" */
   int session_timeout_ms;
   int connection_timeout_ms;
-  gboolean has_server_tick;    /* somebody has said */
+  gboolean has_server_tick; /* somebody has said */
   int server_tick_ms;
   gboolean has_heartbeat;
   int heartbeat_ms;
   CuratorRetryPolicy *retry_policy;
-  GPtrArray *auths;            /* CuratorAuth */
+  GPtrArray *auths; /* CuratorAuth */
   struct ACL_vector acl;
   GBytes *default_data;
   GMainContext *callback_context;
@@ -58,26 +58,26 @@ struct _CuratorClient
   gpointer trace_data;
   GDestroyNotify trace_destroy;
 
-  CuratorDispatch *dispatch;   /* the lanes; guarded as dispatch.h says */
+  CuratorDispatch *dispatch; /* the lanes; guarded as dispatch.h says */
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
-  pthread_cond_t changed;      /* close() and the lanes wait for it */
-  CuratorLife life;            /* set atomically too, so that it can be read without the mutex */
-  CuratorAfter *after_head;    /* collected for the next unlock */
+  pthread_cond_t changed;   /* close() and the lanes wait for it */
+  CuratorLife life;         /* set atomically too, so that it can be read without the mutex */
+  CuratorAfter *after_head; /* collected for the next unlock */
   CuratorAfter *after_tail;
   CuratorConnectionState state;
-  gboolean state_posted;       /* the state before the first connection is nobody's news */
+  gboolean state_posted; /* the state before the first connection is nobody's news */
   gboolean ever_connected;
-  CuratorSession *session;     /* the current one; NULL before start and after close */
-  guint sessions_open;         /* handles not closed yet, dying ones included */
-  guint epoch;                 /* of the newest session */
+  CuratorSession *session; /* the current one; NULL before start and after close */
+  guint sessions_open;     /* handles not closed yet, dying ones included */
+  guint epoch;             /* of the newest session */
   guint open_failures;
-  gboolean auth_failed;        /* final: no session will be opened any more */
-  gboolean no_containers;      /* a server answered ZUNIMPLEMENTED */
-  CuratorListeners listeners;  /* CuratorStateListener */
-  GQueue connection_waiters;   /* CuratorRetryLoop waiting to be connected */
-  GQueue ops_running;          /* CuratorOp, to be cancelled by close */
+  gboolean auth_failed;       /* final: no session will be opened any more */
+  gboolean no_containers;     /* a server answered ZUNIMPLEMENTED */
+  CuratorListeners listeners; /* CuratorStateListener */
+  GQueue connection_waiters;  /* CuratorRetryLoop waiting to be connected */
+  GQueue ops_running;         /* CuratorOp, to be cancelled by close */
   CuratorReaper *reaper;
   guint64 counters[CURATOR_N_COUNTERS];
 };

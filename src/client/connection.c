@@ -86,8 +86,8 @@ curator_client_add_state_listener (CuratorClient *client, CuratorStateListener l
       return 0;
     }
   curator_client_lock (client);
-  const guint id = curator_listeners_add (&client->listeners, G_CALLBACK (listener), user_data,
-                                          destroy);
+  const guint id =
+      curator_listeners_add (&client->listeners, G_CALLBACK (listener), user_data, destroy);
   curator_client_unlock (client);
   return id;
 }
@@ -147,9 +147,9 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
     }
   CuratorAwait await;
   curator_await_init (&await, client);
-  ConnectWait *wait = curator_op_alloc (sizeof *wait, &klass, client,
-                                        curator_client_deadline (client, timeout_ms),
-                                        curator_await_done, &await);
+  ConnectWait *wait =
+      curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
+                        curator_await_done, &await);
   curator_client_lock (client);
   if (curator_op_begin (&wait->op))
     {

@@ -20,7 +20,7 @@
 struct _CuratorTimer
 {
   gint64 when_us;
-  guint64 order;  /* timers of one moment fire in the order in which they were set */
+  guint64 order; /* timers of one moment fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
   GSequenceIter *place;
@@ -31,7 +31,7 @@ typedef struct
   CuratorWork func;
   gpointer data;
   GDestroyNotify destroy;
-  gint posted;  /* atomic: hands the job over where tools cannot see how GLib does */
+  gint posted; /* atomic: hands the job over where tools cannot see how GLib does */
 } Job;
 
 typedef struct
@@ -45,14 +45,14 @@ struct _CuratorDispatch
   GSequence *timers;
   guint64 last_order;
   gint64 asleep_until_us[CURATOR_N_LANES]; /* monotonic; 0 while the lane is awake */
-  GQueue jobs[CURATOR_N_LANES];           /* Job; the timer lane has none */
+  GQueue jobs[CURATOR_N_LANES];            /* Job; the timer lane has none */
   pthread_cond_t news[CURATOR_N_LANES];
-  guint n_running;                        /* threads that have not ended */
+  guint n_running; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES];
   gboolean stopping;
 };
 
-static _Thread_local CuratorClient *lane_of;  /* the client that this thread serves */
+static _Thread_local CuratorClient *lane_of; /* the client that this thread serves */
 
 CuratorDispatch *
 curator_dispatch_new (void)
@@ -158,8 +158,7 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
   Job *job = job_new (func, data, destroy);
   g_queue_push_tail (&client->dispatch->jobs[lane], job);
   /* A client that is not started yet or closed already still owes answers. */
-  if (client->ops->threads && !client->dispatch->running[lane]
-      && !start_lane (client, lane, NULL))
+  if (client->ops->threads && !client->dispatch->running[lane] && !start_lane (client, lane, NULL))
     {
       curator_warn ("no thread could be started: a callback is late");
     }

@@ -149,10 +149,11 @@ beat_arm (CuratorSession *session)
       return;
     }
   const gint64 age = MIN (curator_lease_clock_proof_age_us (session), period);
-  const gint64 pause = curator_lease_clock_is_young (session) ? MAX (curator_lease_clock_next_told_us (session), period / 5)
-                                          : MAX (period - age, period / 2);
-  session->beat_timer = curator_timer_after (session->client, MIN (pause, period), on_beat_due,
-      session);
+  const gint64 pause = curator_lease_clock_is_young (session)
+                           ? MAX (curator_lease_clock_next_told_us (session), period / 5)
+                           : MAX (period - age, period / 2);
+  session->beat_timer =
+      curator_timer_after (session->client, MIN (pause, period), on_beat_due, session);
 }
 
 /* @locks client mutex held (timer lane). Nothing depends on the answer, which counts when it comes. */
@@ -168,8 +169,8 @@ on_idle (gpointer data)
     {
       curator_request_exists (session, "/", FALSE, NULL, NULL);
     }
-  session->idle_timer = curator_timer_after (session->client, (idle >= period ? period : period - idle), on_idle,
-      session);
+  session->idle_timer = curator_timer_after (
+      session->client, (idle >= period ? period : period - idle), on_idle, session);
 }
 
 static void

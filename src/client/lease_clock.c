@@ -34,7 +34,8 @@ gint64
 curator_lease_clock_period_us (const CuratorSession *session)
 {
   const CuratorClient *client = session->client;
-  return client->has_heartbeat ? MIN ((gint64) client->heartbeat_ms * 1000, curator_lease_clock_session_us (session) / 4)
+  return client->has_heartbeat ? MIN ((gint64) client->heartbeat_ms * 1000,
+                                      curator_lease_clock_session_us (session) / 4)
                                : curator_lease_clock_session_us (session) / 6;
 }
 
@@ -43,8 +44,9 @@ static gint64
 half_tick_us (const CuratorSession *session)
 {
   const CuratorClient *client = session->client;
-  return client->has_server_tick ? (gint64) client->server_tick_ms * 500
-                                 : MIN (DEFAULT_TICK_MS * 500, curator_lease_clock_session_us (session) / 4);
+  return client->has_server_tick
+             ? (gint64) client->server_tick_ms * 500
+             : MIN (DEFAULT_TICK_MS * 500, curator_lease_clock_session_us (session) / 4);
 }
 
 /* In so long a follower has told what it has answered. */
@@ -60,7 +62,8 @@ static gint64
 guard_us (const CuratorSession *session)
 {
   const gint64 t = curator_lease_clock_session_us (session);
-  return curator_lease_clock_period_us (session) + half_tick_us (session) + t / PROMPT_SHARE + t / 100;
+  return curator_lease_clock_period_us (session) + half_tick_us (session) + t / PROMPT_SHARE
+         + t / 100;
 }
 
 /* How long a hold is good from a proof on. */
@@ -111,12 +114,12 @@ note_known (CuratorSession *session)
 void
 curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
 {
-  const gint64 newest
-      = session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS].sent_us : 0;
+  const gint64 newest =
+      session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS].sent_us : 0;
   if (sent_us - newest >= half_tick_us (session) / 4)
     {
-      session->marks[session->n_marks++ % CURATOR_N_MARKS]
-          = (CuratorMark){ sent_us, curator_client_boottime_us (session->client) };
+      session->marks[session->n_marks++ % CURATOR_N_MARKS] =
+          (CuratorMark){ sent_us, curator_client_boottime_us (session->client) };
     }
 }
 
@@ -151,15 +154,19 @@ curator_lease_clock_next_told_us (CuratorSession *session)
 static gint64
 enough_us (CuratorSession *session)
 {
-  const gint64 pause = curator_lease_clock_is_young (session) ? telling_us (session) : curator_lease_clock_period_us (session);
-  return MIN (pause + curator_lease_clock_session_us (session) / PROMPT_SHARE, usable_us (session) / 2);
+  const gint64 pause = curator_lease_clock_is_young (session)
+                           ? telling_us (session)
+                           : curator_lease_clock_period_us (session);
+  return MIN (pause + curator_lease_clock_session_us (session) / PROMPT_SHARE,
+              usable_us (session) / 2);
 }
 
 gboolean
 curator_lease_clock_is_fresh (CuratorSession *session)
 {
   return session->state == CURATOR_SESSION_CONNECTED
-         && curator_lease_clock_proof_age_us (session) <= 2 * curator_lease_clock_period_us (session)
+         && curator_lease_clock_proof_age_us (session)
+                <= 2 * curator_lease_clock_period_us (session)
          && curator_lease_clock_remaining_us (session) > MAX (enough_us (session), 0);
 }
 
@@ -167,7 +174,9 @@ gint64
 curator_lease_clock_until_told_us (CuratorSession *session)
 {
   const gint64 by_proof = usable_us (session) - curator_lease_clock_proof_age_us (session);
-  return curator_lease_clock_is_young (session) && by_proof > enough_us (session) ? curator_lease_clock_next_told_us (session) : 0;
+  return curator_lease_clock_is_young (session) && by_proof > enough_us (session)
+             ? curator_lease_clock_next_told_us (session)
+             : 0;
 }
 
 /* @locks client mutex required. */
@@ -193,7 +202,8 @@ tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss
 static gint64
 until_suspect_us (CuratorSession *session)
 {
-  return 5 * curator_lease_clock_period_us (session) / 2 - curator_lease_clock_proof_age_us (session);
+  return 5 * curator_lease_clock_period_us (session) / 2
+         - curator_lease_clock_proof_age_us (session);
 }
 
 static void
@@ -206,8 +216,8 @@ on_lapse (gpointer data)
       return;
     }
   const gint64 remaining = curator_lease_clock_remaining_us (session);
-  const gboolean suspect
-      = session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0;
+  const gboolean suspect =
+      session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0;
 
   if (remaining == 0)
     {
@@ -242,7 +252,8 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
   const gint64 now = curator_client_boottime_us (session->client);
 
   /* A slow answer may have been committed by a leader that was paused just before it expires us. */
-  if (session->state == CURATOR_SESSION_DEAD || now - sent_us > curator_lease_clock_session_us (session) / PROMPT_SHARE
+  if (session->state == CURATOR_SESSION_DEAD
+      || now - sent_us > curator_lease_clock_session_us (session) / PROMPT_SHARE
       || sent_us <= session->proof_us)
     {
       return;
@@ -309,11 +320,13 @@ curator_session_has_stake (CuratorSession *session, const char *path)
 void
 curator_lease_clock_began (CuratorSession *session)
 {
-  if (usable_us (session) < telling_us (session) + curator_lease_clock_session_us (session) / PROMPT_SHARE)
+  if (usable_us (session)
+      < telling_us (session) + curator_lease_clock_session_us (session) / PROMPT_SHARE)
     {
-      curator_warn ("the session time-out of %d ms is too short for servers that tick every %d ms: holds "
-                    "are lost, or cannot be had, while all is well",
-                    session->timeout_ms, (int) (half_tick_us (session) / 500));
+      curator_warn (
+          "the session time-out of %d ms is too short for servers that tick every %d ms: holds "
+          "are lost, or cannot be had, while all is well",
+          session->timeout_ms, (int) (half_tick_us (session) / 500));
     }
 }
 

@@ -17,11 +17,11 @@ typedef struct _CuratorStake CuratorStake;
 struct _CuratorStake
 {
   GList link;
-  CuratorSession *session;  /* NULL while not registered */
+  CuratorSession *session; /* NULL while not registered */
   gboolean held;
-  const char *path;         /* the full one; owned by whoever embeds the stake */
+  const char *path; /* the full one; owned by whoever embeds the stake */
   CuratorLeaseState state;
-  CuratorCounter loss;      /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
+  CuratorCounter loss; /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
   /* @locks client mutex held. Held: the state changed; after LOST the stake is unregistered.
    * Waiting: LOST means that the node is gone; the stake stays registered. */
   void (*changed) (CuratorStake *stake, CuratorLeaseState state);
@@ -48,7 +48,7 @@ gboolean curator_lease_clock_is_fresh (CuratorSession *session);
 gint64 curator_lease_clock_until_told_us (CuratorSession *session);
 
 /* For session.c. */
-void curator_lease_clock_began (CuratorSession *session);  /* the time-out is known */
+void curator_lease_clock_began (CuratorSession *session); /* the time-out is known */
 
 /* For heartbeat.c. */
 gint64 curator_lease_clock_session_us (const CuratorSession *session);

@@ -12,7 +12,7 @@ struct _CuratorListener
 {
   CuratorRefs refs;
   guint id;
-  gboolean removed;  /* guarded by the client's mutex */
+  gboolean removed; /* guarded by the client's mutex */
   GCallback func;
   gpointer user_data;
   GDestroyNotify destroy;
@@ -112,11 +112,9 @@ curator_listeners_tell (CuratorListeners *listeners, CuratorClient *client,
                         gpointer (*ref_subject) (gpointer subject), GDestroyNotify unref_subject,
                         int news)
 {
-  const News pattern = { .client = client,
-                         .call = call,
-                         .subject = subject,
-                         .unref_subject = unref_subject,
-                         .news = news };
+  const News pattern = {
+    .client = client, .call = call, .subject = subject, .unref_subject = unref_subject, .news = news
+  };
   tell_from (listeners, 0, &pattern, ref_subject);
 }
 
@@ -126,11 +124,9 @@ curator_listeners_tell_newest (CuratorListeners *listeners, CuratorClient *clien
                                gpointer (*ref_subject) (gpointer subject),
                                GDestroyNotify unref_subject, int news)
 {
-  const News pattern = { .client = client,
-                         .call = call,
-                         .subject = subject,
-                         .unref_subject = unref_subject,
-                         .news = news };
+  const News pattern = {
+    .client = client, .call = call, .subject = subject, .unref_subject = unref_subject, .news = news
+  };
   tell_from (listeners, listeners->all->len - 1, &pattern, ref_subject);
 }
 

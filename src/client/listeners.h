@@ -12,7 +12,7 @@ typedef struct _CuratorListener CuratorListener;
 /* A list of users' functions. Guarded by the client's mutex; zeroed is empty. */
 typedef struct
 {
-  GPtrArray *all;  /* CuratorListener */
+  GPtrArray *all; /* CuratorListener */
   guint last_id;
   gboolean are_news; /* told on the news lane */
 } CuratorListeners;

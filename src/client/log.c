@@ -25,8 +25,8 @@ static void
 write_message (gpointer data)
 {
   Message *message = data;
-  g_log_structured (CURATOR_LOG_DOMAIN, message->level, "CURATOR_SOURCE", message->source, "MESSAGE",
-                    "%s", message->text);
+  g_log_structured (CURATOR_LOG_DOMAIN, message->level, "CURATOR_SOURCE", message->source,
+                    "MESSAGE", "%s", message->text);
   g_free (message->text);
   g_free (message);
 }

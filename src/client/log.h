@@ -10,14 +10,14 @@
 #define curator_warn(...) curator_log (G_LOG_LEVEL_WARNING, __VA_ARGS__)
 #define curator_info(...) curator_log (G_LOG_LEVEL_INFO, __VA_ARGS__)
 /* Only formatted when G_MESSAGES_DEBUG names the domain: every step of every attempt has one. */
-#define curator_debug(...) \
-  do \
-    { \
-      if (G_UNLIKELY (curator_log_debug_is_on ())) \
-        { \
-          curator_log (G_LOG_LEVEL_DEBUG, __VA_ARGS__); \
-        } \
-    } \
+#define curator_debug(...)                                                                         \
+  do                                                                                               \
+    {                                                                                              \
+      if (G_UNLIKELY (curator_log_debug_is_on ()))                                                 \
+        {                                                                                          \
+          curator_log (G_LOG_LEVEL_DEBUG, __VA_ARGS__);                                            \
+        }                                                                                          \
+    }                                                                                              \
   while (0)
 
 /* @locality any thread; under a client's mutex the message is written after that was given back. */

@@ -26,7 +26,7 @@ gboolean curator_client_check_forked (CuratorClient *client, GError **error);
 /* @locks client mutex required. */
 gboolean curator_client_is_running (CuratorClient *client);
 
-gint64 curator_client_now_us (CuratorClient *client);  /* monotonic */
+gint64 curator_client_now_us (CuratorClient *client); /* monotonic */
 gint64 curator_client_boottime_us (CuratorClient *client);
 /* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
 gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);

@@ -72,15 +72,15 @@ curator_op_begin (CuratorOp *op)
   g_queue_push_tail_link (&client->ops_running, &op->link);
   if (!curator_client_is_running (client))
     {
-      curator_op_finish (op, NULL,
-                         g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                                              "the client is not running"));
+      curator_op_finish (
+          op, NULL,
+          g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
       return FALSE;
     }
   if (client->auth_failed)
     {
-      curator_op_finish (op, NULL, curator_error_from_zk (ZAUTHFAILED, "connecting to",
-                                                          client->connect_string));
+      curator_op_finish (
+          op, NULL, curator_error_from_zk (ZAUTHFAILED, "connecting to", client->connect_string));
       return FALSE;
     }
   if (op->deadline_us != G_MAXINT64)
@@ -135,8 +135,8 @@ on_cancelled (GCancellable *cancellable, gpointer data)
 {
   CuratorOp *op = data;
   g_assert (g_atomic_int_get (&op->connected));
-  curator_op_cancel (op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
-                                              "the operation was cancelled"));
+  curator_op_cancel (
+      op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the operation was cancelled"));
 }
 
 static void
@@ -160,10 +160,10 @@ curator_client_cancel_ops (CuratorClient *client, int rc)
   CuratorOp *op;
   while ((op = g_queue_peek_head (&client->ops_running)) != NULL)
     {
-      GError *reason = rc == ZCLOSING
-                           ? g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                                                  "the client was closed")
-                           : curator_error_from_zk (rc, "connecting to", client->connect_string);
+      GError *reason =
+          rc == ZCLOSING
+              ? g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client was closed")
+              : curator_error_from_zk (rc, "connecting to", client->connect_string);
       op->klass->cancel (op, reason);
     }
 }

@@ -12,32 +12,31 @@ typedef struct _CuratorOp CuratorOp;
 
 /* @locks none; runs on whichever thread brought the outcome. Exactly one of result and error is
  * set, except that a success without a value has neither. result is transferred. */
-typedef void (*CuratorOpDone) (CuratorOp *op, gpointer result, const GError *error,
-                               gpointer data);
+typedef void (*CuratorOpDone) (CuratorOp *op, gpointer result, const GError *error, gpointer data);
 
 typedef struct
 {
   /* @locks client mutex held; never called after the op finished. Must finish it with reason
    * (transfer full), leaving nothing behind. */
   void (*cancel) (CuratorOp *op, GError *reason);
-  void (*finalize) (CuratorOp *op);  /* frees the members, not the op itself */
-  GDestroyNotify free_result;        /* for a result that nobody takes */
+  void (*finalize) (CuratorOp *op); /* frees the members, not the op itself */
+  GDestroyNotify free_result;       /* for a result that nobody takes */
 } CuratorOpClass;
 
 struct _CuratorOp
 {
   CuratorRefs refs;
-  gint connected;          /* atomic: a cancellable may cancel it */
-  gboolean finished;       /* guarded by the client's mutex */
+  gint connected;    /* atomic: a cancellable may cancel it */
+  gboolean finished; /* guarded by the client's mutex */
   const CuratorOpClass *klass;
   CuratorClient *client;
-  gint64 deadline_us;      /* monotonic; G_MAXINT64 for none */
+  gint64 deadline_us; /* monotonic; G_MAXINT64 for none */
   CuratorTimer *deadline_timer;
   CuratorOpDone done;
   gpointer data;
   gpointer result;
   GError *error;
-  GList link;              /* in client->ops_running */
+  GList link; /* in client->ops_running */
 };
 
 /* Allocates size bytes, zeroed, with the op at their head. One reference for the caller, one for

@@ -15,7 +15,7 @@ struct _CuratorParents
 {
   CuratorSession *session;
   char *path;
-  gsize length;             /* of the ancestor being made: a prefix of path */
+  gsize length; /* of the ancestor being made: a prefix of path */
   CuratorRequest *request;
   CuratorParentsDone done;
   gpointer data;
@@ -80,9 +80,9 @@ make_level (CuratorParents *parents)
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
   /* Zero bytes, not null data, as Curator writes. */
-  parents->request = curator_request_create (parents->session, level, NULL,
-                                             client->no_containers ? 0 : ZOO_CONTAINER, on_created,
-                                             parents);
+  parents->request =
+      curator_request_create (parents->session, level, NULL,
+                              client->no_containers ? 0 : ZOO_CONTAINER, on_created, parents);
 }
 
 CuratorParents *

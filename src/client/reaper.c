@@ -19,19 +19,19 @@
 #include <string.h>
 
 #define FIRST_PAUSE_US (50 * 1000)
-#define LAST_PAUSE_US G_USEC_PER_SEC
+#define LAST_PAUSE_US  G_USEC_PER_SEC
 
 typedef struct
 {
   GList link;
   CuratorClient *client;
-  char *path;              /* of the node; for a search, of its parent */
-  char *prefix;            /* for a search: how the node's name begins */
-  gboolean only_ours;      /* the name may be another's: delete only what the next three say */
-  gint64 owner;            /* ephemeralOwner, 0 for a persistent node */
-  gint64 czxid;            /* the node's, or 0 where only the payload is known */
+  char *path;         /* of the node; for a search, of its parent */
+  char *prefix;       /* for a search: how the node's name begins */
+  gboolean only_ours; /* the name may be another's: delete only what the next three say */
+  gint64 owner;       /* ephemeralOwner, 0 for a persistent node */
+  gint64 czxid;       /* the node's, or 0 where only the payload is known */
   GBytes *payload;
-  char *numbered;          /* a search without a prefix: the name before the number */
+  char *numbered; /* a search without a prefix: the name before the number */
   CuratorRequest *request;
   CuratorTimer *pause;
   CuratorTimer *patience;
@@ -133,8 +133,7 @@ static void
 item_pause (Item *item)
 {
   item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, LAST_PAUSE_US);
-  item->pause = curator_timer_after (item->client, item->pause_us,
-                                   on_pause_over, item);
+  item->pause = curator_timer_after (item->client, item->pause_us, on_pause_over, item);
 }
 
 static void
@@ -307,8 +306,8 @@ item_start (Item *item, gint64 patience_us, CuratorReleaseDone done, gpointer da
   item->data = data;
   if (client->reaper->closed)
     {
-      item_end (item, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                                           "the client is closed"));
+      item_end (item,
+                g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed"));
       return;
     }
   if (done != NULL && patience_us < G_MAXINT64 - now)

@@ -27,10 +27,10 @@ void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint6
 typedef struct
 {
   const char *parent;
-  const char *prefix;   /* "_c_<uuid>-" if the name begins so, else NULL */
-  const char *name;     /* what follows */
-  gboolean sequential;  /* and then a number of the server's */
-  gint64 session_id;    /* 0 for a persistent node */
+  const char *prefix;  /* "_c_<uuid>-" if the name begins so, else NULL */
+  const char *name;    /* what follows */
+  gboolean sequential; /* and then a number of the server's */
+  gint64 session_id;   /* 0 for a persistent node */
   GBytes *payload;
 } CuratorUnknown;
 

@@ -31,20 +31,20 @@ typedef enum
 
 struct _CuratorRequest
 {
-  CuratorZkTicket ticket;  /* first: a completion's ticket is the request */
+  CuratorZkTicket ticket; /* first: a completion's ticket is the request */
   CuratorSession *session;
-  GList link;              /* in session->in_flight or session->backlog */
+  GList link; /* in session->in_flight or session->backlog */
   RequestKind kind;
   char *path;
   GBytes *bytes;
   GPtrArray *paths;
-  int number;              /* create: mode; set: version; remove_watches: type */
+  int number; /* create: mode; set: version; remove_watches: type */
   gboolean watch;
   gint64 sent_us;
   CuratorRequestDone done;
   gpointer user_data;
   gboolean settled;
-  CuratorTimer *failure;   /* the library refused it: the answer comes by this timer */
+  CuratorTimer *failure; /* the library refused it: the answer comes by this timer */
   int failure_rc;
 };
 
@@ -204,8 +204,7 @@ submit_now (CuratorRequest *request)
     }
   /* The handle expired or is closing and its event is on the way: nothing was sent. */
   request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
-  request->failure
-      = curator_timer_after (client, 0, on_failure, request);
+  request->failure = curator_timer_after (client, 0, on_failure, request);
 }
 
 static void
@@ -308,10 +307,9 @@ CuratorRequest *
 curator_request_check (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
                        gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_CHECK,
-                                            .paths = paths,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session,
+                 (CuratorRequest){
+                     .kind = REQUEST_CHECK, .paths = paths, .done = done, .user_data = user_data });
 }
 
 CuratorRequest *

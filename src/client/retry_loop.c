@@ -40,18 +40,16 @@ try_now (CuratorRetryLoop *loop)
   loop->waiting = TRUE;
   g_queue_push_tail_link (&client->connection_waiters, &loop->link);
   loop->timer = curator_timer_after (client, (gint64) client->connection_timeout_ms * 1000,
-                                   on_connect_timeout, loop);
+                                     on_connect_timeout, loop);
 }
 
 void
 curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*go) (gpointer data),
                          void (*give_up) (gpointer data, int rc), gpointer data)
 {
-  *loop = (CuratorRetryLoop){ .client = client,
-                              .go = go,
-                              .give_up = give_up,
-                              .data = data,
-                              .link = { .data = loop } };
+  *loop = (CuratorRetryLoop){
+    .client = client, .go = go, .give_up = give_up, .data = data, .link = { .data = loop }
+  };
 }
 
 void
@@ -83,8 +81,7 @@ void
 curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us)
 {
   curator_retry_loop_stop (loop);
-  loop->timer = curator_timer_after (loop->client, pause_us,
-                                   on_slept, loop);
+  loop->timer = curator_timer_after (loop->client, pause_us, on_slept, loop);
 }
 
 void

@@ -19,8 +19,8 @@ typedef struct
   int count;
   gboolean waiting;
   gint64 start_us;
-  CuratorTimer *timer;   /* the sleep, or the limit of the wait for a connection */
-  GList link;            /* in client->connection_waiters while waiting */
+  CuratorTimer *timer; /* the sleep, or the limit of the wait for a connection */
+  GList link;          /* in client->connection_waiters while waiting */
 } CuratorRetryLoop;
 
 /* @locks client mutex required, all of them. go may run inside begin. */

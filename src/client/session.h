@@ -16,18 +16,18 @@ typedef struct _CuratorSessionHook CuratorSessionHook;
 
 typedef enum
 {
-  CURATOR_SESSION_OPENING,       /* no CONNECTED seen yet */
+  CURATOR_SESSION_OPENING, /* no CONNECTED seen yet */
   CURATOR_SESSION_CONNECTED,
   CURATOR_SESSION_DISCONNECTED,
-  CURATOR_SESSION_DEAD           /* final */
+  CURATOR_SESSION_DEAD /* final */
 } CuratorSessionState;
 
 /* Something bound to a session that must be told when the session dies. */
 struct _CuratorSessionHook
 {
   GList link;
-  CuratorSession *session;                  /* NULL while not added */
-  void (*died) (CuratorSessionHook *hook);  /* @locks client mutex held; the hook is unlinked */
+  CuratorSession *session;                 /* NULL while not added */
+  void (*died) (CuratorSessionHook *hook); /* @locks client mutex held; the hook is unlinked */
 };
 
 /* Answers remembered by the lease clock, by CLOCK_BOOTTIME. */
@@ -43,42 +43,42 @@ struct _CuratorSession
   CuratorRefs refs;
   CuratorClient *client;
   guint epoch;
-  CuratorZkHandle *handle;       /* NULL until opened and after it was closed */
+  CuratorZkHandle *handle; /* NULL until opened and after it was closed */
   CuratorSessionState state;
-  gint64 id;                     /* constant once connected */
-  int timeout_ms;                /* negotiated, then constant; the wanted one until connected */
-  CuratorTimer *loss_timer;      /* SUSPENDED for too long, or never connected */
-  CuratorTimer *reopen_timer;    /* no handle could be made */
+  gint64 id;                  /* constant once connected */
+  int timeout_ms;             /* negotiated, then constant; the wanted one until connected */
+  CuratorTimer *loss_timer;   /* SUSPENDED for too long, or never connected */
+  CuratorTimer *reopen_timer; /* no handle could be made */
   GCancellable *resolving;
   gboolean ever_connected;
 
   void (*drained) (CuratorSession *session); /* when nothing is in flight any more; or NULL */
-  gboolean leaving;              /* nor anything of ours on the server: the session goes on */
+  gboolean leaving; /* nor anything of ours on the server: the session goes on */
   CuratorTimer *drain_timer;
 
-  GQueue in_flight;              /* CuratorRequest sent to the library */
-  GQueue backlog;                /* CuratorRequest waiting for a place in flight */
-  GHashTable *watches;           /* full path and kind -> CuratorWatchEntry */
+  GQueue in_flight;    /* CuratorRequest sent to the library */
+  GQueue backlog;      /* CuratorRequest waiting for a place in flight */
+  GHashTable *watches; /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes;
-  guint64 n_rereads;             /* of what is watched */
-  GQueue hooks;                  /* CuratorSessionHook */
-  GHashTable *lines;             /* full path -> CuratorLine, see lock/line.h */
+  guint64 n_rereads; /* of what is watched */
+  GQueue hooks;      /* CuratorSessionHook */
+  GHashTable *lines; /* full path -> CuratorLine, see lock/line.h */
 
   /* The lease clock; see lease_clock.h. */
-  GQueue held;                   /* CuratorStake */
-  GQueue waiting;                /* CuratorStake */
-  gint64 proof_us;               /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
+  GQueue held;     /* CuratorStake */
+  GQueue waiting;  /* CuratorStake */
+  gint64 proof_us; /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
   CuratorMark marks[CURATOR_N_MARKS]; /* some answers, a ring */
   guint n_marks;
-  gint64 known_us;               /* since when, at the latest, the leader must know of us */
-  gint64 connecting_us;          /* CLOCK_BOOTTIME when it was asked for; 0: used or unknown */
-  gboolean suspect;              /* what the held stakes were told last */
-  gint64 asked_us;               /* CLOCK_BOOTTIME when anything was sent last, or 0 */
+  gint64 known_us;      /* since when, at the latest, the leader must know of us */
+  gint64 connecting_us; /* CLOCK_BOOTTIME when it was asked for; 0: used or unknown */
+  gboolean suspect;     /* what the held stakes were told last */
+  gint64 asked_us;      /* CLOCK_BOOTTIME when anything was sent last, or 0 */
   CuratorTimer *idle_timer;
   CuratorTimer *beat_timer;
   CuratorTimer *lapse_timer;
-  CuratorRequest *beat;          /* the check under way */
-  GPtrArray *beat_stakes;        /* what it checks, NULL where one has left since */
+  CuratorRequest *beat;   /* the check under way */
+  GPtrArray *beat_stakes; /* what it checks, NULL where one has left since */
 };
 
 CuratorSession *curator_session_ref (CuratorSession *session);

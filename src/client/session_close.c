@@ -137,8 +137,7 @@ leave (CuratorSession *session)
   session->drained = on_drained;
   session->leaving = TRUE;
   curator_timer_cancel (session->client, &session->loss_timer);
-  session->drain_timer = curator_timer_after (client, patience_us,
-                                            on_drain_timeout, session);
+  session->drain_timer = curator_timer_after (client, patience_us, on_drain_timeout, session);
   tell_end (session);
   curator_watches_leave (session);
   if (session->in_flight.length == 0)
@@ -161,8 +160,7 @@ close_when_drained (CuratorSession *session, gboolean connected)
       return;
     }
   session->drained = on_drained;
-  session->drain_timer = curator_timer_after (client, DRAIN_US,
-                                            on_drain_timeout, session);
+  session->drain_timer = curator_timer_after (client, DRAIN_US, on_drain_timeout, session);
 }
 
 void

@@ -30,7 +30,7 @@
 #include <errno.h>
 
 #define FIRST_REOPEN_MS 100
-#define LAST_REOPEN_MS 5000
+#define LAST_REOPEN_MS  5000
 
 static void open_handle (gpointer data);
 
@@ -272,8 +272,8 @@ open_handle (gpointer data)
   CuratorClient *client = session->client;
   g_autoptr (GError) error = NULL;
   const gboolean is_shared = client->ops->is_shared;
-  g_autofree char *hosts
-      = is_shared ? NULL : curator_resolve (client->servers, session->resolving, &error);
+  g_autofree char *hosts =
+      is_shared ? NULL : curator_resolve (client->servers, session->resolving, &error);
 
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
@@ -287,8 +287,8 @@ open_handle (gpointer data)
         {
           /* A program's handle may have been connected long ago. */
           session->connecting_us = is_shared ? 0 : curator_client_boottime_us (client);
-          session->handle = client->ops->open (client->ops, hosts, client->session_timeout_ms,
-                                               on_event, session);
+          session->handle =
+              client->ops->open (client->ops, hosts, client->session_timeout_ms, on_event, session);
         }
       if (session->handle == NULL)
         {

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DEFAULT_SESSION_TIMEOUT_MS 60000
+#define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
 
 static void
@@ -56,13 +56,13 @@ local_address (void)
 static void
 update_prefix (CuratorClient *client)
 {
-  g_autoptr (CuratorConnectString) servers
-      = curator_connect_string_parse (client->connect_string, NULL);
+  g_autoptr (CuratorConnectString) servers =
+      curator_connect_string_parse (client->connect_string, NULL);
   const char *chroot = servers != NULL && servers->chroot != NULL ? servers->chroot : "";
 
   g_free (client->prefix);
-  client->prefix = g_strconcat (chroot, client->namespace_ != NULL ? "/" : "",
-                                client->namespace_, NULL);
+  client->prefix =
+      g_strconcat (chroot, client->namespace_ != NULL ? "/" : "", client->namespace_, NULL);
 }
 
 void

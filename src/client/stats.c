@@ -13,7 +13,7 @@
 
 struct _CuratorTraceEvent
 {
-  CuratorClient *client;  /* a memory reference, for its trace function */
+  CuratorClient *client; /* a memory reference, for its trace function */
   CuratorTraceKind kind;
   char *path;
   gint64 duration_us;
@@ -105,8 +105,8 @@ free_event (gpointer data)
 }
 
 void
-curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,
-               gint64 duration_us, gint64 session_id)
+curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, gint64 duration_us,
+               gint64 session_id)
 {
   if (client->trace == NULL)
     {

@@ -6,11 +6,11 @@
 
 typedef enum
 {
-  ENTRY_WANTED,    /* to be set when there is a connection */
-  ENTRY_ARMING,    /* the read is under way */
+  ENTRY_WANTED, /* to be set when there is a connection */
+  ENTRY_ARMING, /* the read is under way */
   ENTRY_ARMED,
-  ENTRY_UNWANTED,  /* to be removed when there is a connection */
-  ENTRY_REMOVING   /* the removal is under way */
+  ENTRY_UNWANTED, /* to be removed when there is a connection */
+  ENTRY_REMOVING  /* the removal is under way */
 } CuratorWatchEntryState;
 
 typedef struct
@@ -21,29 +21,29 @@ typedef struct
 
 typedef struct
 {
-  CuratorWatchKey key;             /* first: the entry is its own key */
+  CuratorWatchKey key; /* first: the entry is its own key */
   CuratorSession *session;
   CuratorWatchEntryState state;
-  gboolean is_own;          /* the node is this session's, as the last read has it */
-  gboolean by_exists;       /* getData was refused: watch with exists */
-  gboolean maybe_set;       /* the library may still have the watch although it is WANTED */
-  gboolean telling;         /* users are being told: the entry stays whatever they release */
+  gboolean is_own;    /* the node is this session's, as the last read has it */
+  gboolean by_exists; /* getData was refused: watch with exists */
+  gboolean maybe_set; /* the library may still have the watch although it is WANTED */
+  gboolean telling;   /* users are being told: the entry stays whatever they release */
   CuratorRequest *request;
-  GQueue users;             /* CuratorWatch that hear every piece of news */
-  GQueue newcomers;         /* CuratorWatch to be told that the watch was armed already */
+  GQueue users;     /* CuratorWatch that hear every piece of news */
+  GQueue newcomers; /* CuratorWatch to be told that the watch was armed already */
   CuratorTimer *welcome;
-  CuratorTimer *again;      /* a request was refused for the moment */
-  CuratorTimer *reread;     /* ARMED: when to look whether an event was lost */
+  CuratorTimer *again;  /* a request was refused for the moment */
+  CuratorTimer *reread; /* ARMED: when to look whether an event was lost */
 } CuratorWatchEntry;
 
 struct _CuratorWatch
 {
-  CuratorWatchEntry *entry;             /* NULL once spent */
+  CuratorWatchEntry *entry; /* NULL once spent */
   GQueue *queue;            /* where link is: a queue of the entry, or of somebody telling */
   GList link;
   CuratorWatchFunc func;
   gpointer data;
-  gboolean abandoned;       /* its user has left without taking it away */
+  gboolean abandoned; /* its user has left without taking it away */
 };
 
 static inline gboolean

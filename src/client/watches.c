@@ -22,9 +22,9 @@
 /* On reconnect the library sends every watched path in one packet, and more than 1 MiB never
  * arrives: the session then flaps for ever. */
 #define MAX_WATCHED_BYTES (512 * 1024)
-#define AGAIN_US (100 * 1000)
-#define MOST_REREAD_US (30 * G_USEC_PER_SEC)
-#define UNTOLD_REREAD_US (400 * 1000)
+#define AGAIN_US          (100 * 1000)
+#define MOST_REREAD_US    (30 * G_USEC_PER_SEC)
+#define UNTOLD_REREAD_US  (400 * 1000)
 
 static void reread_later (CuratorWatchEntry *entry);
 
@@ -112,8 +112,7 @@ entry_later (CuratorWatchEntry *entry)
   CuratorClient *client = entry->session->client;
   if (entry->again == NULL)
     {
-      entry->again = curator_timer_after (client, AGAIN_US, on_again,
-                                        entry);
+      entry->again = curator_timer_after (client, AGAIN_US, on_again, entry);
     }
 }
 
@@ -178,7 +177,8 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
 
 /* @locks client mutex required. Tells those in queue, who remain users of the entry. */
 static void
-tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news, const CuratorZkReply *reply)
+tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
+            const CuratorZkReply *reply)
 {
   entry->telling = TRUE;
   while (queue->head != NULL)
@@ -232,7 +232,8 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       curator_watch_entry_remove (entry);
       tell_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
     }
-  else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry) && curator_watch_entry_has_users (entry))
+  else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
+           && curator_watch_entry_has_users (entry))
     {
       entry->state = ENTRY_WANTED;
     }
@@ -323,8 +324,8 @@ reread_later (CuratorWatchEntry *entry)
   CuratorSession *session = entry->session;
   const gint64 seldom = MIN ((gint64) session->timeout_ms * 1000, MOST_REREAD_US);
   const gint64 period = entry->by_exists ? MIN (seldom, UNTOLD_REREAD_US) : seldom;
-  const guint64 mixed = ((guint64) session->id + ++session->n_rereads)
-                        * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  const guint64 mixed =
+      ((guint64) session->id + ++session->n_rereads) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
   const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);
 
   entry->reread = curator_timer_after (session->client, pause, on_reread_due, entry);
@@ -397,8 +398,7 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
   if (entry->welcome == NULL)
     {
       CuratorClient *client = session->client;
-      entry->welcome
-          = curator_timer_after (client, 0, on_welcome, entry);
+      entry->welcome = curator_timer_after (client, 0, on_welcome, entry);
     }
   return watch;
 }
@@ -482,4 +482,3 @@ curator_watch_entry_gone (CuratorWatchEntry *entry)
   curator_watches_move (&entry->newcomers, &users, NULL);
   tell_spent (&users, CURATOR_WATCH_GONE, ZOK);
 }
-

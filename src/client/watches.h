@@ -11,11 +11,11 @@
 
 typedef enum
 {
-  CURATOR_WATCH_ARMED,    /* set; reply has what the read brought (NULL if it was set before); comes
+  CURATOR_WATCH_ARMED, /* set; reply has what the read brought (NULL if it was set before); comes
                            * again whenever what is watched was read again */
-  CURATOR_WATCH_GONE,     /* the node was deleted (ZOK), or is not there (ZNONODE); the watch is spent */
-  CURATOR_WATCH_CHANGED,  /* data or children changed; it is being set again, ARMED follows */
-  CURATOR_WATCH_FAILED    /* rc says why; the watch is spent */
+  CURATOR_WATCH_GONE, /* the node was deleted (ZOK), or is not there (ZNONODE); the watch is spent */
+  CURATOR_WATCH_CHANGED, /* data or children changed; it is being set again, ARMED follows */
+  CURATOR_WATCH_FAILED   /* rc says why; the watch is spent */
 } CuratorWatchNews;
 
 typedef struct _CuratorWatch CuratorWatch;
@@ -26,8 +26,8 @@ typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchNews news, in
 /* The less it is needed, the earlier there is no room for it any more. */
 typedef enum
 {
-  CURATOR_WATCH_SPARE,  /* one can do without it */
-  CURATOR_WATCH_NEW,    /* whoever comes now can still be turned away */
+  CURATOR_WATCH_SPARE, /* one can do without it */
+  CURATOR_WATCH_NEW,   /* whoever comes now can still be turned away */
   CURATOR_WATCH_NEEDED
 } CuratorWatchNeed;
 

@@ -22,12 +22,12 @@ typedef struct _CuratorZkTicket CuratorZkTicket;
  * members that an operation does not return are NULL or 0. */
 typedef struct
 {
-  const char *path;                      /* create: the node's real name */
-  const struct Stat *stat;               /* create, get, exists, set */
-  const char *data;                      /* get; NULL for null data */
-  int data_length;                       /* get; -1 for null data */
-  const struct String_vector *children;  /* get_children */
-  int failed_index;                      /* check: which path failed, -1 if none is to blame */
+  const char *path;                     /* create: the node's real name */
+  const struct Stat *stat;              /* create, get, exists, set */
+  const char *data;                     /* get; NULL for null data */
+  int data_length;                      /* get; -1 for null data */
+  const struct String_vector *children; /* get_children */
+  int failed_index;                     /* check: which path failed, -1 if none is to blame */
 } CuratorZkReply;
 
 typedef void (*CuratorZkCompletion) (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket);
@@ -37,8 +37,8 @@ typedef void (*CuratorZkCompletion) (int rc, const CuratorZkReply *reply, Curato
 struct _CuratorZkTicket
 {
   CuratorZkCompletion completion;
-  gpointer ops_data;        /* the implementation's own, for example the results of a multi */
-  GDestroyNotify ops_free;  /* frees ops_data; whoever retires the ticket calls it */
+  gpointer ops_data;       /* the implementation's own, for example the results of a multi */
+  GDestroyNotify ops_free; /* frees ops_data; whoever retires the ticket calls it */
 };
 
 /* Session events have type ZOO_SESSION_EVENT and path ""; every other one is a watch that fired. */
@@ -59,8 +59,8 @@ struct _CuratorZkOps
   gint64 (*session_id) (CuratorZkOps *ops, CuratorZkHandle *handle);
   int (*session_timeout_ms) (CuratorZkOps *ops, CuratorZkHandle *handle);
   /* Called right after open, before anything else. The outcome shows as AUTH_FAILED or never. */
-  int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme,
-                   const char *cert, int cert_length);
+  int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
+                   int cert_length);
 
   int (*create) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
                  int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket);
@@ -85,8 +85,8 @@ struct _CuratorZkOps
   int (*remove_all_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                              ZooWatcherType type, CuratorZkTicket *ticket);
 
-  gint64 (*monotonic_us) (CuratorZkOps *ops);  /* for waits and time-outs */
-  gint64 (*boottime_us) (CuratorZkOps *ops);   /* for leases: goes on while the machine sleeps */
+  gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and time-outs */
+  gint64 (*boottime_us) (CuratorZkOps *ops);  /* for leases: goes on while the machine sleeps */
 
   /* For names that nobody else has, in another process or on either side of a fork() either. */
   void (*random) (CuratorZkOps *ops, guint8 *bytes, gsize length);

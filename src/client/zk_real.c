@@ -63,7 +63,9 @@ complete (int rc, const CuratorZkReply *reply, const void *data)
 static void
 on_create (int rc, const char *value, const struct Stat *stat, const void *data)
 {
-  const CuratorZkReply reply = { .path = value, .stat = stat, .data_length = -1, .failed_index = -1 };
+  const CuratorZkReply reply = {
+    .path = value, .stat = stat, .data_length = -1, .failed_index = -1
+  };
   complete (rc, &reply, data);
 }
 
@@ -77,8 +79,9 @@ on_void (int rc, const void *data)
 static void
 on_data (int rc, const char *value, int length, const struct Stat *stat, const void *data)
 {
-  const CuratorZkReply reply
-      = { .data = value, .data_length = length, .stat = stat, .failed_index = -1 };
+  const CuratorZkReply reply = {
+    .data = value, .data_length = length, .stat = stat, .failed_index = -1
+  };
   complete (rc, &reply, data);
 }
 

@@ -53,13 +53,13 @@ typedef struct
 
   CuratorSession *session; /* the one that the node belongs to */
   CuratorSessionHook hook;
-  CuratorRetryLoop tries; /* of the present step */
+  CuratorRetryLoop tries;    /* of the present step */
   CuratorRetryLoop restarts; /* after the node or its session vanished */
 
   char *prefix;    /* "_c_<uuid>-", if protected; until there is a node, whose name begins so */
   GBytes *payload; /* what the node is created with */
   char *node;      /* full path of our node */
-  char *candidate;  /* full path of a node that may be ours */
+  char *candidate; /* full path of a node that may be ours */
   GPtrArray *candidates; /* full paths of further ones */
   gint64 czxid;
   CuratorRequest *create;

@@ -38,16 +38,13 @@ tries_go (gpointer data)
 {
   Attempt *attempt = data;
   static void (*const steps[]) (gpointer attempt) = {
-    [ATTEMPT_STARTING] = curator_attempt_create,
-    [ATTEMPT_CREATING] = curator_attempt_create,
-    [ATTEMPT_PARENTS] = curator_attempt_create,
-    [ATTEMPT_FINDING] = curator_attempt_find,
-    [ATTEMPT_TAKEN] = curator_attempt_look_whose,
-    [ATTEMPT_LISTING] = curator_attempt_list,
+    [ATTEMPT_STARTING] = curator_attempt_create,    [ATTEMPT_CREATING] = curator_attempt_create,
+    [ATTEMPT_PARENTS] = curator_attempt_create,     [ATTEMPT_FINDING] = curator_attempt_find,
+    [ATTEMPT_TAKEN] = curator_attempt_look_whose,   [ATTEMPT_LISTING] = curator_attempt_list,
     [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
   };
   g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
-  steps[attempt->state] (attempt);
+  steps[attempt->state](attempt);
 }
 
 static void
@@ -196,9 +193,8 @@ curator_attempt_create (gpointer data)
   choose_payload (attempt);
   cover_hold (attempt);
   attempt->create_number = curator_line_note_create (attempt->line);
-  g_autofree char *leaf =
-      g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", curator_attempt_name (attempt),
-                   NULL);
+  g_autofree char *leaf = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "",
+                                       curator_attempt_name (attempt), NULL);
   g_autofree char *path = curator_path_join (internals->base, leaf);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   attempt->create = curator_request_create (attempt->session, path, attempt->payload,
@@ -253,8 +249,8 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
                                         .finalize = attempt_finalize,
                                         .free_result = release_lease };
   CuratorClient *client = internals->client;
-  Attempt *attempt
-      = curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
+  Attempt *attempt =
+      curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
 
   attempt->internals = curator_lock_internals_ref (internals);
   attempt->wanted = spec->request != NULL ? spec->request : curator_node_request_plain ();

@@ -57,8 +57,7 @@ look_at (Attempt *attempt, char *path)
 {
   g_free (attempt->candidate);
   attempt->candidate = path;
-  attempt->read
-      = curator_request_get (attempt->session, path, FALSE, on_owner_known, attempt);
+  attempt->read = curator_request_get (attempt->session, path, FALSE, on_owner_known, attempt);
 }
 
 /* @locks client mutex required. None of those left is ours: make a node, again. */
@@ -79,9 +78,8 @@ void
 curator_attempt_look_whose (gpointer data)
 {
   Attempt *attempt = data;
-  g_autofree char *leaf
-      = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "", curator_attempt_name (attempt),
-                     NULL);
+  g_autofree char *leaf = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "",
+                                       curator_attempt_name (attempt), NULL);
   g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
   look_at (attempt, curator_path_join (attempt->internals->base, leaf));
 }
@@ -119,18 +117,16 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       if (may_be_ours (attempt, reply->children->data[i]))
         {
-          g_ptr_array_add (
-              attempt->candidates,
-              curator_path_join (attempt->internals->base, reply->children->data[i]));
+          g_ptr_array_add (attempt->candidates,
+                           curator_path_join (attempt->internals->base, reply->children->data[i]));
         }
     }
   g_ptr_array_sort (attempt->candidates, compare_numbers);
   while (attempt->prefix != NULL && attempt->candidates->len > 1)
     {
       const guint last = attempt->candidates->len - 1;
-      curator_reaper_delete (attempt->op.client,
-                             g_ptr_array_index (attempt->candidates, last), G_MAXINT64, NULL,
-                             NULL);
+      curator_reaper_delete (attempt->op.client, g_ptr_array_index (attempt->candidates, last),
+                             G_MAXINT64, NULL, NULL);
       g_ptr_array_remove_index (attempt->candidates, last);
     }
   look_at_next (attempt);

@@ -23,8 +23,8 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 static gint64
 number_of_node (Attempt *attempt)
 {
-  const char *key
-      = curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
+  const char *key =
+      curator_lock_internals_key (curator_path_leaf (attempt->node), attempt->internals);
   gint64 number;
   if (!curator_queue_parse_number (key, &number))
     {

@@ -37,8 +37,9 @@ curator_attempt_name (const Attempt *attempt)
 typedef struct
 {
   const char *name;
-  guint next;         /* bits: the states that may follow; any may be entered again */
-  gboolean is_passive; /* another part brings the end: nothing is tried, and no timer of a try runs */
+  guint next; /* bits: the states that may follow; any may be entered again */
+  gboolean
+      is_passive; /* another part brings the end: nothing is tried, and no timer of a try runs */
 } StateRow;
 
 #define BIT(state) (1U << ATTEMPT_##state)
@@ -47,15 +48,15 @@ typedef struct
 
 static const StateRow rows[] = {
   [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE },
-  [ATTEMPT_CREATING]
-  = { "CREATING", BIT (PARENTS) | BIT (TAKEN) | BIT (FINDING) | BIT (LISTING) | WITH_NODE, FALSE },
+  [ATTEMPT_CREATING] = { "CREATING",
+                         BIT (PARENTS) | BIT (TAKEN) | BIT (FINDING) | BIT (LISTING) | WITH_NODE,
+                         FALSE },
   [ATTEMPT_PARENTS] = { "PARENTS", BIT (STARTING) | BIT (CREATING) | BIT (DONE), FALSE },
   [ATTEMPT_FINDING] = { "FINDING", BIT (LISTING) | WITH_NODE, FALSE },
   [ATTEMPT_TAKEN] = { "TAKEN", BIT (LISTING) | WITH_NODE, FALSE },
   [ATTEMPT_LISTING] = { "LISTING", BIT (DECIDING) | WITH_NODE, FALSE },
   [ATTEMPT_DECIDING] = { "DECIDING", BIT (LISTING) | WITH_NODE, TRUE },
-  [ATTEMPT_WAITING]
-  = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (TAKEN) | WITH_NODE, TRUE },
+  [ATTEMPT_WAITING] = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (TAKEN) | WITH_NODE, TRUE },
   [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (LEAVING) | BIT (DONE), FALSE },
   [ATTEMPT_LEAVING] = { "LEAVING", BIT (DONE), TRUE },
   [ATTEMPT_DONE] = { "DONE", 0, TRUE },

@@ -121,8 +121,7 @@ watches (CuratorWatch *watch, const char *path)
 static void
 watch_further (Attempt *attempt, const char *leaf)
 {
-  g_autofree char *path
-      = leaf != NULL ? curator_path_join (attempt->internals->base, leaf) : NULL;
+  g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf) : NULL;
 
   if (leaf != NULL && watches (attempt->further, path))
     {
@@ -151,9 +150,9 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
    * there, so that it is not taken from the server in between. */
   CuratorWatch *before = g_steal_pointer (&attempt->watch);
   attempt->watches_parent = leaf == NULL;
-  attempt->watch = curator_watch_add (attempt->session, path,
-                                      leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, need,
-                                      on_watch, attempt);
+  attempt->watch =
+      curator_watch_add (attempt->session, path, leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD,
+                         need, on_watch, attempt);
   g_clear_pointer (&before, curator_watch_release);
   if (attempt->watch == NULL)
     {
@@ -231,8 +230,8 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
       break;
     case VERDICT_WAIT:
       curator_attempt_wait_for (attempt, verdict->watch, verdict->further);
-      attempt->is_next
-          = attempt->state == ATTEMPT_WAITING && verdict->is_next && !front_is_ours (attempt);
+      attempt->is_next =
+          attempt->state == ATTEMPT_WAITING && verdict->is_next && !front_is_ours (attempt);
       break;
     default:
       g_assert_not_reached ();
@@ -259,9 +258,9 @@ ask_user (gpointer data)
 
   curator_queue_init (&order, (const char *const *) question->children->pdata,
                       question->children->len, curator_lock_internals_key, attempt->internals);
-  const CuratorVerdict verdict
-      = curator_judge (attempt->internals, question->max_leases, question->own, &order,
-                       curator_attempt_is_sequential (attempt));
+  const CuratorVerdict verdict =
+      curator_judge (attempt->internals, question->max_leases, question->own, &order,
+                     curator_attempt_is_sequential (attempt));
 
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
@@ -306,10 +305,9 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
       ask_later (attempt, children);
       return;
     }
-  const CuratorVerdict verdict
-      = curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node),
-                       curator_order_get (order, children, internals),
-                       curator_attempt_is_sequential (attempt));
+  const CuratorVerdict verdict = curator_judge (
+      internals, internals->max_leases, curator_path_leaf (attempt->node),
+      curator_order_get (order, children, internals), curator_attempt_is_sequential (attempt));
   curator_attempt_obey (attempt, &verdict);
 }
 

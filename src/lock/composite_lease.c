@@ -17,8 +17,8 @@ composite_get_state (CuratorLease *lease)
 
   for (guint i = 0; i < lease->members->len; i++)
     {
-      const CuratorLeaseState state
-          = curator_lease_get_state (g_ptr_array_index (lease->members, i));
+      const CuratorLeaseState state =
+          curator_lease_get_state (g_ptr_array_index (lease->members, i));
       if (state == CURATOR_LEASE_RELEASED)
         {
           n_released++;
@@ -37,8 +37,7 @@ composite_get_remaining_ms (CuratorLease *lease)
   gint64 least = G_MAXINT64;
   for (guint i = 0; i < lease->members->len; i++)
     {
-      least
-          = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
+      least = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
     }
   return least;
 }

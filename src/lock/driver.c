@@ -38,8 +38,9 @@ CuratorLockDriver *
 curator_lock_driver_standard (void)
 {
   /* Its own reference keeps it from ever being freed. */
-  static CuratorLockDriver driver
-      = { .refs = 1, .is_ours = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE };
+  static CuratorLockDriver driver = {
+    .refs = 1, .is_ours = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE
+  };
   return &driver;
 }
 
@@ -100,8 +101,8 @@ curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *ch
       if (strcmp (children[i], sequence_node_name) == 0)
         {
           results->gets_the_lock = (gint64) i < max_leases;
-          results->path_to_watch
-              = results->gets_the_lock ? NULL : children[(gint64) i - max_leases];
+          results->path_to_watch =
+              results->gets_the_lock ? NULL : children[(gint64) i - max_leases];
           return;
         }
     }

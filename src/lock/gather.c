@@ -8,7 +8,7 @@ struct _CuratorGather
 {
   pthread_mutex_t mutex;
   guint pending;
-  GError *error;  /* domain and code of the first failure, everybody's message */
+  GError *error; /* domain and code of the first failure, everybody's message */
   CuratorReleaseDone done;
   gpointer data;
 };

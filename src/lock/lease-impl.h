@@ -9,15 +9,15 @@
 /* What differs between the hold of one node and that of several. */
 typedef struct
 {
-  CuratorLeaseState (*state_now) (CuratorLease *lease);  /* @locks client mutex required */
-  CuratorLeaseState (*get_state) (CuratorLease *lease);  /* @locks none, nor for the next */
+  CuratorLeaseState (*state_now) (CuratorLease *lease); /* @locks client mutex required */
+  CuratorLeaseState (*get_state) (CuratorLease *lease); /* @locks none, nor for the next */
   gint64 (*get_remaining_ms) (CuratorLease *lease);
   /* @locks client mutex required. LOST or RELEASED, and that is final. */
   void (*over) (CuratorLease *lease);
   /* @locks the member's client mutex required. Called for each news of a member. */
   void (*member_changed) (CuratorLease *member);
-  void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data);  /* @locks none */
-  void (*finalize) (CuratorLease *lease);  /* @locks none; frees the members of the class */
+  void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data); /* @locks none */
+  void (*finalize) (CuratorLease *lease); /* @locks none; frees the members of the class */
 } CuratorLeaseClass;
 
 struct _CuratorLease
@@ -28,20 +28,20 @@ struct _CuratorLease
   GPtrArray *members;              /* CuratorLease, of a composite; NULL for a single one */
   CuratorLockInternals *internals; /* from here to is_ephemeral: not of a composite */
   CuratorSession *session;
-  char *path;                      /* full */
+  char *path; /* full */
   gint64 czxid;
-  gboolean name_is_ours;           /* nobody else can have a node of this name */
+  gboolean name_is_ours; /* nobody else can have a node of this name */
   gboolean is_ephemeral;
 
   /* Guarded by the client's mutex. */
-  CuratorLease *whole;             /* the composite that this is a member of; no reference */
-  CuratorPlace place;              /* among the nodes of its session */
-  CuratorStake stake;              /* of an ephemeral node: it ends with the session */
-  CuratorSessionHook hook;         /* of a persistent one: it only ends with the client */
-  CuratorLeaseState state;         /* set atomically, for lock/reentry.h */
+  CuratorLease *whole;     /* the composite that this is a member of; no reference */
+  CuratorPlace place;      /* among the nodes of its session */
+  CuratorStake stake;      /* of an ephemeral node: it ends with the session */
+  CuratorSessionHook hook; /* of a persistent one: it only ends with the client */
+  CuratorLeaseState state; /* set atomically, for lock/reentry.h */
   CuratorTimer *own_watch_timer;
   CuratorOwnWatch *own_watch;
-  gint64 since_us;                 /* monotonic */
+  gint64 since_us; /* monotonic */
   CuratorListeners listeners;
   int fd;
 };

@@ -12,13 +12,13 @@
 
 typedef struct
 {
-  char *path;                  /* full; transfer full */
+  char *path; /* full; transfer full */
   gint64 czxid;
-  gboolean name_is_ours;       /* nobody else can have a node of this name */
+  gboolean name_is_ours; /* nobody else can have a node of this name */
   gboolean is_ephemeral;
-  CuratorStake *stake;         /* the waiting one, which ends here */
-  CuratorPlace *place;         /* moved: whoever is behind the attempt is behind the hold */
-  CuratorOwnWatch *own_watch;  /* transfer full; NULL: one is set when the hold has lasted a while */
+  CuratorStake *stake;        /* the waiting one, which ends here */
+  CuratorPlace *place;        /* moved: whoever is behind the attempt is behind the hold */
+  CuratorOwnWatch *own_watch; /* transfer full; NULL: one is set when the hold has lasted a while */
 } CuratorLeaseNode;
 
 /* @locks client mutex required. The node is held from now on. */

@@ -96,8 +96,7 @@ curator_lease_unref (CuratorLease *lease)
   g_return_if_fail (lease != NULL);
   CuratorClient *client = lease->client;
 
-  if (client->fork_generation != curator_fork_generation ()
-      || !curator_refs_dec (&lease->refs))
+  if (client->fork_generation != curator_fork_generation () || !curator_refs_dec (&lease->refs))
     {
       return;
     }
@@ -221,8 +220,8 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
       return 0;
     }
   curator_client_lock (client);
-  const guint id
-      = curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
+  const guint id =
+      curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
   if (curator_lease_is_over (lease->klass->state_now (lease)))
     {
       curator_listeners_tell_newest (&lease->listeners, client, call_listener, lease, ref_lease,
@@ -251,8 +250,8 @@ curator_lease_get_data (CuratorLease *lease, GError **error)
   g_autoptr (GError) local = NULL;
 
   lease = curator_lease_first (lease);
-  g_autoptr (CuratorCallResult) result
-      = curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
+  g_autoptr (CuratorCallResult) result =
+      curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
   if (result != NULL)
     {
       return g_steal_pointer (&result->data);

@@ -215,8 +215,8 @@ curator_listing_join (CuratorListingUser *user, CuratorLine *line, guint64 creat
       listing->line = line;
       listing->n_creates = line->n_creates;
       line->listing = listing;
-      listing->request
-          = curator_request_get_children (line->session, line->base, FALSE, on_listed, listing);
+      listing->request =
+          curator_request_get_children (line->session, line->base, FALSE, on_listed, listing);
     }
   user->listing = listing;
   user->link = (GList){ .data = user };

@@ -19,11 +19,11 @@ typedef struct _CuratorPlace CuratorPlace;
 struct _CuratorPlace
 {
   CuratorLine *line;
-  CuratorPlace *ahead;   /* ours, with the number right in front */
+  CuratorPlace *ahead; /* ours, with the number right in front */
   CuratorPlace *behind;
-  const char *kind;      /* the lock name: nodes of other kinds are no neighbours */
+  const char *kind; /* the lock name: nodes of other kinds are no neighbours */
   gint64 number;
-  gboolean is_covered;   /* a node of the same number may stand right behind this one */
+  gboolean is_covered; /* a node of the same number may stand right behind this one */
   /* @locks client mutex held. The one ahead is gone: clean if it had the lock and gave it back, and
    * then this one has it; otherwise leaf is the name that may still be there. */
   void (*turn) (CuratorPlace *place, gboolean clean, const char *leaf);

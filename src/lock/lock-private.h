@@ -7,8 +7,8 @@
 
 #include "client/op.h"
 #include "client/reaper.h"
-#include "curator/lock.h"
 #include "curator/lease.h"
+#include "curator/lock.h"
 
 typedef struct
 {
@@ -32,18 +32,18 @@ typedef struct
   CuratorLease *(*get_lease) (CuratorLock *lock, guint64 owner);
   gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,
                               gpointer user_data, GDestroyNotify destroy, GError **error);
-  void (*finalize) (CuratorLock *lock);  /* frees the members, not the lock itself */
+  void (*finalize) (CuratorLock *lock); /* frees the members, not the lock itself */
 } CuratorLockClass;
 
 struct _CuratorLock
 {
   CuratorRefs own_refs;
-  CuratorRefs *refs;             /* own_refs, or those of the pair that it is a side of */
+  CuratorRefs *refs;                   /* own_refs, or those of the pair that it is a side of */
   void (*free_owner) (gpointer owner); /* NULL: the lock is its own owner */
   gpointer owner;
   const CuratorLockClass *klass;
-  guint64 serial;         /* never 0, never another lock's */
-  CuratorClient *client;  /* a reference; a multi-lock's is its first member's, or NULL */
+  guint64 serial;        /* never 0, never another lock's */
+  CuratorClient *client; /* a reference; a multi-lock's is its first member's, or NULL */
 };
 
 gpointer curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client);

@@ -360,8 +360,8 @@ curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listen
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (lock->klass->make_revocable == NULL)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                   "a %s cannot be made revocable", lock->klass->name);
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "a %s cannot be made revocable",
+                   lock->klass->name);
       return FALSE;
     }
   return curator_client_check_forked (lock->client, error)

@@ -11,11 +11,11 @@
 
 struct _CuratorNodeRequest
 {
-  char *name;           /* NULL: the lock's */
+  char *name; /* NULL: the lock's */
   CuratorCreateMode mode;
-  GBytes *data;         /* NULL: the lock's, or the client's default */
+  GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
-  CuratorLease *under;  /* a hold, referenced, without which the node must not be made; or NULL */
+  CuratorLease *under; /* a hold, referenced, without which the node must not be made; or NULL */
 };
 
 struct _CuratorLockDriver
@@ -24,7 +24,7 @@ struct _CuratorLockDriver
   CuratorLockDriverFuncs funcs;
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean is_ours;           /* its functions are the library's own and run under our mutex */
+  gboolean is_ours; /* its functions are the library's own and run under our mutex */
   gboolean nothing_overtakes;
   gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
 };
@@ -50,13 +50,13 @@ typedef struct _CuratorRevocable CuratorRevocable;
 typedef struct
 {
   CuratorRefs refs;
-  CuratorClient *client;      /* a memory reference */
-  char *base;                 /* full path of the parent of the lock nodes */
+  CuratorClient *client; /* a memory reference */
+  char *base;            /* full path of the parent of the lock nodes */
   char *lock_name;
   CuratorLockDriver *driver;
-  GBytes *data;               /* payload; NULL: the client's default */
-  int max_leases;             /* guarded by the client's mutex, like all below */
-  GQueue attempts;            /* those waiting, for curator_lock_internals_recheck() */
+  GBytes *data;    /* payload; NULL: the client's default */
+  int max_leases;  /* guarded by the client's mutex, like all below */
+  GQueue attempts; /* those waiting, for curator_lock_internals_recheck() */
   CuratorRevocable *revocable;
 } CuratorLockInternals;
 
@@ -75,12 +75,12 @@ typedef struct
 {
   CuratorNodeRequest *request; /* transfer full; NULL: what the driver describes */
   gint64 deadline_us;
-  gboolean once;               /* does not wait for anybody in front: ends with TIMED_OUT */
+  gboolean once; /* does not wait for anybody in front: ends with TIMED_OUT */
   /* @locks client mutex held. May be NULL: then the op's result is the CuratorLease. Otherwise it
    * takes the lease at the moment of the grant, and the op has no result. */
   void (*granted) (CuratorLease *lease, gpointer data);
   CuratorOpDone done;
-  gpointer data;               /* for both */
+  gpointer data; /* for both */
 } CuratorAttemptSpec;
 
 /* @locks client mutex NOT held. One attempt to be granted the path. */
@@ -94,8 +94,7 @@ void curator_lock_internals_recheck (CuratorLockInternals *internals);
 /* @locks client mutex NOT held. Full wire names in order, as user paths, holder first; foreign
  * children are left out. accept (may be NULL) filters by leaf name. */
 char **curator_lock_internals_participants (CuratorLockInternals *internals,
-                                            gboolean (*accept) (const char *name),
-                                            GError **error);
+                                            gboolean (*accept) (const char *name), GError **error);
 
 /* @locks client mutex NOT held. For a lock without a queue: its node, if there is one. */
 char **curator_lock_internals_one_participant (CuratorLockInternals *internals, GError **error);

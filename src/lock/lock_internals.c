@@ -60,8 +60,8 @@ curator_lock_internals_participants (CuratorLockInternals *internals,
                                      gboolean (*accept) (const char *name), GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result = curator_call (
-      internals->client, CURATOR_CALL_GET_CHILDREN, internals->base, NULL, 0, NULL, &local);
+  g_autoptr (CuratorCallResult) result = curator_call (internals->client, CURATOR_CALL_GET_CHILDREN,
+                                                       internals->base, NULL, 0, NULL, &local);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_auto (CuratorQueue) queue = { 0 };
 
@@ -92,8 +92,8 @@ curator_lock_internals_one_participant (CuratorLockInternals *internals, GError 
 {
   g_autofree char *path = curator_path_join (internals->base, internals->lock_name);
   g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result
-      = curator_call (internals->client, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
+  g_autoptr (CuratorCallResult) result =
+      curator_call (internals->client, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
 
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {
@@ -101,8 +101,6 @@ curator_lock_internals_one_participant (CuratorLockInternals *internals, GError 
       return NULL;
     }
   char **paths = g_new0 (char *, 2);
-  paths[0] = result != NULL
-                 ? g_strdup (curator_client_user_path (internals->client, path))
-                 : NULL;
+  paths[0] = result != NULL ? g_strdup (curator_client_user_path (internals->client, path)) : NULL;
   return paths;
 }

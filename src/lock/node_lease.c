@@ -103,8 +103,8 @@ watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
   lease->own_watch = own;
   if (own == NULL)
     {
-      lease->own_watch_timer
-          = curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
+      lease->own_watch_timer =
+          curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
       return;
     }
   curator_own_watch_set_lease (own, lease);
@@ -194,8 +194,8 @@ node_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
   CuratorClient *client = lease->client;
 
   curator_client_lock (client);
-  const gboolean ended
-      = curator_lease_end (lease, curator_client_release_patience_us (client), done, data);
+  const gboolean ended =
+      curator_lease_end (lease, curator_client_release_patience_us (client), done, data);
   curator_client_unlock (client);
   if (!ended && done != NULL)
     {

@@ -20,8 +20,8 @@ curator_node_request_new (const char *name)
 CuratorNodeRequest *
 curator_node_request_plain (void)
 {
-  static CuratorNodeRequest plain
-      = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  static CuratorNodeRequest plain = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
+                                      .protected_ = TRUE };
   return &plain;
 }
 

@@ -23,9 +23,9 @@ struct _CuratorOwnWatch
   char *path;
   CuratorWatch *watch;
   CuratorRequest *read;
-  gint64 told_mzxid;        /* one request is told once, however often it is read */
-  gboolean is_asked;        /* and was not told yet, because the lock is still waited for */
-  CuratorLease *lease;      /* borrowed: the lease ends the watch before it is freed */
+  gint64 told_mzxid;   /* one request is told once, however often it is read */
+  gboolean is_asked;   /* and was not told yet, because the lock is still waited for */
+  CuratorLease *lease; /* borrowed: the lease ends the watch before it is freed */
   void (*gone) (gpointer data);
   gpointer data;
 };
@@ -41,7 +41,8 @@ tell (CuratorOwnWatch *own)
 static void
 look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
-  if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD) && memcmp (data, CURATOR_REVOKE_PAYLOAD, (size_t) length) == 0
+  if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD)
+      && memcmp (data, CURATOR_REVOKE_PAYLOAD, (size_t) length) == 0
       && stat->mzxid != own->told_mzxid)
     {
       own->told_mzxid = stat->mzxid;
@@ -116,8 +117,8 @@ curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
   own->internals = curator_lock_internals_ref (internals);
   own->session = curator_session_ref (session);
   own->path = g_strdup (path);
-  own->watch
-      = curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
+  own->watch =
+      curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)
     {
       g_clear_pointer (&own, own_free);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_DIGITS   10 /* of a number that is not negative */
+#define N_DIGITS 10 /* of a number that is not negative */
 
 typedef struct
 {

@@ -15,9 +15,9 @@
 
 typedef struct
 {
-  guint64 serial;     /* of the lock, which no other ever has; 0: nothing is remembered */
-  guint64 *count;     /* of the hold's levels */
-  const CuratorLeaseState *state;  /* of its lease, atomic */
+  guint64 serial; /* of the lock, which no other ever has; 0: nothing is remembered */
+  guint64 *count; /* of the hold's levels */
+  const CuratorLeaseState *state; /* of its lease, atomic */
 } CuratorLastHold;
 
 /* Read on every re-entry: a shared library may have a few bytes where no call is needed. */

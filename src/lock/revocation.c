@@ -119,10 +119,11 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GErro
       return FALSE;
     }
   g_autofree char *path = curator_client_full_path (client, lock_node_path);
-  g_autoptr (GBytes) payload = g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
+  g_autoptr (GBytes) payload =
+      g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
   g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result
-      = curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
+  g_autoptr (CuratorCallResult) result =
+      curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 
   /* Gone already is what was wanted. */
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))

@@ -5,7 +5,6 @@
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 
-
 /* TRUE if nodes of this path are made revocable. */
 gboolean curator_revocation_is_on (CuratorLockInternals *internals);
 /* @locks client mutex required. Somebody asks for that hold, NULL while it is waited for. FALSE if
@@ -15,13 +14,13 @@ gboolean curator_revocation_tell (CuratorLockInternals *internals, CuratorLease 
 /* Whoever registers: a lock or a semaphore, and how its listener is called. */
 typedef struct
 {
-  gpointer owner;               /* borrowed: it owns the internals and calls _clear at its end */
+  gpointer owner; /* borrowed: it owns the internals and calls _clear at its end */
   CuratorRefs *owner_refs;
   GDestroyNotify unref_owner;
   GCallback listener;
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean only_holds;          /* a request to one that still waits is told when it holds */
+  gboolean only_holds; /* a request to one that still waits is told when it holds */
   /* @locks none; callback lane. lease: the hold asked for, NULL while it is still waited for. */
   void (*call) (GCallback listener, gpointer owner, CuratorLease *lease, gpointer user_data);
 } CuratorRevocationSpec;

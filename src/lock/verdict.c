@@ -55,9 +55,9 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
       return verdict;
     }
   void (*ask) (CuratorLockDriver *, const char *const *, gsize, const char *, int,
-               CuratorPredicateResults *, gpointer)
-      = driver->funcs.gets_the_lock != NULL ? driver->funcs.gets_the_lock
-                                            : curator_standard_gets_the_lock;
+               CuratorPredicateResults *, gpointer) = driver->funcs.gets_the_lock != NULL
+                                                          ? driver->funcs.gets_the_lock
+                                                          : curator_standard_gets_the_lock;
   ask (driver, (const char *const *) order->names, order->n_names, own, max_leases, &results,
        driver->user_data);
   if (results.gets_the_lock)

@@ -16,7 +16,8 @@ typedef enum
 typedef struct
 {
   CuratorVerdictKind kind;
-  const char *watch;   /* leaf name to watch, as long as order is there; NULL: the parent's children */
+  const char
+      *watch; /* leaf name to watch, as long as order is there; NULL: the parent's children */
   const char *further; /* one more, whose end brings the head of the queue nearer; or NULL */
   gboolean is_next;    /* when the one to watch goes there is nobody in front, now or later */
   gsize n_foreign;     /* children that take no part */

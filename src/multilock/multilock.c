@@ -216,7 +216,7 @@ chain_next (Chain *chain)
   curator_op_ref (&chain->op);
   curator_op_ref (&chain->op);
   CuratorOp *op = curator_lock_start (member, chain->owner, chain->op.deadline_us, chain->once,
-                                          on_member_done, chain);
+                                      on_member_done, chain);
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
   if (!failed && chain->n_done == n_done)

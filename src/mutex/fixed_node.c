@@ -35,8 +35,9 @@ describe (CuratorMutex *mutex, guint64 owner, GError **error)
 CuratorLock *
 curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GError **error)
 {
-  static const CuratorMutexKind kind
-      = { .name = "fixed-node lock", .describe = describe, .is_one_node = TRUE };
+  static const CuratorMutexKind kind = { .name = "fixed-node lock",
+                                         .describe = describe,
+                                         .is_one_node = TRUE };
 
   g_return_val_if_fail (client != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
@@ -46,8 +47,8 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
     }
   g_autofree char *parent = curator_path_parent (node_path);
   CuratorLockDriver *driver = curator_lock_driver_new_ours (NULL, NULL);
-  CuratorLockInternals *internals = curator_lock_internals_new (
-      client, parent, curator_path_leaf (node_path), 1, driver, NULL);
+  CuratorLockInternals *internals =
+      curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
   curator_lock_driver_unref (driver);
   return curator_mutex_new_of_kind (client, &kind, internals);
 }

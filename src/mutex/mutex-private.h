@@ -15,7 +15,7 @@ typedef struct
   CuratorNodeRequest *(*describe) (CuratorMutex *mutex, guint64 owner, GError **error);
   /* Which children are participants of this lock, by leaf name; NULL: all of the queue. */
   gboolean (*accept) (const char *name);
-  gboolean is_one_node;  /* no queue: the node of the lock's own name is the only participant */
+  gboolean is_one_node; /* no queue: the node of the lock's own name is the only participant */
 } CuratorMutexKind;
 
 struct _CuratorMutex
@@ -23,7 +23,7 @@ struct _CuratorMutex
   CuratorLock lock;
   const CuratorMutexKind *kind;
   CuratorLockInternals *internals;
-  gpointer companion;     /* for the kind: the read-write lock's other side */
+  gpointer companion; /* for the kind: the read-write lock's other side */
   /* thread number -> LockData, NULL while there is none; guarded by the client's mutex */
   GHashTable *lock_data;
 };

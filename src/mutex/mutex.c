@@ -13,8 +13,8 @@
 #include "client/settings.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
-#include "lock/revocation.h"
 #include "lock/reentry.h"
+#include "lock/revocation.h"
 #include "lock/wire.h"
 #include "mutex/mutex-private.h"
 
@@ -22,7 +22,7 @@
 
 typedef struct
 {
-  guint64 owner;  /* first: the table's key */
+  guint64 owner; /* first: the table's key */
   guint64 count;
   CuratorLease *lease;
 } LockData;
@@ -180,8 +180,8 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
       last = hold;
       curator_reentry_forget (lock);
       g_hash_table_steal (mutex->lock_data, &owner);
-      told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done,
-                                data);
+      told =
+          curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data);
       drop_empty_table (mutex);
     }
   curator_client_unlock (client);

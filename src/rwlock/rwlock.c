@@ -24,7 +24,7 @@
 
 struct _CuratorRwLock
 {
-  CuratorRefs refs;  /* users, and the locks of either side that somebody else refers to */
+  CuratorRefs refs; /* users, and the locks of either side that somebody else refers to */
   CuratorLock *read;
   CuratorLock *write;
 };
@@ -106,8 +106,8 @@ describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
       curator_lease_unref (write_hold);
       return NULL;
     }
-  const char *digits
-      = curator_queue_standard_key (curator_lease_get_node_name (write_hold), CURATOR_WRITE_NAME);
+  const char *digits =
+      curator_queue_standard_key (curator_lease_get_node_name (write_hold), CURATOR_WRITE_NAME);
   g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
   curator_node_request_set_name (request, name);
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
@@ -138,8 +138,8 @@ side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
   CuratorLockDriver *driver = curator_lock_driver_new_ours (funcs, NULL);
   /* Only what a writer itself reads under its number comes between it and the next one. */
   driver->neighbours_succeed = funcs->gets_the_lock == NULL;
-  CuratorLockInternals *internals
-      = curator_lock_internals_new (client, path, lock_name, 1, driver, data);
+  CuratorLockInternals *internals =
+      curator_lock_internals_new (client, path, lock_name, 1, driver, data);
   curator_lock_driver_unref (driver);
   return curator_mutex_new_of_kind (client, kind, internals);
 }
@@ -174,12 +174,14 @@ CuratorRwLock *
 curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, gsize length,
                      GError **error)
 {
-  static const CuratorMutexKind read_kind
-      = { .name = "read lock", .describe = describe_read, .accept = is_read_node };
-  static const CuratorMutexKind write_kind
-      = { .name = "write lock", .describe = describe_write, .accept = is_write_node };
-  static const CuratorLockDriverFuncs read_funcs
-      = { .gets_the_lock = read_gets_the_lock, .fix_for_sorting = rw_fix_for_sorting };
+  static const CuratorMutexKind read_kind = { .name = "read lock",
+                                              .describe = describe_read,
+                                              .accept = is_read_node };
+  static const CuratorMutexKind write_kind = { .name = "write lock",
+                                               .describe = describe_write,
+                                               .accept = is_write_node };
+  static const CuratorLockDriverFuncs read_funcs = { .gets_the_lock = read_gets_the_lock,
+                                                     .fix_for_sorting = rw_fix_for_sorting };
   static const CuratorLockDriverFuncs write_funcs = { .fix_for_sorting = rw_fix_for_sorting };
 
   g_return_val_if_fail (client != NULL, NULL);

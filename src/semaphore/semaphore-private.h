@@ -10,12 +10,12 @@
 struct _CuratorSemaphore
 {
   CuratorRefs refs;
-  CuratorClient *client;         /* a reference */
+  CuratorClient *client; /* a reference */
   CuratorLockInternals *turns;
   CuratorLockInternals *leases;
-  CuratorSharedCount *count;     /* a reference, or NULL */
+  CuratorSharedCount *count; /* a reference, or NULL */
   CuratorCountHook count_hook;
-  GBytes *node_data;             /* guarded by the client's mutex; NULL for the default */
+  GBytes *node_data; /* guarded by the client's mutex; NULL for the default */
 };
 
 /* @locks client mutex NOT held. The op's result is a GPtrArray of n CuratorLease. once: as for a

@@ -39,8 +39,7 @@ lease_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsi
 static void
 on_count_changed (CuratorCountHook *hook, gint32 value)
 {
-  CuratorSemaphore *semaphore
-      = CURATOR_CONTAINER (hook, CuratorSemaphore, count_hook);
+  CuratorSemaphore *semaphore = CURATOR_CONTAINER (hook, CuratorSemaphore, count_hook);
   semaphore->leases->max_leases = value;
   curator_lock_internals_recheck (semaphore->leases);
 }
@@ -63,8 +62,8 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   semaphore->client = curator_client_ref (client);
   semaphore->turns = curator_lock_internals_new (client, turns, CURATOR_LOCK_NAME, 1,
                                                  curator_lock_driver_standard (), NULL);
-  semaphore->leases
-      = curator_lock_internals_new (client, leases, CURATOR_LEASE_NAME, max_leases, lease_driver, NULL);
+  semaphore->leases = curator_lock_internals_new (client, leases, CURATOR_LEASE_NAME, max_leases,
+                                                  lease_driver, NULL);
   curator_lock_driver_unref (lease_driver);
   return semaphore;
 }
@@ -262,8 +261,8 @@ CuratorLease *
 curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 timeout_ms,
                            GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) leases
-      = curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error);
+  g_autoptr (GPtrArray) leases =
+      curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error);
   return leases != NULL ? curator_lease_ref (g_ptr_array_index (leases, 0)) : NULL;
 }
 

@@ -28,10 +28,10 @@ typedef struct
   int n;
   gboolean once;
   CuratorLease *turn;
-  CuratorStake turn_stake;       /* tells when it is lost */
+  CuratorStake turn_stake; /* tells when it is lost */
   GPtrArray *got;
-  CuratorOp *current;            /* the attempt under way */
-  CuratorRetryLoop restarts;     /* after the turn was lost */
+  CuratorOp *current;        /* the attempt under way */
+  CuratorRetryLoop restarts; /* after the turn was lost */
   gboolean restarting;
 } Acquire;
 
@@ -156,10 +156,10 @@ static void
 restarts_give_up (gpointer data, int rc)
 {
   Acquire *acquire = data;
-  acquire_fail (acquire, curator_error_from_zk (
-                             rc, "acquiring",
-                             curator_client_user_path (acquire->op.client,
-                                                       acquire->semaphore->leases->base)));
+  acquire_fail (
+      acquire, curator_error_from_zk (rc, "acquiring",
+                                      curator_client_user_path (acquire->op.client,
+                                                                acquire->semaphore->leases->base)));
 }
 
 /* @locks none. What an attempt brought; the attempt's reference of acquire ends here. */
@@ -220,10 +220,9 @@ take_turn (Acquire *acquire)
 {
   CuratorLockInternals *turns = acquire->semaphore->turns;
   curator_op_ref (&acquire->op);
-  const CuratorAttemptSpec spec = { .deadline_us = acquire->op.deadline_us,
-                                    .once = acquire->once,
-                                    .done = on_turn,
-                                    .data = acquire };
+  const CuratorAttemptSpec spec = {
+    .deadline_us = acquire->op.deadline_us, .once = acquire->once, .done = on_turn, .data = acquire
+  };
   acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
 }
 
@@ -282,8 +281,9 @@ CuratorOp *
 curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data)
 {
-  static const CuratorOpClass klass
-      = { .cancel = acquire_cancel, .finalize = acquire_finalize, .free_result = unref_leases };
+  static const CuratorOpClass klass = { .cancel = acquire_cancel,
+                                        .finalize = acquire_finalize,
+                                        .free_result = unref_leases };
   CuratorClient *client = semaphore->client;
   Acquire *acquire = curator_op_alloc (sizeof *acquire, &klass, client, deadline_us, done, data);
 

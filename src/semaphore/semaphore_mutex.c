@@ -14,7 +14,7 @@ typedef struct
 {
   CuratorLock lock;
   CuratorSemaphore *semaphore;
-  CuratorLease *lease;  /* the object's hold, LOST ones included; guarded by the client's mutex */
+  CuratorLease *lease; /* the object's hold, LOST ones included; guarded by the client's mutex */
 } SemaphoreMutex;
 
 typedef struct
@@ -72,14 +72,14 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 }
 
 static CuratorOp *
-sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
-            CuratorOpDone done, gpointer data)
+sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once, CuratorOpDone done,
+            gpointer data)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
 
   curator_client_lock (lock->client);
-  const gboolean lost = mutex->lease != NULL
-                        && curator_lease_state_now (mutex->lease) == CURATOR_LEASE_LOST;
+  const gboolean lost =
+      mutex->lease != NULL && curator_lease_state_now (mutex->lease) == CURATOR_LEASE_LOST;
   curator_client_unlock (lock->client);
   if (owner != 0 && lost)
     {
@@ -119,8 +119,8 @@ sm_is_acquired (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
   curator_client_lock (lock->client);
-  const gboolean acquired = mutex->lease != NULL
-                            && curator_lease_state_now (mutex->lease) != CURATOR_LEASE_LOST;
+  const gboolean acquired =
+      mutex->lease != NULL && curator_lease_state_now (mutex->lease) != CURATOR_LEASE_LOST;
   curator_client_unlock (lock->client);
   return acquired;
 }

@@ -39,7 +39,7 @@ struct _CuratorSharedCount
   gint32 version;
   gint64 mzxid; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch;
-  CuratorTimer *again;    /* until the watch is set once more */
+  CuratorTimer *again; /* until the watch is set once more */
   CuratorSessionHook session_hook;
   GQueue hooks; /* CuratorCountHook */
   CuratorListeners listeners;
@@ -151,8 +151,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
   else if (news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
     {
       stop_watching (count);
-      count->again = curator_timer_after (count->client, FOLLOW_AGAIN_US, follow_again,
-          count);
+      count->again = curator_timer_after (count->client, FOLLOW_AGAIN_US, follow_again, count);
     }
   else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
     {
@@ -165,8 +164,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
 static void
 on_session_died (CuratorSessionHook *hook)
 {
-  CuratorSharedCount *count =
-      CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
+  CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
   follow (count);
 }

@@ -121,6 +121,7 @@ curator_plant(
       attempt->session = curator_session_ref (attempt->op.client->session)@
       attempt->line = curator_line_join (attempt->session, attempt->internals->base)@
       curator_session_add_hook (attempt->session, &attempt->hook)@
+      attempt->state = ATTEMPT_WAITING@
       curator_attempt_enter (attempt, ATTEMPT_LISTING)@
       return@
     }
@@ -131,9 +132,8 @@ curator_plant(
 curator_plant(
   release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c EXPECT "is_owned_by_current_thread"
   CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
-         "told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done,
-                                data)@"
-         "told = curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@
+         "curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@"
+         "curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@
       if (curator_client_is_connected (client)) g_hash_table_steal (mutex->lock_data, &owner)@ else last = NULL@")
 curator_plant(
   multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
@@ -189,12 +189,12 @@ curator_plant(
   CHANGE "if (is_write_node (children[i]))" "if (i == 0 && is_write_node (children[i]))")
 curator_plant(
   rwlock_writers_ignore_readers RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
-  CHANGE "return key != name ? key : curator_queue_standard_key (name, WRITE_NAME)"
-         "return key == name || *lock_name == '_' && lock_name[2] == 'W' ? curator_queue_standard_key (name, WRITE_NAME) : key")
+  CHANGE "return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME)"
+         "return key == name || *lock_name == '_' && lock_name[2] == 'W' ? curator_queue_standard_key (name, CURATOR_WRITE_NAME) : key")
 curator_plant(
   rwlock_downgrade_at_the_tail RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
-  CHANGE "g_strconcat (READ_NAME, digits, NULL)"
-         "g_strdup_printf (READ_NAME \"09%08u\", g_str_hash (digits) % 100000000)")
+  CHANGE "g_strconcat (CURATOR_READ_NAME, digits, NULL)"
+         "g_strdup_printf (CURATOR_READ_NAME \"09%08u\", g_str_hash (digits) % 100000000)")
 curator_plant(
   rwlock_upgrade_waits RECIPE rwlock FILE rwlock/rwlock.c EXPECT "hang|upgrade"
   CHANGE "if (read_hold != NULL)" "if (FALSE)")
