@@ -41,6 +41,7 @@ set(CURATOR_WARNING_FLAGS
     -Wjump-misses-init
     -Wlogical-op
     -Wshift-overflow=2
+    -Wthread-safety
     -Wtrampolines
     # Callbacks have the parameters that their type demands, and tables leave members out on purpose.
     -Wno-unused-parameter

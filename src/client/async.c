@@ -55,7 +55,7 @@ async_free (gpointer data)
 }
 
 /* @locks client mutex NOT held. */
-static void
+static CURATOR_UNLOCKED void
 settle_part (CuratorAsync *async)
 {
   CuratorClient *client = async->client;

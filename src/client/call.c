@@ -14,6 +14,7 @@
 #include "client/session.h"
 #include "client/settings.h"
 #include "client/zk_error.h"
+#include "guards.h"
 
 typedef struct
 {
@@ -23,9 +24,9 @@ typedef struct
   char *path;
   GBytes *bytes;
   int version;
-  CuratorRequest *request;
-  CuratorParents *parents;
-  gboolean repeated; /* a try of unknown outcome was made */
+  CuratorRequest *request CURATOR_GUARDED;
+  CuratorParents *parents CURATOR_GUARDED;
+  gboolean repeated CURATOR_GUARDED; /* a try of unknown outcome was made */
 } Call;
 
 void
@@ -65,7 +66,7 @@ call_name (const Call *call)
   return names[call->kind];
 }
 
-static void
+static CURATOR_LOCKED void
 call_fail (Call *call, int rc)
 {
   curator_op_finish (
@@ -74,8 +75,7 @@ call_fail (Call *call, int rc)
                              curator_client_user_path (call->op.client, call->path)));
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_parents (int rc, gpointer data)
 {
   Call *call = data;
@@ -94,7 +94,7 @@ on_parents (int rc, gpointer data)
     }
 }
 
-static void
+static CURATOR_LOCKED void
 make_parents (Call *call)
 {
   CuratorClient *client = call->op.client;
@@ -102,8 +102,7 @@ make_parents (Call *call)
   call->parents = curator_parents_make (client->session, parent, on_parents, call);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Call *call = data;
@@ -130,7 +129,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 }
 
 /* @locks client mutex held (retry loop). */
-static void
+static CURATOR_LOCKED void
 call_go (gpointer data)
 {
   Call *call = data;
@@ -156,13 +155,13 @@ call_go (gpointer data)
     }
 }
 
-static void
+static CURATOR_LOCKED void
 call_give_up (gpointer data, int rc)
 {
   call_fail (data, rc);
 }
 
-static void
+static CURATOR_LOCKED void
 call_cancel (CuratorOp *op, GError *reason)
 {
   Call *call = (Call *) op;
@@ -220,6 +219,7 @@ curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBy
   curator_client_unlock (client);
   curator_op_ref (&call->op);
   const gboolean succeeded = curator_await_op (&await, &call->op, NULL, &result, error);
+  curator_not_shared (); /* the call has ended */
   if (repeated != NULL)
     {
       *repeated = call->repeated;

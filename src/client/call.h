@@ -24,7 +24,8 @@ typedef struct
  * NULL with error; the server's own refusals are in CURATOR_ZK_ERROR. repeated (may be NULL): whether
  * an earlier try of a write may have been carried out unseen. */
 CuratorCallResult *curator_call (CuratorClient *client, CuratorCallKind kind, const char *path,
-                                 GBytes *bytes, int version, gboolean *repeated, GError **error);
+                                 GBytes *bytes, int version, gboolean *repeated,
+                                 GError **error) CURATOR_UNLOCKED;
 void curator_call_result_free (CuratorCallResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorCallResult, curator_call_result_free)
 

@@ -9,6 +9,7 @@
 #include "client/zk_ops.h"
 #include "curator/curator.h"
 #include "curator/stats.h"
+#include "guards.h"
 #include "refs.h"
 
 #include <glib.h>
@@ -62,24 +63,25 @@ struct _CuratorClient
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
-  pthread_cond_t changed;   /* close() and the lanes wait for it */
-  CuratorLife life;         /* set atomically too, so that it can be read without the mutex */
-  CuratorAfter *after_head; /* collected for the next unlock */
-  CuratorAfter *after_tail;
-  CuratorConnectionState state;
-  gboolean state_posted; /* the state before the first connection is nobody's news */
-  gboolean ever_connected;
-  CuratorSession *session; /* the current one; NULL before start and after close */
-  guint sessions_open;     /* handles not closed yet, dying ones included */
-  guint epoch;             /* of the newest session */
-  guint open_failures;
-  gboolean auth_failed;       /* final: no session will be opened any more */
-  gboolean no_containers;     /* a server answered ZUNIMPLEMENTED */
-  CuratorListeners listeners; /* CuratorStateListener */
-  GQueue connection_waiters;  /* CuratorRetryLoop waiting to be connected */
-  GQueue ops_running;         /* CuratorOp, to be cancelled by close */
+  pthread_cond_t changed; /* close() and the lanes wait for it */
+  CuratorLife life;       /* set atomically too, so that it can be read without the mutex */
+  CuratorAfter *after_head CURATOR_GUARDED; /* collected for the next unlock */
+  CuratorAfter *after_tail CURATOR_GUARDED;
+  CuratorConnectionState state CURATOR_GUARDED;
+  gboolean state_posted
+      CURATOR_GUARDED; /* the state before the first connection is nobody's news */
+  gboolean ever_connected CURATOR_GUARDED;
+  CuratorSession *session CURATOR_GUARDED; /* the current one; NULL before start and after close */
+  guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, dying ones included */
+  guint epoch CURATOR_GUARDED;             /* of the newest session */
+  guint open_failures CURATOR_GUARDED;
+  gboolean auth_failed CURATOR_GUARDED;       /* final: no session will be opened any more */
+  gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
+  CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
+  GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
+  GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
   CuratorReaper *reaper;
-  guint64 counters[CURATOR_N_COUNTERS];
+  guint64 counters[CURATOR_N_COUNTERS] CURATOR_GUARDED;
 };
 
 typedef struct

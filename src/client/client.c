@@ -13,7 +13,7 @@
 #include "client/settings.h"
 #include "client/threads.h"
 
-static void
+static CURATOR_LOCKED void
 free_client (CuratorClient *client)
 {
   curator_settings_clear (client);
@@ -35,6 +35,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
 {
   CuratorClient *client = g_new0 (CuratorClient, 1);
 
+  curator_not_shared ();
   curator_refs_init (&client->refs);
   curator_refs_init (&client->memory);
   curator_forks_watch ();
@@ -65,7 +66,7 @@ curator_client_ref (CuratorClient *client)
   return client;
 }
 
-static void close_client (CuratorClient *client, gboolean may_wait);
+static void close_client (CuratorClient *client, gboolean may_wait) CURATOR_UNLOCKED;
 
 void
 curator_client_unref (CuratorClient *client)
@@ -85,8 +86,7 @@ curator_client_unref (CuratorClient *client)
     }
 }
 
-/* @locks client mutex required. */
-static gboolean
+static CURATOR_LOCKED gboolean
 check_latent (CuratorClient *client, GError **error)
 {
   switch (client->life)

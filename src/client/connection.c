@@ -110,7 +110,7 @@ typedef struct
   CuratorRetryLoop loop;
 } ConnectWait;
 
-static void
+static CURATOR_LOCKED void
 connect_wait_go (gpointer data)
 {
   ConnectWait *wait = data;
@@ -119,14 +119,14 @@ connect_wait_go (gpointer data)
 }
 
 /* Waiting for ever means for ever: only the caller's deadline ends it. */
-static void
+static CURATOR_LOCKED void
 connect_wait_give_up (gpointer data, int rc)
 {
   ConnectWait *wait = data;
   curator_retry_loop_begin (&wait->loop);
 }
 
-static void
+static CURATOR_LOCKED void
 connect_wait_cancel (CuratorOp *op, GError *reason)
 {
   ConnectWait *wait = (ConnectWait *) op;

@@ -2,9 +2,11 @@
 #ifndef CURATOR_CONNECTION_H
 #define CURATOR_CONNECTION_H
 
+#include "guards.h"
+
 #include <curator/client.h>
 
-/* @locks client mutex required. Posts a state to the listeners unless it is the present one. */
-void curator_client_set_state (CuratorClient *client, CuratorConnectionState state);
+/* Posts a state to the listeners unless it is the present one. */
+void curator_client_set_state (CuratorClient *client, CuratorConnectionState state) CURATOR_LOCKED;
 
 #endif

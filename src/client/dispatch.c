@@ -11,6 +11,7 @@
 #include "client/dispatch-private.h"
 #include "client/log.h"
 #include "client/monitor.h"
+#include "guards.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@ struct _CuratorTimer
   guint64 order; /* timers of one moment fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
-  GSequenceIter *place;
+  GSequenceIter *place CURATOR_GUARDED;
 };
 
 typedef struct
@@ -42,14 +43,15 @@ typedef struct
 
 struct _CuratorDispatch
 {
-  GSequence *timers;
-  guint64 last_order;
-  gint64 asleep_until_us[CURATOR_N_LANES]; /* monotonic; 0 while the lane is awake */
-  GQueue jobs[CURATOR_N_LANES];            /* Job; the timer lane has none */
+  GSequence *timers CURATOR_GUARDED;
+  guint64 last_order CURATOR_GUARDED;
+  gint64
+      asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
+  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
   pthread_cond_t news[CURATOR_N_LANES];
-  guint n_running; /* threads that have not ended */
-  gboolean running[CURATOR_N_LANES];
-  gboolean stopping;
+  guint n_running CURATOR_GUARDED; /* threads that have not ended */
+  gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
+  gboolean stopping CURATOR_GUARDED;
 };
 
 static _Thread_local CuratorClient *lane_of; /* the client that this thread serves */
@@ -96,7 +98,7 @@ compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static CuratorTimer *
+static CURATOR_LOCKED CuratorTimer *
 first_timer (CuratorDispatch *dispatch)
 {
   GSequenceIter *first = g_sequence_get_begin_iter (dispatch->timers);
@@ -138,7 +140,7 @@ curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
     }
 }
 
-static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error);
+static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error) CURATOR_LOCKED;
 
 static Job *
 job_new (CuratorWork func, gpointer data, GDestroyNotify destroy)
@@ -151,7 +153,7 @@ job_new (CuratorWork func, gpointer data, GDestroyNotify destroy)
   return job;
 }
 
-static void
+static CURATOR_LOCKED void
 push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
           GDestroyNotify destroy)
 {
@@ -185,8 +187,8 @@ free_job (gpointer data)
   g_free (job);
 }
 
-/* @locks client mutex required. On the user's own loop there are no lanes. */
-static void
+/* On the user's own loop there are no lanes. */
+static CURATOR_LOCKED void
 tell_user (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
            GDestroyNotify destroy)
 {
@@ -223,8 +225,7 @@ curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer
   push_job (client, CURATOR_LANE_SESSION, func, data, NULL);
 }
 
-/* @locks client mutex required. */
-static gint64
+static CURATOR_LOCKED gint64
 ready_at (CuratorClient *client, CuratorLane lane)
 {
   if (lane == CURATOR_LANE_TIMERS)
@@ -236,7 +237,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
 }
 
 /* @locks client mutex held on entry; given back. Timers fire under it, jobs run without it. */
-static gboolean
+static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
   if (ready_at (client, lane) > curator_client_now_us (client))
@@ -281,7 +282,7 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
 }
 
 /* @locks client mutex held; given back while waiting. */
-static void
+static CURATOR_LOCKED void
 wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
   CuratorDispatch *dispatch = client->dispatch;
@@ -300,7 +301,7 @@ wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
   dispatch->asleep_until_us[lane] = 0;
 }
 
-static void *
+static CURATOR_UNLOCKED void *
 run_lane (void *data)
 {
   LaneStart start = *(LaneStart *) data;

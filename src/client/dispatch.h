@@ -14,6 +14,7 @@
 #define CURATOR_DISPATCH_H
 
 #include "curator/client.h"
+#include "guards.h"
 
 #include <glib.h>
 
@@ -30,27 +31,28 @@ typedef struct _CuratorDispatch CuratorDispatch;
 typedef struct _CuratorTimer CuratorTimer;
 typedef void (*CuratorWork) (gpointer data);
 
-/* @locks client mutex required. Runs func under the client's mutex, on the timer lane, once, at or
+/* Runs func under the client's mutex, on the timer lane, once, at or
  * after when_us (monotonic); not at all after curator_timer_cancel(). The timer frees itself when
  * it has fired or was cancelled: func forgets the pointer to it, and cancelling makes it NULL, which it
  * may have been. */
 CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func,
-                                 gpointer data);
-/* @locks client mutex required. The same, delay_us microseconds from now. */
+                                 gpointer data) CURATOR_LOCKED;
+/* The same, delay_us microseconds from now. */
 CuratorTimer *curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func,
-                                   gpointer data);
-void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer);
+                                   gpointer data) CURATOR_LOCKED;
+void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer) CURATOR_LOCKED;
 
-/* @locks client mutex required. Runs func without any lock of ours, in order, on the callback lane
+/* Runs func without any lock of ours, in order, on the callback lane
  * or in the user's GMainContext; destroy (may be NULL) runs right after it on the same thread. */
 void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
-                                GDestroyNotify destroy);
+                                GDestroyNotify destroy) CURATOR_LOCKED;
 /* The same on the news lane. */
 void curator_dispatch_news (CuratorClient *client, CuratorWork func, gpointer data,
-                            GDestroyNotify destroy);
+                            GDestroyNotify destroy) CURATOR_LOCKED;
 
-/* @locks client mutex required. Runs func without any lock of ours, in order, on the session lane. */
-void curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data);
+/* Runs func without any lock of ours, in order, on the session lane. */
+void curator_dispatch_session_work (CuratorClient *client, CuratorWork func,
+                                    gpointer data) CURATOR_LOCKED;
 
 /* Between these, code of ours runs on a thread of libzookeeper's: what is told there may drop the last
  * reference to a client, whose end must not be waited for by a thread that it waits for. leave takes
@@ -61,7 +63,7 @@ void curator_dispatch_leave (CuratorClient *before);
 /* For a driver of the lanes other than our threads. @locks client mutex NOT held.
  * ready_at: monotonic time at which the lane has something to do, G_MAXINT64 if never.
  * step: runs one piece of work if it is due; FALSE if nothing was due. */
-gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane);
-gboolean curator_dispatch_step (CuratorClient *client, CuratorLane lane);
+gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
+gboolean curator_dispatch_step (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
 
 #endif

@@ -17,8 +17,8 @@
 /* After which part of it without requests one is sent: sooner than the library would ping. */
 #define IDLE_SHARE 4
 
-static void beat_arm (CuratorSession *session);
-static void beat_send (CuratorSession *session);
+static void beat_arm (CuratorSession *session) CURATOR_LOCKED;
+static void beat_send (CuratorSession *session) CURATOR_LOCKED;
 
 void
 curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held)
@@ -52,9 +52,9 @@ curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *sessio
   curator_stake_register (to, session, TRUE);
 }
 
-/* @locks client mutex required. A node of ours is gone although the session lives. It would fail every
+/* A node of ours is gone although the session lives. It would fail every
  * further heartbeat, whenever its owner finds the time to look. */
-static void
+static CURATOR_LOCKED void
 stake_gone (CuratorStake *stake)
 {
   curator_stake_unregister (stake);
@@ -66,8 +66,8 @@ stake_gone (CuratorStake *stake)
   stake->changed (stake, CURATOR_LEASE_LOST);
 }
 
-/* @locks client mutex held. The proof itself has been taken by the request already. */
-static void
+/* The proof itself has been taken by the request already. */
+static CURATOR_LOCKED void
 on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorSession *session = data;
@@ -128,7 +128,7 @@ beat_send (CuratorSession *session)
   session->beat = curator_request_check (session, paths, on_beat, session);
 }
 
-static void
+static CURATOR_LOCKED void
 on_beat_due (gpointer data)
 {
   CuratorSession *session = data;
@@ -136,8 +136,8 @@ on_beat_due (gpointer data)
   beat_send (session);
 }
 
-/* @locks client mutex required. The next heartbeat, unless nothing needs one. */
-static void
+/* The next heartbeat, unless nothing needs one. */
+static CURATOR_LOCKED void
 beat_arm (CuratorSession *session)
 {
   const gint64 period = curator_lease_clock_period_us (session);
@@ -157,7 +157,7 @@ beat_arm (CuratorSession *session)
 }
 
 /* @locks client mutex held (timer lane). Nothing depends on the answer, which counts when it comes. */
-static void
+static CURATOR_LOCKED void
 on_idle (gpointer data)
 {
   CuratorSession *session = data;
@@ -173,7 +173,7 @@ on_idle (gpointer data)
       session->client, (idle >= period ? period : period - idle), on_idle, session);
 }
 
-static void
+static CURATOR_LOCKED void
 stop_timers (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->idle_timer);

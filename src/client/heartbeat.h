@@ -4,14 +4,15 @@
 
 #include "client/lease_clock.h"
 
-/* @locks client mutex required, all of them. */
 /* From now on the heartbeat looks after the stake; curator_stake_unregister() ends that. */
-void curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held);
+void curator_stake_register (CuratorStake *stake, CuratorSession *session,
+                             gboolean held) CURATOR_LOCKED;
 /* What from stood for, held or waiting, is held by to now. from may not be registered. */
-void curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *session);
+void curator_stake_move (CuratorStake *from, CuratorStake *to,
+                         CuratorSession *session) CURATOR_LOCKED;
 
-void curator_heartbeat_connected (CuratorSession *session);
-void curator_heartbeat_suspended (CuratorSession *session);
-void curator_heartbeat_died (CuratorSession *session);
+void curator_heartbeat_connected (CuratorSession *session) CURATOR_LOCKED;
+void curator_heartbeat_suspended (CuratorSession *session) CURATOR_LOCKED;
+void curator_heartbeat_died (CuratorSession *session) CURATOR_LOCKED;
 
 #endif

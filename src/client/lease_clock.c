@@ -40,7 +40,7 @@ curator_lease_clock_period_us (const CuratorSession *session)
 }
 
 /* Where nobody has said how long a tick is: servers grant no less than two, unless told to. */
-static gint64
+static CURATOR_LOCKED gint64
 half_tick_us (const CuratorSession *session)
 {
   const CuratorClient *client = session->client;
@@ -50,7 +50,7 @@ half_tick_us (const CuratorSession *session)
 }
 
 /* In so long a follower has told what it has answered. */
-static gint64
+static CURATOR_LOCKED gint64
 telling_us (const CuratorSession *session)
 {
   return half_tick_us (session) + curator_lease_clock_session_us (session) / LATE_PING_SHARE;
@@ -58,7 +58,7 @@ telling_us (const CuratorSession *session)
 
 /* One heartbeat lost, what a follower may not have told yet, the slowest answer that still counts (a
  * leader that pauses for so long is told later), and clocks that differ by one in a hundred. */
-static gint64
+static CURATOR_LOCKED gint64
 guard_us (const CuratorSession *session)
 {
   const gint64 t = curator_lease_clock_session_us (session);
@@ -67,7 +67,7 @@ guard_us (const CuratorSession *session)
 }
 
 /* How long a hold is good from a proof on. */
-static gint64
+static CURATOR_LOCKED gint64
 usable_us (const CuratorSession *session)
 {
   return curator_lease_clock_session_us (session) - guard_us (session);
@@ -93,9 +93,9 @@ curator_lease_clock_remaining_us (CuratorSession *session)
   return MAX (MIN (by_proof, by_leader) - curator_client_boottime_us (session->client), 0);
 }
 
-/* @locks client mutex required. There is a new proof: what had been answered long enough before it was
+/* There is a new proof: what had been answered long enough before it was
  * sent, the leader was told. */
-static void
+static CURATOR_LOCKED void
 note_known (CuratorSession *session)
 {
   const gint64 until = session->proof_us - telling_us (session);
@@ -151,7 +151,7 @@ curator_lease_clock_next_told_us (CuratorSession *session)
 
 /* Enough for the next heartbeat to be answered in time, however slowly; where the time-out is too
  * short for that, half of what there can be. */
-static gint64
+static CURATOR_LOCKED gint64
 enough_us (CuratorSession *session)
 {
   const gint64 pause = curator_lease_clock_is_young (session)
@@ -179,8 +179,7 @@ curator_lease_clock_until_told_us (CuratorSession *session)
              : 0;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
 {
   GList *next;
@@ -199,14 +198,14 @@ tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss
 }
 
 /* A hold is suspect when two heartbeats in a row brought nothing, or the connection is gone. */
-static gint64
+static CURATOR_LOCKED gint64
 until_suspect_us (CuratorSession *session)
 {
   return 5 * curator_lease_clock_period_us (session) / 2
          - curator_lease_clock_proof_age_us (session);
 }
 
-static void
+static CURATOR_LOCKED void
 on_lapse (gpointer data)
 {
   CuratorSession *session = data;
@@ -266,7 +265,7 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
     }
 }
 
-static void
+static CURATOR_LOCKED void
 forget_beat_stake (CuratorSession *session, CuratorStake *stake)
 {
   guint index;

@@ -7,12 +7,13 @@
 #include "client/listeners.h"
 
 #include "client/monitor.h"
+#include "guards.h"
 
 struct _CuratorListener
 {
   CuratorRefs refs;
   guint id;
-  gboolean removed; /* guarded by the client's mutex */
+  gboolean removed CURATOR_GUARDED; /* guarded by the client's mutex */
   GCallback func;
   gpointer user_data;
   GDestroyNotify destroy;
@@ -60,7 +61,7 @@ curator_listeners_add (CuratorListeners *listeners, GCallback func, gpointer use
   return listener->id;
 }
 
-static void
+static CURATOR_UNLOCKED void
 tell (gpointer data)
 {
   News *news = data;
@@ -86,7 +87,7 @@ news_free (gpointer data)
   g_free (news);
 }
 
-static void
+static CURATOR_LOCKED void
 tell_from (CuratorListeners *listeners, guint first, const News *pattern,
            gpointer (*ref_subject) (gpointer subject))
 {

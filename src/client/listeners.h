@@ -3,6 +3,7 @@
 #define CURATOR_LISTENERS_H
 
 #include "client/dispatch.h"
+#include "guards.h"
 #include "refs.h"
 
 #include <glib-object.h>
@@ -12,8 +13,8 @@ typedef struct _CuratorListener CuratorListener;
 /* A list of users' functions. Guarded by the client's mutex; zeroed is empty. */
 typedef struct
 {
-  GPtrArray *all; /* CuratorListener */
-  guint last_id;
+  GPtrArray *all CURATOR_GUARDED; /* CuratorListener */
+  guint last_id CURATOR_GUARDED;
   gboolean are_news; /* told on the news lane */
 } CuratorListeners;
 
@@ -23,21 +24,22 @@ typedef void (*CuratorListenerCall) (GCallback func, gpointer subject, int news,
 
 /* @locks client mutex required. */
 guint curator_listeners_add (CuratorListeners *listeners, GCallback func, gpointer user_data,
-                             GDestroyNotify destroy);
+                             GDestroyNotify destroy) CURATOR_LOCKED;
 /* @locks client mutex required. ref_subject makes a reference of subject for each listener, or
  * returns NULL if subject is at its end and nobody needs to be told; unref_subject drops it after
  * the call. Both may be NULL. */
 void curator_listeners_tell (CuratorListeners *listeners, CuratorClient *client,
                              CuratorListenerCall call, gpointer subject,
                              gpointer (*ref_subject) (gpointer subject),
-                             GDestroyNotify unref_subject, int news);
-/* @locks client mutex required. The same for the listener added last only. */
+                             GDestroyNotify unref_subject, int news) CURATOR_LOCKED;
+/* The same for the listener added last only. */
 void curator_listeners_tell_newest (CuratorListeners *listeners, CuratorClient *client,
                                     CuratorListenerCall call, gpointer subject,
                                     gpointer (*ref_subject) (gpointer subject),
-                                    GDestroyNotify unref_subject, int news);
+                                    GDestroyNotify unref_subject, int news) CURATOR_LOCKED;
 /* @locks client mutex NOT held: the user's destroy function may run. */
-void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, guint id);
+void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client,
+                               guint id) CURATOR_UNLOCKED;
 /* @locks none: whoever calls is the last to know the list. */
 void curator_listeners_clear (CuratorListeners *listeners);
 

@@ -31,8 +31,8 @@ write_message (gpointer data)
   g_free (message);
 }
 
-/* Takes text. */
-static void
+/* Takes text. Only at run time is it known whether this thread holds a client's mutex. */
+static CURATOR_NOT_ANALYSED void
 say (GLogLevelFlags level, const char *source, char *text)
 {
   CuratorClient *client = curator_client_entered ();

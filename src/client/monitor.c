@@ -39,14 +39,15 @@ curator_client_entered (void)
   return entered;
 }
 
-void
+/* What takes the mutex is where the analysis ends. */
+void CURATOR_NOT_ANALYSED
 curator_client_lock (CuratorClient *client)
 {
   pthread_mutex_lock (&client->mutex);
   entered = client;
 }
 
-void
+void CURATOR_NOT_ANALYSED
 curator_client_unlock (CuratorClient *client)
 {
   CuratorAfter *after = client->after_head;

@@ -8,14 +8,16 @@
 #define CURATOR_MONITOR_H
 
 #include "client/dispatch.h"
+#include "guards.h"
 
-void curator_client_lock (CuratorClient *client);
-void curator_client_unlock (CuratorClient *client);
+void curator_client_lock (CuratorClient *client) CURATOR_LOCKS;
+void curator_client_unlock (CuratorClient *client) CURATOR_UNLOCKS;
 /* @locality any thread. The client whose mutex the calling thread holds, or NULL. */
 CuratorClient *curator_client_entered (void);
-/* @locks client mutex required. Runs func(data) right after the mutex is given back, on the same
+/* Runs func(data) right after the mutex is given back, on the same
  * thread: internal continuations only, never the user's code. */
-void curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data);
+void curator_client_after_unlock (CuratorClient *client, CuratorWork func,
+                                  gpointer data) CURATOR_LOCKED;
 
 void curator_client_memory_ref (CuratorClient *client);
 void curator_client_memory_unref (CuratorClient *client);
@@ -23,8 +25,7 @@ void curator_client_memory_unref (CuratorClient *client);
 /* FALSE with FORKED, NOT_STARTED or CLOSED. @locks none. */
 gboolean curator_client_check_usable (CuratorClient *client, GError **error);
 gboolean curator_client_check_forked (CuratorClient *client, GError **error);
-/* @locks client mutex required. */
-gboolean curator_client_is_running (CuratorClient *client);
+gboolean curator_client_is_running (CuratorClient *client) CURATOR_LOCKED;
 
 gint64 curator_client_now_us (CuratorClient *client); /* monotonic */
 gint64 curator_client_boottime_us (CuratorClient *client);

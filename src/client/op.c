@@ -55,7 +55,7 @@ curator_op_unref (CuratorOp *op)
   g_free (op);
 }
 
-static void
+static CURATOR_LOCKED void
 on_deadline (gpointer data)
 {
   CuratorOp *op = data;

@@ -7,6 +7,7 @@
 #define CURATOR_OP_H
 
 #include "client/client-private.h"
+#include "guards.h"
 
 typedef struct _CuratorOp CuratorOp;
 
@@ -26,12 +27,12 @@ typedef struct
 struct _CuratorOp
 {
   CuratorRefs refs;
-  gint connected;    /* atomic: a cancellable may cancel it */
-  gboolean finished; /* guarded by the client's mutex */
+  gint connected;                    /* atomic: a cancellable may cancel it */
+  gboolean finished CURATOR_GUARDED; /* guarded by the client's mutex */
   const CuratorOpClass *klass;
   CuratorClient *client;
   gint64 deadline_us; /* monotonic; G_MAXINT64 for none */
-  CuratorTimer *deadline_timer;
+  CuratorTimer *deadline_timer CURATOR_GUARDED;
   CuratorOpDone done;
   gpointer data;
   gpointer result;
@@ -43,22 +44,22 @@ struct _CuratorOp
  * the op itself until it is done. @locks client mutex NOT required. */
 gpointer curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
                            gint64 deadline_us, CuratorOpDone done, gpointer data);
-/* @locks client mutex required. Registers the op with the client and arms its deadline, whose
+/* Registers the op with the client and arms its deadline, whose
  * passing cancels it with TIMED_OUT. FALSE: the client is not running; the op has been finished. */
-gboolean curator_op_begin (CuratorOp *op);
-/* @locks client mutex required. Takes result and error. */
-void curator_op_finish (CuratorOp *op, gpointer result, GError *error);
-/* @locks client mutex required. The deadline no longer counts: the op is about to finish. */
-void curator_op_stop_clock (CuratorOp *op);
+gboolean curator_op_begin (CuratorOp *op) CURATOR_LOCKED;
+/* Takes result and error. */
+void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_LOCKED;
+/* The deadline no longer counts: the op is about to finish. */
+void curator_op_stop_clock (CuratorOp *op) CURATOR_LOCKED;
 /* @locks none. Takes reason. Nothing happens if the op has finished. */
-void curator_op_cancel (CuratorOp *op, GError *reason);
+void curator_op_cancel (CuratorOp *op, GError *reason) CURATOR_UNLOCKED;
 /* @locks none. Cancelling cancellable cancels op; disconnect the handler when op is done, but not
  * from inside it. 0 if it was cancelled already (op then is, too). */
 gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
 CuratorOp *curator_op_ref (CuratorOp *op);
 void curator_op_unref (CuratorOp *op);
 
-/* @locks client mutex required. Every operation under way ends with CLOSED, or with rc's error. */
-void curator_client_cancel_ops (CuratorClient *client, int rc);
+/* Every operation under way ends with CLOSED, or with rc's error. */
+void curator_client_cancel_ops (CuratorClient *client, int rc) CURATOR_LOCKED;
 
 #endif

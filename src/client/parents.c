@@ -8,6 +8,7 @@
 #include "client/client-private.h"
 #include "client/path.h"
 #include "client/session.h"
+#include "guards.h"
 
 #include <string.h>
 
@@ -15,15 +16,15 @@ struct _CuratorParents
 {
   CuratorSession *session;
   char *path;
-  gsize length; /* of the ancestor being made: a prefix of path */
-  CuratorRequest *request;
+  gsize length CURATOR_GUARDED; /* of the ancestor being made: a prefix of path */
+  CuratorRequest *request CURATOR_GUARDED;
   CuratorParentsDone done;
   gpointer data;
 };
 
-static void make_level (CuratorParents *parents);
+static void make_level (CuratorParents *parents) CURATOR_LOCKED;
 
-static void
+static CURATOR_LOCKED void
 parents_free (CuratorParents *parents)
 {
   curator_session_unref (parents->session);
@@ -31,7 +32,7 @@ parents_free (CuratorParents *parents)
   g_free (parents);
 }
 
-static void
+static CURATOR_LOCKED void
 finish (CuratorParents *parents, int rc)
 {
   const CuratorParentsDone done = parents->done;
@@ -40,8 +41,7 @@ finish (CuratorParents *parents, int rc)
   done (rc, data);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorParents *parents = data;

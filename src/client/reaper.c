@@ -15,6 +15,7 @@
 #include "client/settings.h"
 #include "client/stats-private.h"
 #include "client/zk_error.h"
+#include "guards.h"
 
 #include <string.h>
 
@@ -32,10 +33,10 @@ typedef struct
   gint64 czxid;       /* the node's, or 0 where only the payload is known */
   GBytes *payload;
   char *numbered; /* a search without a prefix: the name before the number */
-  CuratorRequest *request;
-  CuratorTimer *pause;
-  CuratorTimer *patience;
-  gint64 pause_us;
+  CuratorRequest *request CURATOR_GUARDED;
+  CuratorTimer *pause CURATOR_GUARDED;
+  CuratorTimer *patience CURATOR_GUARDED;
+  gint64 pause_us CURATOR_GUARDED;
   CuratorReleaseDone done;
   gpointer data;
 } Item;
@@ -43,8 +44,8 @@ typedef struct
 struct _CuratorReaper
 {
   CuratorClient *client;
-  GQueue items;
-  gboolean closed;
+  GQueue items CURATOR_GUARDED;
+  gboolean closed CURATOR_GUARDED;
 };
 
 typedef struct
@@ -54,7 +55,7 @@ typedef struct
   GError *error;
 } Report;
 
-static void item_try (Item *item);
+static void item_try (Item *item) CURATOR_LOCKED;
 
 CuratorReaper *
 curator_reaper_new (CuratorClient *client)
@@ -86,8 +87,8 @@ tell_report (gpointer data)
   g_free (report);
 }
 
-/* @locks client mutex required. Takes error. The asker is told once. */
-static void
+/* Takes error. The asker is told once. */
+static CURATOR_LOCKED void
 tell (Item *item, GError *error)
 {
   curator_timer_cancel (item->client, &item->patience);
@@ -104,7 +105,7 @@ tell (Item *item, GError *error)
   curator_client_after_unlock (item->client, tell_report, report);
 }
 
-static void
+static CURATOR_LOCKED void
 item_end (Item *item, GError *error)
 {
   tell (item, error);
@@ -121,7 +122,7 @@ item_end (Item *item, GError *error)
   g_free (item);
 }
 
-static void
+static CURATOR_LOCKED void
 on_pause_over (gpointer data)
 {
   Item *item = data;
@@ -129,14 +130,14 @@ on_pause_over (gpointer data)
   item_try (item);
 }
 
-static void
+static CURATOR_LOCKED void
 item_pause (Item *item)
 {
   item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, LAST_PAUSE_US);
   item->pause = curator_timer_after (item->client, item->pause_us, on_pause_over, item);
 }
 
-static void
+static CURATOR_LOCKED void
 on_patience_over (gpointer data)
 {
   Item *item = data;
@@ -146,8 +147,7 @@ on_patience_over (gpointer data)
                            curator_client_user_path (item->client, item->path)));
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
@@ -170,10 +170,10 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 }
 
 static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
-                            GBytes *payload);
+                            GBytes *payload) CURATOR_LOCKED;
 
-/* @locks client mutex held. The children: delete what is ours. */
-static void
+/* The children: delete what is ours. */
+static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
@@ -206,7 +206,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   item_end (item, NULL);
 }
 
-static gboolean
+static CURATOR_LOCKED gboolean
 is_ours (const Item *item, const CuratorZkReply *reply)
 {
   const gint64 session_id = item->client->session->id;
@@ -217,9 +217,9 @@ is_ours (const Item *item, const CuratorZkReply *reply)
                               : curator_reply_has_payload (reply, item->payload));
 }
 
-/* @locks client mutex held. The node has a name that others may use too: is it ours? Between this
+/* The node has a name that others may use too: is it ours? Between this
  * answer and the delete only its owner's session could make room for another. */
-static void
+static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
@@ -240,8 +240,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     }
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
@@ -295,8 +294,7 @@ item_new (CuratorClient *client, const char *path, const char *prefix)
   return item;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 item_start (Item *item, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = item->client;
@@ -374,8 +372,7 @@ typedef struct
   CuratorUnknown unknown;
 } Orphan;
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Orphan *orphan = data;

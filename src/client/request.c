@@ -10,6 +10,7 @@
 #include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/stats-private.h"
+#include "guards.h"
 
 #include <string.h>
 
@@ -40,17 +41,18 @@ struct _CuratorRequest
   GPtrArray *paths;
   int number; /* create: mode; set: version; remove_watches: type */
   gboolean watch;
-  gint64 sent_us;
+  gint64 sent_us CURATOR_GUARDED;
   CuratorRequestDone done;
   gpointer user_data;
-  gboolean settled;
-  CuratorTimer *failure; /* the library refused it: the answer comes by this timer */
-  int failure_rc;
+  gboolean settled CURATOR_GUARDED;
+  CuratorTimer *failure
+      CURATOR_GUARDED; /* the library refused it: the answer comes by this timer */
+  int failure_rc CURATOR_GUARDED;
 };
 
-static void flush_backlog (CuratorSession *session);
+static void flush_backlog (CuratorSession *session) CURATOR_LOCKED;
 
-static void
+static CURATOR_LOCKED void
 request_free (CuratorRequest *request)
 {
   curator_timer_cancel (request->session->client, &request->failure);
@@ -78,8 +80,7 @@ is_from_server (int rc)
   return rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
 {
   static const CuratorZkReply nothing = { .data_length = -1, .failed_index = -1 };
@@ -103,8 +104,7 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
     }
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 after_answer (CuratorSession *session)
 {
   flush_backlog (session);
@@ -115,7 +115,7 @@ after_answer (CuratorSession *session)
 }
 
 /* @locality libzookeeper's completion thread, or the simulator. */
-static void
+static CURATOR_UNLOCKED void
 on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
   CuratorRequest *request = (CuratorRequest *) ticket;
@@ -133,7 +133,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_failure (gpointer data)
 {
   CuratorRequest *request = data;
@@ -145,7 +145,7 @@ on_failure (gpointer data)
   after_answer (session);
 }
 
-static int
+static CURATOR_LOCKED int
 hand_over (CuratorRequest *request)
 {
   CuratorSession *session = request->session;
@@ -182,8 +182,7 @@ hand_over (CuratorRequest *request)
     }
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 submit_now (CuratorRequest *request)
 {
   CuratorSession *session = request->session;
@@ -217,7 +216,7 @@ flush_backlog (CuratorSession *session)
     }
 }
 
-static CuratorRequest *
+static CURATOR_LOCKED CuratorRequest *
 submit (CuratorSession *session, CuratorRequest request)
 {
   CuratorRequest *copy = g_new (CuratorRequest, 1);

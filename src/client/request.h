@@ -17,37 +17,39 @@ typedef void (*CuratorRequestDone) (int rc, const CuratorZkReply *reply, gint64 
 /* @locks client mutex required, all of them. done runs exactly once unless the request was
  * forgotten, never inside the call that asks. path is the full one. */
 CuratorRequest *curator_request_create (CuratorSession *session, const char *path, GBytes *data,
-                                        int mode, CuratorRequestDone done, gpointer user_data);
+                                        int mode, CuratorRequestDone done,
+                                        gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_remove (CuratorSession *session, const char *path,
-                                        CuratorRequestDone done, gpointer user_data);
+                                        CuratorRequestDone done, gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_get (CuratorSession *session, const char *path, gboolean watch,
-                                     CuratorRequestDone done, gpointer user_data);
+                                     CuratorRequestDone done, gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_exists (CuratorSession *session, const char *path, gboolean watch,
-                                        CuratorRequestDone done, gpointer user_data);
+                                        CuratorRequestDone done, gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_get_children (CuratorSession *session, const char *path,
                                               gboolean watch, CuratorRequestDone done,
-                                              gpointer user_data);
+                                              gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_set (CuratorSession *session, const char *path, GBytes *data,
-                                     int version, CuratorRequestDone done, gpointer user_data);
+                                     int version, CuratorRequestDone done,
+                                     gpointer user_data) CURATOR_LOCKED;
 /* paths: array of full paths, transfer full. */
 CuratorRequest *curator_request_check (CuratorSession *session, GPtrArray *paths,
-                                       CuratorRequestDone done, gpointer user_data);
+                                       CuratorRequestDone done, gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_remove_watches (CuratorSession *session, const char *path,
                                                 ZooWatcherType type, CuratorRequestDone done,
-                                                gpointer user_data);
+                                                gpointer user_data) CURATOR_LOCKED;
 
 /* The asker is no longer interested: done will not run. The request itself goes on. */
-void curator_request_forget (CuratorRequest *request);
+void curator_request_forget (CuratorRequest *request) CURATOR_LOCKED;
 /* Hands the answer to somebody else. */
 void curator_request_redirect (CuratorRequest *request, CuratorRequestDone done,
-                               gpointer user_data);
+                               gpointer user_data) CURATOR_LOCKED;
 
 /* Whether a get brought exactly payload. */
-gboolean curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload);
+gboolean curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload) CURATOR_LOCKED;
 
 /* For session.c. settle_all answers everything under way; free_all frees what no completion will
  * come for any more, after the handle was closed. */
-void curator_request_settle_all (CuratorSession *session, int rc);
-void curator_request_free_all (CuratorSession *session);
+void curator_request_settle_all (CuratorSession *session, int rc) CURATOR_LOCKED;
+void curator_request_free_all (CuratorSession *session) CURATOR_LOCKED;
 
 #endif

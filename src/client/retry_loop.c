@@ -8,9 +8,9 @@
 #include "client/monitor.h"
 #include "client/session.h"
 
-static void try_now (CuratorRetryLoop *loop);
+static void try_now (CuratorRetryLoop *loop) CURATOR_LOCKED;
 
-static void
+static CURATOR_LOCKED void
 on_connect_timeout (gpointer data)
 {
   CuratorRetryLoop *loop = data;
@@ -19,7 +19,7 @@ on_connect_timeout (gpointer data)
   curator_retry_loop_again (loop, ZCONNECTIONLOSS);
 }
 
-static void
+static CURATOR_LOCKED void
 on_slept (gpointer data)
 {
   CuratorRetryLoop *loop = data;

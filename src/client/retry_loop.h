@@ -9,6 +9,7 @@
 #define CURATOR_RETRY_LOOP_H
 
 #include "client/client-private.h"
+#include "guards.h"
 
 typedef struct
 {
@@ -16,23 +17,23 @@ typedef struct
   void (*go) (gpointer data);
   void (*give_up) (gpointer data, int rc);
   gpointer data;
-  int count;
-  gboolean waiting;
-  gint64 start_us;
-  CuratorTimer *timer; /* the sleep, or the limit of the wait for a connection */
-  GList link;          /* in client->connection_waiters while waiting */
+  int count CURATOR_GUARDED;
+  gboolean waiting CURATOR_GUARDED;
+  gint64 start_us CURATOR_GUARDED;
+  CuratorTimer *timer CURATOR_GUARDED; /* the sleep, or the limit of the wait for a connection */
+  GList link;                          /* in client->connection_waiters while waiting */
 } CuratorRetryLoop;
 
 /* @locks client mutex required, all of them. go may run inside begin. */
 void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
                               void (*go) (gpointer data), void (*give_up) (gpointer data, int rc),
-                              gpointer data);
-void curator_retry_loop_begin (CuratorRetryLoop *loop);
-void curator_retry_loop_again (CuratorRetryLoop *loop, int rc);
+                              gpointer data) CURATOR_LOCKED;
+void curator_retry_loop_begin (CuratorRetryLoop *loop) CURATOR_LOCKED;
+void curator_retry_loop_again (CuratorRetryLoop *loop, int rc) CURATOR_LOCKED;
 /* Once more after a pause. Nothing has failed, so the policy is not asked. */
-void curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us);
-void curator_retry_loop_stop (CuratorRetryLoop *loop);
+void curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us) CURATOR_LOCKED;
+void curator_retry_loop_stop (CuratorRetryLoop *loop) CURATOR_LOCKED;
 /* For session.c: the connection is there. */
-void curator_retry_loop_connected (CuratorClient *client);
+void curator_retry_loop_connected (CuratorClient *client) CURATOR_LOCKED;
 
 #endif

@@ -18,6 +18,7 @@ curator_session_ref (CuratorSession *session)
 void
 curator_session_unref (CuratorSession *session)
 {
+  curator_not_shared ();
   if (curator_refs_dec (&session->refs))
     {
       g_assert (session->handle == NULL);

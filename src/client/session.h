@@ -8,6 +8,7 @@
 #define CURATOR_SESSION_H
 
 #include "client/client-private.h"
+#include "guards.h"
 
 #include <gio/gio.h>
 
@@ -26,7 +27,7 @@ typedef enum
 struct _CuratorSessionHook
 {
   GList link;
-  CuratorSession *session;                 /* NULL while not added */
+  CuratorSession *session CURATOR_GUARDED; /* NULL while not added */
   void (*died) (CuratorSessionHook *hook); /* @locks client mutex held; the hook is unlinked */
 };
 
@@ -43,53 +44,55 @@ struct _CuratorSession
   CuratorRefs refs;
   CuratorClient *client;
   guint epoch;
-  CuratorZkHandle *handle; /* NULL until opened and after it was closed */
-  CuratorSessionState state;
-  gint64 id;                  /* constant once connected */
-  int timeout_ms;             /* negotiated, then constant; the wanted one until connected */
-  CuratorTimer *loss_timer;   /* SUSPENDED for too long, or never connected */
-  CuratorTimer *reopen_timer; /* no handle could be made */
-  GCancellable *resolving;
-  gboolean ever_connected;
+  /* Written on the session lane only, with the mutex held; so that lane reads them without it. NULL until
+   * opened and after it was closed. */
+  CuratorZkHandle *handle;
+  CuratorSessionState state CURATOR_GUARDED;
+  gint64 id;                      /* constant once connected */
+  int timeout_ms CURATOR_GUARDED; /* negotiated, then constant; the wanted one until connected */
+  CuratorTimer *loss_timer CURATOR_GUARDED;   /* SUSPENDED for too long, or never connected */
+  CuratorTimer *reopen_timer CURATOR_GUARDED; /* no handle could be made */
+  GCancellable *resolving;                    /* as handle */
+  gboolean ever_connected CURATOR_GUARDED;
 
   void (*drained) (CuratorSession *session); /* when nothing is in flight any more; or NULL */
-  gboolean leaving; /* nor anything of ours on the server: the session goes on */
-  CuratorTimer *drain_timer;
+  gboolean leaving CURATOR_GUARDED; /* nor anything of ours on the server: the session goes on */
+  CuratorTimer *drain_timer CURATOR_GUARDED;
 
-  GQueue in_flight;    /* CuratorRequest sent to the library */
-  GQueue backlog;      /* CuratorRequest waiting for a place in flight */
-  GHashTable *watches; /* full path and kind -> CuratorWatchEntry */
-  gsize watched_bytes;
-  guint64 n_rereads; /* of what is watched */
-  GQueue hooks;      /* CuratorSessionHook */
-  GHashTable *lines; /* full path -> CuratorLine, see lock/line.h */
+  GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */
+  GQueue backlog CURATOR_GUARDED;      /* CuratorRequest waiting for a place in flight */
+  GHashTable *watches CURATOR_GUARDED; /* full path and kind -> CuratorWatchEntry */
+  gsize watched_bytes CURATOR_GUARDED;
+  guint64 n_rereads CURATOR_GUARDED; /* of what is watched */
+  GQueue hooks CURATOR_GUARDED;      /* CuratorSessionHook */
+  GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLine, see lock/line.h */
 
   /* The lease clock; see lease_clock.h. */
-  GQueue held;     /* CuratorStake */
-  GQueue waiting;  /* CuratorStake */
-  gint64 proof_us; /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
-  CuratorMark marks[CURATOR_N_MARKS]; /* some answers, a ring */
-  guint n_marks;
-  gint64 known_us;      /* since when, at the latest, the leader must know of us */
-  gint64 connecting_us; /* CLOCK_BOOTTIME when it was asked for; 0: used or unknown */
-  gboolean suspect;     /* what the held stakes were told last */
-  gint64 asked_us;      /* CLOCK_BOOTTIME when anything was sent last, or 0 */
-  CuratorTimer *idle_timer;
-  CuratorTimer *beat_timer;
-  CuratorTimer *lapse_timer;
-  CuratorRequest *beat;   /* the check under way */
-  GPtrArray *beat_stakes; /* what it checks, NULL where one has left since */
+  GQueue held CURATOR_GUARDED;     /* CuratorStake */
+  GQueue waiting CURATOR_GUARDED;  /* CuratorStake */
+  gint64 proof_us CURATOR_GUARDED; /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
+  CuratorMark marks[CURATOR_N_MARKS] CURATOR_GUARDED; /* some answers, a ring */
+  guint n_marks CURATOR_GUARDED;
+  gint64 known_us CURATOR_GUARDED; /* since when, at the latest, the leader must know of us */
+  gint64 connecting_us
+      CURATOR_GUARDED;              /* CLOCK_BOOTTIME when it was asked for; 0: used or unknown */
+  gboolean suspect CURATOR_GUARDED; /* what the held stakes were told last */
+  gint64 asked_us CURATOR_GUARDED;  /* CLOCK_BOOTTIME when anything was sent last, or 0 */
+  CuratorTimer *idle_timer CURATOR_GUARDED;
+  CuratorTimer *beat_timer CURATOR_GUARDED;
+  CuratorTimer *lapse_timer CURATOR_GUARDED;
+  CuratorRequest *beat CURATOR_GUARDED;   /* the check under way */
+  GPtrArray *beat_stakes CURATOR_GUARDED; /* what it checks, NULL where one has left since */
 };
 
 CuratorSession *curator_session_ref (CuratorSession *session);
 void curator_session_unref (CuratorSession *session);
 
-/* @locks client mutex required, all of them. */
-void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook);
-void curator_session_remove_hook (CuratorSessionHook *hook);
+void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook) CURATOR_LOCKED;
+void curator_session_remove_hook (CuratorSessionHook *hook) CURATOR_LOCKED;
 /* TRUE while nodes of this session can still be ours. */
-gboolean curator_session_is_current (CuratorSession *session);
+gboolean curator_session_is_current (CuratorSession *session) CURATOR_LOCKED;
 /* The present session has a connection. */
-gboolean curator_client_is_connected (CuratorClient *client);
+gboolean curator_client_is_connected (CuratorClient *client) CURATOR_LOCKED;
 
 #endif

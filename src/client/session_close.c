@@ -21,8 +21,8 @@
 #define DRAIN_US G_USEC_PER_SEC
 #define LEAVE_US (5 * G_USEC_PER_SEC)
 
-/* @locks client mutex required. LOST for all that depend on it. */
-static void
+/* LOST for all that depend on it. */
+static CURATOR_LOCKED void
 tell_end (CuratorSession *session)
 {
   GList *link;
@@ -71,8 +71,7 @@ curator_session_close_handle (gpointer data)
   curator_session_unref (session);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 close_now (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->drain_timer);
@@ -80,8 +79,7 @@ close_now (CuratorSession *session)
   curator_dispatch_session_work (session->client, curator_session_close_handle, session);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 end_leaving (CuratorSession *session)
 {
   CuratorClient *client = session->client;
@@ -95,7 +93,7 @@ end_leaving (CuratorSession *session)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_drain_timeout (gpointer data)
 {
   CuratorSession *session = data;
@@ -111,8 +109,8 @@ on_drain_timeout (gpointer data)
   close_now (session);
 }
 
-/* @locks client mutex required. Nothing that closing waited for is in flight any more. */
-static void
+/* Nothing that closing waited for is in flight any more. */
+static CURATOR_LOCKED void
 on_drained (CuratorSession *session)
 {
   if (!session->leaving)
@@ -126,9 +124,9 @@ on_drained (CuratorSession *session)
     }
 }
 
-/* @locks client mutex required. The session is the program's and outlives us: what is ours on the
+/* The session is the program's and outlives us: what is ours on the
  * server is deleted, and the answers are awaited, also over a short disconnection. */
-static void
+static CURATOR_LOCKED void
 leave (CuratorSession *session)
 {
   CuratorClient *client = session->client;
@@ -146,10 +144,10 @@ leave (CuratorSession *session)
     }
 }
 
-/* @locks client mutex required. A handle that is closed over requests under way forgets them, takes
+/* A handle that is closed over requests under way forgets them, takes
  * their answers for an error and drops the connection without having closed the session; its nodes
  * would stay until it expires. So the answers are awaited, as long as one can expect them. */
-static void
+static CURATOR_LOCKED void
 close_when_drained (CuratorSession *session, gboolean connected)
 {
   CuratorClient *client = session->client;

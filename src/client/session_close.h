@@ -6,12 +6,12 @@
 
 /* @locks client mutex required, all of them but the last. */
 /* For close(): no successor. What is left in the reaper, if a session's end takes it, is dropped. */
-void curator_session_close_all (CuratorClient *client);
+void curator_session_close_all (CuratorClient *client) CURATOR_LOCKED;
 /* DEAD, and all that depend on it are told LOST. */
-void curator_session_bury (CuratorSession *session);
+void curator_session_bury (CuratorSession *session) CURATOR_LOCKED;
 /* A session event while the session is being left. */
-void curator_session_leaving_event (CuratorSession *session, int state);
+void curator_session_leaving_event (CuratorSession *session, int state) CURATOR_LOCKED;
 /* @locality session lane. Takes the client's reference of the session. */
-void curator_session_close_handle (gpointer session);
+void curator_session_close_handle (gpointer session) CURATOR_UNLOCKED;
 
 #endif

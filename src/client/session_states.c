@@ -32,9 +32,9 @@
 #define FIRST_REOPEN_MS 100
 #define LAST_REOPEN_MS  5000
 
-static void open_handle (gpointer data);
+static void open_handle (gpointer data) CURATOR_UNLOCKED;
 
-static void
+static CURATOR_LOCKED void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 {
   CuratorClient *client = session->client;
@@ -43,7 +43,7 @@ set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_silent_too_long (gpointer data)
 {
   CuratorSession *session = data;
@@ -54,7 +54,7 @@ on_silent_too_long (gpointer data)
 }
 
 /* @locks client mutex held (timer lane). A new handle also asks the resolver again. */
-static void
+static CURATOR_LOCKED void
 on_never_connected (gpointer data)
 {
   CuratorSession *session = data;
@@ -117,8 +117,7 @@ curator_session_die (CuratorSession *session, int rc)
   curator_dispatch_session_work (client, curator_session_close_handle, session);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 on_connected (CuratorSession *session)
 {
   CuratorClient *client = session->client;
@@ -149,8 +148,7 @@ on_connected (CuratorSession *session)
   curator_retry_loop_connected (client);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 on_disconnected (CuratorSession *session)
 {
   if (session->state != CURATOR_SESSION_CONNECTED)
@@ -163,7 +161,7 @@ on_disconnected (CuratorSession *session)
   curator_heartbeat_suspended (session);
 }
 
-static void
+static CURATOR_LOCKED void
 on_session_event (CuratorSession *session, int state)
 {
   if (state == ZOO_CONNECTED_STATE)
@@ -187,7 +185,7 @@ on_session_event (CuratorSession *session, int state)
 }
 
 /* @locality libzookeeper's completion thread, or the simulator. */
-static void
+static CURATOR_UNLOCKED void
 on_event (int type, int state, const char *path, gpointer context)
 {
   CuratorSession *session = context;
@@ -215,7 +213,7 @@ on_event (int type, int state, const char *path, gpointer context)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_reopen (gpointer data)
 {
   CuratorSession *session = data;
@@ -234,8 +232,7 @@ curator_session_reopen (CuratorClient *client)
     }
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 open_failed (CuratorSession *session, const char *why)
 {
   CuratorClient *client = session->client;
@@ -249,7 +246,7 @@ open_failed (CuratorSession *session, const char *why)
   session->reopen_timer = curator_timer_after (client, pause_ms * 1000, on_reopen, session);
 }
 
-static void
+static CURATOR_LOCKED void
 add_auths (CuratorSession *session)
 {
   CuratorClient *client = session->client;

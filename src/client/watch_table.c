@@ -29,7 +29,7 @@ curator_watches_table_new (void)
   return g_hash_table_new_full (key_hash, key_equal, NULL, curator_watch_entry_free);
 }
 
-static void
+static CURATOR_LOCKED void
 event_for (CuratorSession *session, const char *path, ZooWatcherType type, gboolean deleted)
 {
   const CuratorWatchKey key = { (char *) path, type };
@@ -88,8 +88,8 @@ curator_watches_connected (CuratorSession *session)
     }
 }
 
-/* @locks client mutex required. Whoever has a watch of the entry finds it spent. */
-static void
+/* Whoever has a watch of the entry finds it spent. */
+static CURATOR_LOCKED void
 detach_users (CuratorWatchEntry *entry)
 {
   GQueue *const queues[] = { &entry->users, &entry->newcomers };

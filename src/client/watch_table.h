@@ -4,12 +4,11 @@
 
 #include "client/session.h"
 
-/* @locks client mutex required, all of them. */
-GHashTable *curator_watches_table_new (void);
-void curator_watches_event (CuratorSession *session, int type, const char *path);
-void curator_watches_connected (CuratorSession *session);
-void curator_watches_died (CuratorSession *session);
+GHashTable *curator_watches_table_new (void) CURATOR_LOCKED;
+void curator_watches_event (CuratorSession *session, int type, const char *path) CURATOR_LOCKED;
+void curator_watches_connected (CuratorSession *session) CURATOR_LOCKED;
+void curator_watches_died (CuratorSession *session) CURATOR_LOCKED;
 /* The session goes on without us: every watch is taken from it, until the table is empty. */
-void curator_watches_leave (CuratorSession *session);
+void curator_watches_leave (CuratorSession *session) CURATOR_LOCKED;
 
 #endif

@@ -3,6 +3,7 @@
 #define CURATOR_WATCHES_PRIVATE_H
 
 #include "client/watches.h"
+#include "guards.h"
 
 typedef enum
 {
@@ -23,42 +24,44 @@ typedef struct
 {
   CuratorWatchKey key; /* first: the entry is its own key */
   CuratorSession *session;
-  CuratorWatchEntryState state;
-  gboolean is_own;    /* the node is this session's, as the last read has it */
-  gboolean by_exists; /* getData was refused: watch with exists */
-  gboolean maybe_set; /* the library may still have the watch although it is WANTED */
-  gboolean telling;   /* users are being told: the entry stays whatever they release */
-  CuratorRequest *request;
-  GQueue users;     /* CuratorWatch that hear every piece of news */
-  GQueue newcomers; /* CuratorWatch to be told that the watch was armed already */
-  CuratorTimer *welcome;
-  CuratorTimer *again;  /* a request was refused for the moment */
-  CuratorTimer *reread; /* ARMED: when to look whether an event was lost */
+  CuratorWatchEntryState state CURATOR_GUARDED;
+  gboolean is_own CURATOR_GUARDED;    /* the node is this session's, as the last read has it */
+  gboolean by_exists CURATOR_GUARDED; /* getData was refused: watch with exists */
+  gboolean maybe_set
+      CURATOR_GUARDED; /* the library may still have the watch although it is WANTED */
+  gboolean telling
+      CURATOR_GUARDED; /* users are being told: the entry stays whatever they release */
+  CuratorRequest *request CURATOR_GUARDED;
+  GQueue users CURATOR_GUARDED;     /* CuratorWatch that hear every piece of news */
+  GQueue newcomers CURATOR_GUARDED; /* CuratorWatch to be told that the watch was armed already */
+  CuratorTimer *welcome CURATOR_GUARDED;
+  CuratorTimer *again CURATOR_GUARDED;  /* a request was refused for the moment */
+  CuratorTimer *reread CURATOR_GUARDED; /* ARMED: when to look whether an event was lost */
 } CuratorWatchEntry;
 
 struct _CuratorWatch
 {
-  CuratorWatchEntry *entry; /* NULL once spent */
-  GQueue *queue;            /* where link is: a queue of the entry, or of somebody telling */
+  CuratorWatchEntry *entry CURATOR_GUARDED; /* NULL once spent */
+  GQueue *queue CURATOR_GUARDED; /* where link is: a queue of the entry, or of somebody telling */
   GList link;
   CuratorWatchFunc func;
   gpointer data;
   gboolean abandoned; /* its user has left without taking it away */
 };
 
-static inline gboolean
+static CURATOR_LOCKED inline gboolean
 curator_watch_entry_is_connected (const CuratorWatchEntry *entry)
 {
   return entry->session->state == CURATOR_SESSION_CONNECTED;
 }
 
-static inline gboolean
+static CURATOR_LOCKED inline gboolean
 curator_watch_entry_has_users (const CuratorWatchEntry *entry)
 {
   return entry->users.length > 0 || entry->newcomers.length > 0;
 }
 
-static inline void
+static CURATOR_LOCKED inline void
 curator_watch_place (CuratorWatch *watch, GQueue *queue)
 {
   if (watch->queue != NULL)
@@ -72,7 +75,7 @@ curator_watch_place (CuratorWatch *watch, GQueue *queue)
     }
 }
 
-static inline void
+static CURATOR_LOCKED inline void
 curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
 {
   while (from->head != NULL)
@@ -83,17 +86,16 @@ curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
     }
 }
 
-/* @locks client mutex required, all of them. */
 /* Sets the watch, or sets it again. */
-void curator_watch_entry_arm (CuratorWatchEntry *entry);
+void curator_watch_entry_arm (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Takes the watch from the server. */
-void curator_watch_entry_remove (CuratorWatchEntry *entry);
+void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* The last user has left. */
-void curator_watch_entry_unused (CuratorWatchEntry *entry);
+void curator_watch_entry_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: the node was deleted. */
-void curator_watch_entry_gone (CuratorWatchEntry *entry);
+void curator_watch_entry_gone (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: data or children changed. */
-void curator_watch_entry_changed (CuratorWatchEntry *entry);
-void curator_watch_entry_free (gpointer entry);
+void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
+void curator_watch_entry_free (gpointer entry) CURATOR_LOCKED;
 
 #endif

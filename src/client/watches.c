@@ -26,7 +26,7 @@
 #define MOST_REREAD_US    (30 * G_USEC_PER_SEC)
 #define UNTOLD_REREAD_US  (400 * 1000)
 
-static void reread_later (CuratorWatchEntry *entry);
+static void reread_later (CuratorWatchEntry *entry) CURATOR_LOCKED;
 
 static gsize
 watched_bytes (const char *path)
@@ -34,8 +34,7 @@ watched_bytes (const char *path)
   return strlen (path) + 4;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 stop_rereading (CuratorWatchEntry *entry)
 {
   curator_timer_cancel (entry->session->client, &entry->reread);
@@ -58,9 +57,9 @@ curator_watch_entry_free (gpointer data)
   g_free (entry);
 }
 
-/* @locks client mutex required. Whoever is told may release any watch and add others: each is told
+/* Whoever is told may release any watch and add others: each is told
  * from the head of a queue that a release takes it off. */
-static void
+static CURATOR_LOCKED void
 tell_spent (GQueue *queue, CuratorWatchNews news, int rc)
 {
   while (queue->head != NULL)
@@ -71,14 +70,14 @@ tell_spent (GQueue *queue, CuratorWatchNews news, int rc)
     }
 }
 
-static void
+static CURATOR_LOCKED void
 drop_entry (CuratorWatchEntry *entry)
 {
   g_hash_table_remove (entry->session->watches, &entry->key);
 }
 
-/* @locks client mutex required. The watch is spent for all its users and the entry is gone. */
-static void
+/* The watch is spent for all its users and the entry is gone. */
+static CURATOR_LOCKED void
 entry_end (CuratorWatchEntry *entry, CuratorWatchNews news, int rc)
 {
   GQueue users = G_QUEUE_INIT;
@@ -89,7 +88,7 @@ entry_end (CuratorWatchEntry *entry, CuratorWatchNews news, int rc)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_again (gpointer data)
 {
   CuratorWatchEntry *entry = data;
@@ -104,9 +103,9 @@ on_again (gpointer data)
     }
 }
 
-/* @locks client mutex required. If the connection is gone the next one takes care of the entry; if a
+/* If the connection is gone the next one takes care of the entry; if a
  * server refused for the moment, this does. */
-static void
+static CURATOR_LOCKED void
 entry_later (CuratorWatchEntry *entry)
 {
   CuratorClient *client = entry->session->client;
@@ -116,8 +115,7 @@ entry_later (CuratorWatchEntry *entry)
     }
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
@@ -175,8 +173,8 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
     }
 }
 
-/* @locks client mutex required. Tells those in queue, who remain users of the entry. */
-static void
+/* Tells those in queue, who remain users of the entry. */
+static CURATOR_LOCKED void
 tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
             const CuratorZkReply *reply)
 {
@@ -194,8 +192,7 @@ tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
     }
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
 {
   GQueue told = G_QUEUE_INIT;
@@ -208,8 +205,7 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
   tell_users (entry, &told, CURATOR_WATCH_ARMED, reply);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
@@ -243,8 +239,8 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex required. The read that sets the watch. */
-static void
+/* The read that sets the watch. */
+static CURATOR_LOCKED void
 send_read (CuratorWatchEntry *entry, CuratorRequestDone done)
 {
   CuratorSession *session = entry->session;
@@ -276,8 +272,8 @@ curator_watch_entry_arm (CuratorWatchEntry *entry)
     }
 }
 
-/* @locks client mutex held. An error says nothing about the watch, which is still set. */
-static void
+/* An error says nothing about the watch, which is still set. */
+static CURATOR_LOCKED void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
@@ -301,7 +297,7 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_reread_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
@@ -316,9 +312,9 @@ on_reread_due (gpointer data)
     }
 }
 
-/* @locks client mutex required. After one period to one and a half, so that thousands do not read at
+/* After one period to one and a half, so that thousands do not read at
  * once. */
-static void
+static CURATOR_LOCKED void
 reread_later (CuratorWatchEntry *entry)
 {
   CuratorSession *session = entry->session;
@@ -332,7 +328,7 @@ reread_later (CuratorWatchEntry *entry)
 }
 
 /* @locks client mutex held (timer lane). */
-static void
+static CURATOR_LOCKED void
 on_welcome (gpointer data)
 {
   CuratorWatchEntry *entry = data;
@@ -347,7 +343,7 @@ on_welcome (gpointer data)
   tell_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
 }
 
-static CuratorWatchEntry *
+static CURATOR_LOCKED CuratorWatchEntry *
 entry_new (CuratorSession *session, const char *path, ZooWatcherType type, CuratorWatchNeed need)
 {
   static const gsize room[] = { [CURATOR_WATCH_SPARE] = MAX_WATCHED_BYTES / 2,
@@ -428,8 +424,7 @@ curator_watch_is_own (const CuratorWatch *watch)
   return watch->entry != NULL && watch->entry->is_own;
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_abandoned (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
               gpointer data)
 {

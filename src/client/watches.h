@@ -34,17 +34,18 @@ typedef enum
 /* @locks client mutex required. type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. NULL when the session
  * already watches as many bytes of paths as can be restored after a reconnect. */
 CuratorWatch *curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
-                                 CuratorWatchNeed need, CuratorWatchFunc func, gpointer data);
+                                 CuratorWatchNeed need, CuratorWatchFunc func,
+                                 gpointer data) CURATOR_LOCKED;
 /* The user leaves, or forgets a spent watch. */
-void curator_watch_release (CuratorWatch *watch);
+void curator_watch_release (CuratorWatch *watch) CURATOR_LOCKED;
 /* The user leaves because the node is about to be deleted: that spends the watch, and removing it
  * would be a request for nothing. */
-void curator_watch_abandon (CuratorWatch *watch);
+void curator_watch_abandon (CuratorWatch *watch) CURATOR_LOCKED;
 
 /* NULL once it is spent. */
-const char *curator_watch_get_path (const CuratorWatch *watch);
+const char *curator_watch_get_path (const CuratorWatch *watch) CURATOR_LOCKED;
 
 /* The node is of this session; known from ARMED on. */
-gboolean curator_watch_is_own (const CuratorWatch *watch);
+gboolean curator_watch_is_own (const CuratorWatch *watch) CURATOR_LOCKED;
 
 #endif

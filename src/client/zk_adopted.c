@@ -130,8 +130,7 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   call_free (call);
 }
 
-/* @locks client mutex required. */
-static CuratorZkTicket *
+static CURATOR_LOCKED CuratorZkTicket *
 call_new (CuratorZkHandle *base, CuratorZkTicket *asker)
 {
   Handle *handle = (Handle *) base;
@@ -147,8 +146,7 @@ call_new (CuratorZkHandle *base, CuratorZkTicket *asker)
   return &call->ticket;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 call_refused (CuratorZkHandle *base, CuratorZkTicket *ticket)
 {
   Handle *handle = (Handle *) base;
@@ -297,8 +295,7 @@ curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, in
     }
 }
 
-/* @locks client mutex required. */
-static gboolean
+static CURATOR_LOCKED gboolean
 check_can_adopt (CuratorClient *client, GError **error)
 {
   if (client->life == CURATOR_LIFE_STOPPED)

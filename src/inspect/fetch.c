@@ -13,6 +13,7 @@
 #include "client/retry_loop.h"
 #include "client/settings.h"
 #include "client/zk_error.h"
+#include "guards.h"
 
 #define MAX_UNDER_WAY 200
 
@@ -34,10 +35,10 @@ struct _Fetch
   GPtrArray *paths; /* a reference */
   GArray *results;  /* CuratorFetched */
   Slot *slots;
-  guint next; /* the first one that this try has not asked yet */
-  guint under_way;
-  guint n_answered;
-  int failure; /* of this try: ZOK or a retryable code */
+  guint next CURATOR_GUARDED; /* the first one that this try has not asked yet */
+  guint under_way CURATOR_GUARDED;
+  guint n_answered CURATOR_GUARDED;
+  int failure CURATOR_GUARDED; /* of this try: ZOK or a retryable code */
 };
 
 static void
@@ -48,7 +49,7 @@ clear_fetched (gpointer data)
   g_clear_pointer (&fetched->children, g_ptr_array_unref);
 }
 
-static void ask_more (Fetch *fetch);
+static void ask_more (Fetch *fetch) CURATOR_LOCKED;
 
 static void
 take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const CuratorZkReply *reply)
@@ -72,8 +73,7 @@ take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const Curato
     }
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Slot *slot = data;
@@ -95,7 +95,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   ask_more (fetch);
 }
 
-static void
+static CURATOR_LOCKED void
 ask_one (Fetch *fetch, guint i)
 {
   Slot *slot = &fetch->slots[i];
@@ -108,8 +108,7 @@ ask_one (Fetch *fetch, guint i)
                       : curator_request_get_children (session, path, FALSE, on_reply, slot);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 ask_more (Fetch *fetch)
 {
   while (fetch->failure == ZOK && fetch->under_way < MAX_UNDER_WAY
@@ -137,7 +136,7 @@ ask_more (Fetch *fetch)
 }
 
 /* @locks client mutex held (retry loop). */
-static void
+static CURATOR_LOCKED void
 fetch_go (gpointer data)
 {
   Fetch *fetch = data;
@@ -146,7 +145,7 @@ fetch_go (gpointer data)
   ask_more (fetch);
 }
 
-static void
+static CURATOR_LOCKED void
 fetch_give_up (gpointer data, int rc)
 {
   Fetch *fetch = data;
@@ -156,7 +155,7 @@ fetch_give_up (gpointer data, int rc)
       curator_error_from_zk (rc, "reading", curator_client_user_path (fetch->op.client, path)));
 }
 
-static void
+static CURATOR_LOCKED void
 fetch_cancel (CuratorOp *op, GError *reason)
 {
   Fetch *fetch = (Fetch *) op;

@@ -21,6 +21,6 @@ typedef struct
 /* @locks client mutex NOT held. paths: full ones. One CuratorFetched for each, in order; free with
  * g_array_unref(). NULL with error when the retry policy is used up or the client is closed. */
 GArray *curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths,
-                       GError **error);
+                       GError **error) CURATOR_UNLOCKED;
 
 #endif

@@ -26,14 +26,14 @@
 #include "lock/revocation.h"
 #include "lock/wire.h"
 
-static void
+static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
   Attempt *attempt = CURATOR_CONTAINER (hook, Attempt, hook);
   curator_attempt_restart (attempt, ZSESSIONEXPIRED);
 }
 
-static void
+static CURATOR_LOCKED void
 tries_go (gpointer data)
 {
   Attempt *attempt = data;
@@ -47,20 +47,19 @@ tries_go (gpointer data)
   steps[attempt->state](attempt);
 }
 
-static void
+static CURATOR_LOCKED void
 tries_give_up (gpointer data, int rc)
 {
   curator_attempt_fail_zk (data, rc, "acquiring");
 }
 
-static void
+static CURATOR_LOCKED void
 restarts_go (gpointer data)
 {
   curator_attempt_enter (data, ATTEMPT_STARTING);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_parents (int rc, gpointer data)
 {
   Attempt *attempt = data;
@@ -74,8 +73,7 @@ on_parents (int rc, gpointer data)
   curator_attempt_step_failed (attempt, rc, "making the parents of a node in");
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 make_parents (Attempt *attempt)
 {
   curator_attempt_set_state (attempt, ATTEMPT_PARENTS);
@@ -83,8 +81,7 @@ make_parents (Attempt *attempt)
       curator_parents_make (attempt->session, attempt->internals->base, on_parents, attempt);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
@@ -115,8 +112,8 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex required. Turns to the session that the client has now. */
-static void
+/* Turns to the session that the client has now. */
+static CURATOR_LOCKED void
 adopt_session (Attempt *attempt)
 {
   CuratorSession *current = attempt->op.client->session;
@@ -137,8 +134,8 @@ adopt_session (Attempt *attempt)
     }
 }
 
-/* @locks client mutex required. A revocable node is empty, as Curator's is. */
-static void
+/* A revocable node is empty, as Curator's is. */
+static CURATOR_LOCKED void
 choose_payload (Attempt *attempt)
 {
   CuratorLockInternals *internals = attempt->internals;
@@ -156,16 +153,16 @@ choose_payload (Attempt *attempt)
 }
 
 /* A list is sent behind the create, unless it is likely that another of ours is right in front. */
-static gboolean
+static CURATOR_LOCKED gboolean
 lists_at_once (const Attempt *attempt)
 {
   return curator_attempt_has_queue (attempt)
          && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
 }
 
-/* @locks client mutex required. What is made under a hold in the same queue may stand right behind
+/* What is made under a hold in the same queue may stand right behind
  * it. */
-static void
+static CURATOR_LOCKED void
 cover_hold (Attempt *attempt)
 {
   if (attempt->wanted->under != NULL)
@@ -219,9 +216,9 @@ attempt_finalize (CuratorOp *op)
   curator_lock_internals_unref (attempt->internals);
 }
 
-/* @locks client mutex required. The server ends the connection of who sends it too much, and a try after
+/* The server ends the connection of who sends it too much, and a try after
  * that would end the next one. */
-static void
+static CURATOR_LOCKED void
 begin_or_refuse (Attempt *attempt)
 {
   GBytes *data = attempt->wanted->data;

@@ -25,9 +25,9 @@ curator_attempt_stop_watching (Attempt *attempt)
   attempt->is_next = FALSE;
 }
 
-/* @locks client mutex required. A number of the server's makes a name that is nobody else's; without
+/* A number of the server's makes a name that is nobody else's; without
  * one the next holder's node has the same. */
-static void
+static CURATOR_LOCKED void
 delete_plain_node (Attempt *attempt)
 {
   CuratorClient *client = attempt->op.client;
@@ -41,8 +41,7 @@ delete_plain_node (Attempt *attempt)
                                attempt->czxid, G_MAXINT64, NULL, NULL);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 leave_line (Attempt *attempt)
 {
   curator_place_leave (&attempt->place, FALSE,
@@ -50,8 +49,8 @@ leave_line (Attempt *attempt)
   g_clear_pointer (&attempt->line, curator_line_leave);
 }
 
-/* @locks client mutex required. Whatever of ours is or may be on the server goes to the reaper. */
-static void
+/* Whatever of ours is or may be on the server goes to the reaper. */
+static CURATOR_LOCKED void
 leave_node (Attempt *attempt)
 {
   CuratorClient *client = attempt->op.client;
@@ -115,7 +114,7 @@ curator_attempt_let_go (Attempt *attempt)
 }
 
 /* @locks client mutex required. path: the full one. */
-static void
+static CURATOR_LOCKED void
 note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
@@ -131,8 +130,7 @@ note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
   curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 finish_failed (Attempt *attempt)
 {
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
@@ -140,7 +138,7 @@ finish_failed (Attempt *attempt)
 }
 
 /* @locks none (reaper). */
-static void
+static CURATOR_UNLOCKED void
 on_left (const GError *error, gpointer data)
 {
   Attempt *attempt = data;
@@ -232,8 +230,8 @@ curator_attempt_lost_cover (Attempt *attempt)
   return TRUE;
 }
 
-/* @locks client mutex required. Its last step: nothing is under way any more. */
-static void
+/* Its last step: nothing is under way any more. */
+static CURATOR_LOCKED void
 grant (Attempt *attempt)
 {
   CuratorSession *session = attempt->session;
@@ -263,8 +261,7 @@ grant (Attempt *attempt)
   curator_op_finish (&attempt->op, lease, NULL);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;

@@ -12,19 +12,19 @@
 
 #include <string.h>
 
-static void look_at_next (Attempt *attempt);
+static void look_at_next (Attempt *attempt) CURATOR_LOCKED;
 
 /* Without a GUID another of this session's attempts may have made the same; what somebody here uses
  * already is not the one that we miss. */
-static gboolean
+static CURATOR_LOCKED gboolean
 is_the_unknown_one (Attempt *attempt, const char *path, const CuratorZkReply *reply)
 {
   return attempt->unknown && curator_reply_has_payload (reply, attempt->payload)
          && !curator_session_has_stake (attempt->session, path);
 }
 
-/* @locks client mutex held. Whose is the node with the name that we wanted, or found? */
-static void
+/* Whose is the node with the name that we wanted, or found? */
+static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
@@ -51,8 +51,8 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     }
 }
 
-/* @locks client mutex required. Takes path. */
-static void
+/* Takes path. */
+static CURATOR_LOCKED void
 look_at (Attempt *attempt, char *path)
 {
   g_free (attempt->candidate);
@@ -60,8 +60,8 @@ look_at (Attempt *attempt, char *path)
   attempt->read = curator_request_get (attempt->session, path, FALSE, on_owner_known, attempt);
 }
 
-/* @locks client mutex required. None of those left is ours: make a node, again. */
-static void
+/* None of those left is ours: make a node, again. */
+static CURATOR_LOCKED void
 look_at_next (Attempt *attempt)
 {
   if (attempt->candidates != NULL && attempt->candidates->len > 0)
@@ -84,7 +84,7 @@ curator_attempt_look_whose (gpointer data)
   look_at (attempt, curator_path_join (attempt->internals->base, leaf));
 }
 
-static gboolean
+static CURATOR_LOCKED gboolean
 may_be_ours (const Attempt *attempt, const char *name)
 {
   return attempt->prefix != NULL ? g_str_has_prefix (name, attempt->prefix)
@@ -98,9 +98,9 @@ compare_numbers (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
-/* @locks client mutex held. Which of the children may be ours? The first in the queue is; with a
+/* Which of the children may be ours? The first in the queue is; with a
  * GUID the others are too many creates of ours, and go. */
-static void
+static CURATOR_LOCKED void
 on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
@@ -132,8 +132,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   look_at_next (attempt);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;

@@ -10,8 +10,8 @@
 #include "lock/queue.h"
 #include "lock/revocation.h"
 
-/* @locks client mutex held. A heartbeat found our node gone: whatever the list before said of it. */
-static void
+/* A heartbeat found our node gone: whatever the list before said of it. */
+static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   Attempt *attempt = CURATOR_CONTAINER (stake, Attempt, stake);
@@ -20,7 +20,7 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 
 /* @locks client mutex required, so only with a driver of ours: a user's is never asked under it. -1 for
  * a name without a number; of a counter that broke, one beyond the last. */
-static gint64
+static CURATOR_LOCKED gint64
 number_of_node (Attempt *attempt)
 {
   const char *key =
@@ -41,8 +41,7 @@ curator_attempt_has_neighbours (const Attempt *attempt)
          && attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 take_place (Attempt *attempt)
 {
   const gint64 number = curator_attempt_has_neighbours (attempt) ? number_of_node (attempt) : -1;

@@ -12,11 +12,12 @@
 #include "client/stats-private.h"
 #include "lock/verdict.h"
 
-static void decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order);
+static void decide (Attempt *attempt, const struct String_vector *children,
+                    CuratorOrder *order) CURATOR_LOCKED;
 
-/* @locks client mutex held. The children may have changed between the list and the watch, whose read
+/* The children may have changed between the list and the watch, whose read
  * shows them. */
-static void
+static CURATOR_LOCKED void
 on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
 {
   if (reply != NULL)
@@ -30,9 +31,9 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
   curator_attempt_enter (attempt, ATTEMPT_LISTING);
 }
 
-/* @locks client mutex held. It was in a list of this session: whether it was deleted under our eyes or
+/* It was in a list of this session: whether it was deleted under our eyes or
  * is not there to be watched any more, it is gone. */
-static void
+static CURATOR_LOCKED void
 on_front_gone (Attempt *attempt)
 {
   const gboolean is_next = attempt->is_next != 0;
@@ -54,8 +55,7 @@ on_front_gone (Attempt *attempt)
     }
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_watch_failed (Attempt *attempt, int rc)
 {
   const gboolean has_queue = curator_attempt_has_queue (attempt);
@@ -65,9 +65,9 @@ on_watch_failed (Attempt *attempt, int rc)
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
-/* @locks client mutex held. Data says nothing about the queue; of children, ARMED follows with the
+/* Data says nothing about the queue; of children, ARMED follows with the
  * new ones. */
-static void
+static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
@@ -91,9 +91,9 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
     }
 }
 
-/* @locks client mutex held. The one in front of the one in front is gone: a list made while that one
+/* The one in front of the one in front is gone: a list made while that one
  * holds the lock shows that it is the head, and then its end is our grant. Nobody waits for this. */
-static void
+static CURATOR_LOCKED void
 on_further (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
             gpointer data)
 {
@@ -110,15 +110,15 @@ on_further (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkR
     }
 }
 
-static gboolean
+static CURATOR_LOCKED gboolean
 watches (CuratorWatch *watch, const char *path)
 {
   const char *watched = watch != NULL ? curator_watch_get_path (watch) : NULL;
   return watched != NULL && g_str_equal (watched, path);
 }
 
-/* @locks client mutex required. A second watch is worth having, never worth failing for. */
-static void
+/* A second watch is worth having, never worth failing for. */
+static CURATOR_LOCKED void
 watch_further (Attempt *attempt, const char *leaf)
 {
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf) : NULL;
@@ -135,8 +135,8 @@ watch_further (Attempt *attempt, const char *leaf)
     }
 }
 
-/* @locks client mutex required. FALSE when it cannot be watched; the attempt has then failed. */
-static gboolean
+/* FALSE when it cannot be watched; the attempt has then failed. */
+static CURATOR_LOCKED gboolean
 watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
 {
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf)
@@ -163,8 +163,8 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   return attempt->watch != NULL;
 }
 
-/* @locks client mutex required. FALSE for a single try, which has then failed. */
-static gboolean
+/* FALSE for a single try, which has then failed. */
+static CURATOR_LOCKED gboolean
 begin_to_wait (Attempt *attempt)
 {
   attempt->has_waited = TRUE;
@@ -199,9 +199,9 @@ curator_attempt_wait_behind (Attempt *attempt)
   begin_to_wait (attempt);
 }
 
-/* @locks client mutex required. The end of a node of ours may be the end of our session, heard before
+/* The end of a node of ours may be the end of our session, heard before
  * anything else. */
-static gboolean
+static CURATOR_LOCKED gboolean
 front_is_ours (const Attempt *attempt)
 {
   return curator_watch_is_own (attempt->watch)
@@ -249,7 +249,7 @@ typedef struct
 } Question;
 
 /* @locks none. */
-static void
+static CURATOR_UNLOCKED void
 ask_user (gpointer data)
 {
   Question *question = data;
@@ -274,8 +274,7 @@ ask_user (gpointer data)
   g_free (question);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 ask_later (Attempt *attempt, const struct String_vector *children)
 {
   Question *question = g_new (Question, 1);
@@ -294,8 +293,7 @@ ask_later (Attempt *attempt, const struct String_vector *children)
   curator_client_after_unlock (attempt->op.client, ask_user, question);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order)
 {
   CuratorLockInternals *internals = attempt->internals;

@@ -43,7 +43,7 @@ composite_get_remaining_ms (CuratorLease *lease)
 }
 
 /* @locks none. Takes a reference of the composite. */
-static void
+static CURATOR_UNLOCKED void
 update (gpointer data)
 {
   CuratorLease *lease = data;
@@ -55,7 +55,7 @@ update (gpointer data)
   curator_lease_unref (lease);
 }
 
-static void
+static CURATOR_LOCKED void
 composite_member_changed (CuratorLease *member)
 {
   if (curator_lease_try_ref (member->whole) != NULL)
@@ -76,7 +76,7 @@ composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
     }
 }
 
-static void
+static CURATOR_UNLOCKED void
 composite_finalize (CuratorLease *lease)
 {
   for (guint i = 0; i < lease->members->len; i++)
@@ -89,8 +89,8 @@ composite_finalize (CuratorLease *lease)
   g_ptr_array_unref (lease->members);
 }
 
-/* @locks client mutex required. It is what its members' news have made of it. */
-static CuratorLeaseState
+/* It is what its members' news have made of it. */
+static CURATOR_LOCKED CuratorLeaseState
 composite_state_now (CuratorLease *lease)
 {
   return lease->state;

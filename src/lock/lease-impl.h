@@ -4,6 +4,7 @@
 
 #include "client/lease_clock.h"
 #include "client/listeners.h"
+#include "guards.h"
 #include "lock/lease-private.h"
 
 /* What differs between the hold of one node and that of several. */
@@ -34,16 +35,16 @@ struct _CuratorLease
   gboolean is_ephemeral;
 
   /* Guarded by the client's mutex. */
-  CuratorLease *whole;     /* the composite that this is a member of; no reference */
-  CuratorPlace place;      /* among the nodes of its session */
-  CuratorStake stake;      /* of an ephemeral node: it ends with the session */
-  CuratorSessionHook hook; /* of a persistent one: it only ends with the client */
-  CuratorLeaseState state; /* set atomically, for lock/reentry.h */
-  CuratorTimer *own_watch_timer;
-  CuratorOwnWatch *own_watch;
-  gint64 since_us; /* monotonic */
-  CuratorListeners listeners;
-  int fd;
+  CuratorLease *whole CURATOR_GUARDED; /* the composite that this is a member of; no reference */
+  CuratorPlace place CURATOR_GUARDED;  /* among the nodes of its session */
+  CuratorStake stake CURATOR_GUARDED;  /* of an ephemeral node: it ends with the session */
+  CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */
+  CuratorLeaseState state;                 /* set atomically, for lock/reentry.h */
+  CuratorTimer *own_watch_timer CURATOR_GUARDED;
+  CuratorOwnWatch *own_watch CURATOR_GUARDED;
+  gint64 since_us CURATOR_GUARDED; /* monotonic */
+  CuratorListeners listeners CURATOR_GUARDED;
+  int fd CURATOR_GUARDED;
 };
 
 /* The lease itself, or a composite's first member. */
@@ -59,8 +60,8 @@ curator_lease_is_over (CuratorLeaseState state)
   return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
 }
 
-/* @locks client mutex required. The only place where a lease's state changes: descriptor and
+/* The only place where a lease's state changes: descriptor and
  * listeners follow. */
-void curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state);
+void curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state) CURATOR_LOCKED;
 
 #endif

@@ -48,7 +48,7 @@ call_listener (GCallback func, gpointer lease, int state, gpointer user_data)
   ((CuratorLeaseListener) func) (lease, (CuratorLeaseState) state, user_data);
 }
 
-static void
+static CURATOR_LOCKED void
 make_readable (CuratorLease *lease)
 {
   const guint64 one = 1;
@@ -101,6 +101,7 @@ curator_lease_unref (CuratorLease *lease)
       return;
     }
   lease->klass->finalize (lease);
+  curator_not_shared ();
   curator_listeners_clear (&lease->listeners);
   if (lease->fd >= 0)
     {

@@ -10,23 +10,24 @@
 
 #include "client/request.h"
 #include "client/session.h"
+#include "guards.h"
 
 struct _CuratorLine
 {
   CuratorSession *session; /* no reference: its users have one */
   char *base;
-  guint users;
-  guint64 n_creates;
-  CuratorPlace *last;      /* the one that came last, NULL if it has left */
-  CuratorListing *listing; /* the one that was sent last, if it is under way */
+  guint users CURATOR_GUARDED;
+  guint64 n_creates CURATOR_GUARDED;
+  CuratorPlace *last CURATOR_GUARDED;      /* the one that came last, NULL if it has left */
+  CuratorListing *listing CURATOR_GUARDED; /* the one that was sent last, if it is under way */
 };
 
 struct _CuratorListing
 {
   CuratorLine *line;
-  CuratorRequest *request;
-  guint64 n_creates; /* of the line when it was sent */
-  GQueue users;      /* CuratorListingUser */
+  CuratorRequest *request CURATOR_GUARDED;
+  guint64 n_creates CURATOR_GUARDED; /* of the line when it was sent */
+  GQueue users CURATOR_GUARDED;      /* CuratorListingUser */
 };
 
 CuratorLine *
@@ -163,8 +164,7 @@ curator_order_get (CuratorOrder *order, const struct String_vector *children,
   return &order->queue;
 }
 
-/* @locks client mutex required. */
-static CuratorListingUser *
+static CURATOR_LOCKED CuratorListingUser *
 next_user (CuratorListing *listing)
 {
   GList *link = g_queue_pop_head_link (&listing->users);
@@ -177,7 +177,7 @@ next_user (CuratorListing *listing)
   return user;
 }
 
-static void
+static CURATOR_LOCKED void
 forget_listing (CuratorListing *listing)
 {
   if (listing->line->listing == listing)
@@ -186,8 +186,7 @@ forget_listing (CuratorListing *listing)
     }
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorListing *listing = data;

@@ -8,6 +8,7 @@
 #include "client/op.h"
 #include "client/session.h"
 #include "curator/lock_internals.h"
+#include "guards.h"
 
 struct _CuratorNodeRequest
 {
@@ -54,10 +55,10 @@ typedef struct
   char *base;            /* full path of the parent of the lock nodes */
   char *lock_name;
   CuratorLockDriver *driver;
-  GBytes *data;    /* payload; NULL: the client's default */
-  int max_leases;  /* guarded by the client's mutex, like all below */
-  GQueue attempts; /* those waiting, for curator_lock_internals_recheck() */
-  CuratorRevocable *revocable;
+  GBytes *data;                   /* payload; NULL: the client's default */
+  int max_leases CURATOR_GUARDED; /* guarded by the client's mutex, like all below */
+  GQueue attempts;                /* those waiting, for curator_lock_internals_recheck() */
+  CuratorRevocable *revocable CURATOR_GUARDED;
 } CuratorLockInternals;
 
 /* base: the user's path. The driver is referenced. data may be NULL. */
@@ -83,21 +84,23 @@ typedef struct
   gpointer data; /* for both */
 } CuratorAttemptSpec;
 
-/* @locks client mutex NOT held. One attempt to be granted the path. */
+/* One attempt to be granted the path. */
 CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals,
-                                           const CuratorAttemptSpec *spec);
-/* @locks client mutex required. The same; the driver is not asked, and no request is the plain one. */
+                                           const CuratorAttemptSpec *spec) CURATOR_UNLOCKED;
+/* The same; the driver is not asked, and no request is the plain one. */
 CuratorOp *curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
-                                                  const CuratorAttemptSpec *spec);
-/* @locks client mutex required. What may be granted has changed: every waiter looks again. */
-void curator_lock_internals_recheck (CuratorLockInternals *internals);
-/* @locks client mutex NOT held. Full wire names in order, as user paths, holder first; foreign
+                                                  const CuratorAttemptSpec *spec) CURATOR_LOCKED;
+/* What may be granted has changed: every waiter looks again. */
+void curator_lock_internals_recheck (CuratorLockInternals *internals) CURATOR_LOCKED;
+/* Full wire names in order, as user paths, holder first; foreign
  * children are left out. accept (may be NULL) filters by leaf name. */
 char **curator_lock_internals_participants (CuratorLockInternals *internals,
-                                            gboolean (*accept) (const char *name), GError **error);
+                                            gboolean (*accept) (const char *name),
+                                            GError **error) CURATOR_UNLOCKED;
 
-/* @locks client mutex NOT held. For a lock without a queue: its node, if there is one. */
-char **curator_lock_internals_one_participant (CuratorLockInternals *internals, GError **error);
+/* For a lock without a queue: its node, if there is one. */
+char **curator_lock_internals_one_participant (CuratorLockInternals *internals,
+                                               GError **error) CURATOR_UNLOCKED;
 
 /* What most attempts want: a protected ephemeral of the lock's name. Everybody's, not to be freed. */
 CuratorNodeRequest *curator_node_request_plain (void);

@@ -16,6 +16,7 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
 {
   CuratorLockInternals *internals = g_new0 (CuratorLockInternals, 1);
 
+  curator_not_shared ();
   curator_refs_init (&internals->refs);
   curator_client_memory_ref (client);
   internals->client = client;

@@ -18,8 +18,7 @@
 /* Short holds are over before a third party could matter; only longer ones are worth a watch. */
 #define OWN_WATCH_AFTER_US (250 * 1000)
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
   if (lease->name_is_ours)
@@ -32,8 +31,7 @@ delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, g
                                patience_us, done, data);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
 {
   CuratorClient *client = lease->client;
@@ -42,8 +40,8 @@ note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
                  lease->session->id);
 }
 
-/* @locks client mutex held. What is lost here may still stand in others' way there. */
-static void
+/* What is lost here may still stand in others' way there. */
+static CURATOR_LOCKED void
 lose (CuratorLease *lease, CuratorCounter reason)
 {
   if (!curator_lease_is_over (lease->state))
@@ -55,8 +53,8 @@ lose (CuratorLease *lease, CuratorCounter reason)
     }
 }
 
-/* @locks client mutex required. By the clock, not by what listeners have been told so far. */
-static CuratorLeaseState
+/* By the clock, not by what listeners have been told so far. */
+static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
   if (lease->is_ephemeral && !curator_lease_is_over (lease->state)
@@ -67,7 +65,7 @@ node_state_now (CuratorLease *lease)
   return lease->state;
 }
 
-static void
+static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   CuratorLease *lease = CURATOR_CONTAINER (stake, CuratorLease, stake);
@@ -79,7 +77,7 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
   curator_lease_set_state (lease, state);
 }
 
-static void
+static CURATOR_LOCKED void
 on_node_gone (gpointer data)
 {
   CuratorLease *lease = data;
@@ -88,11 +86,11 @@ on_node_gone (gpointer data)
   lose (lease, CURATOR_COUNTER_LOST_DELETED);
 }
 
-static void on_own_watch_due (gpointer data);
+static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 
-/* @locks client mutex required. Takes own. NULL when the session can watch no more for the moment, or
+/* Takes own. NULL when the session can watch no more for the moment, or
  * none is wanted yet: later, then. */
-static void
+static CURATOR_LOCKED void
 watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
 {
   if (curator_lease_is_over (lease->state))
@@ -119,9 +117,9 @@ on_own_watch_due (gpointer data)
   watch_own_node (lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
 }
 
-/* @locks client mutex held. A persistent node is no less ours in the next session; only a client that
+/* A persistent node is no less ours in the next session; only a client that
  * is closed looks after it no longer, and leaves it where it is. */
-static void
+static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
   CuratorLease *lease = CURATOR_CONTAINER (hook, CuratorLease, hook);
@@ -151,7 +149,7 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone d
   return TRUE;
 }
 
-static CuratorLeaseState
+static CURATOR_UNLOCKED CuratorLeaseState
 node_get_state (CuratorLease *lease)
 {
   curator_client_lock (lease->client);
@@ -160,7 +158,7 @@ node_get_state (CuratorLease *lease)
   return state;
 }
 
-static gint64
+static CURATOR_UNLOCKED gint64
 node_get_remaining_ms (CuratorLease *lease)
 {
   gint64 remaining = G_MAXINT64;
@@ -178,8 +176,7 @@ node_get_remaining_ms (CuratorLease *lease)
   return remaining;
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 node_over (CuratorLease *lease)
 {
   curator_timer_cancel (lease->client, &lease->own_watch_timer);
@@ -188,7 +185,7 @@ node_over (CuratorLease *lease)
   g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
 }
 
-static void
+static CURATOR_UNLOCKED void
 node_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = lease->client;
@@ -203,7 +200,7 @@ node_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
     }
 }
 
-static void
+static CURATOR_UNLOCKED void
 node_finalize (CuratorLease *lease)
 {
   curator_client_lock (lease->client);
@@ -220,9 +217,9 @@ static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .release = node_release,
                                               .finalize = node_finalize };
 
-/* @locks client mutex required. What the attempt looked after while it waited, the lease looks after
+/* What the attempt looked after while it waited, the lease looks after
  * now. */
-static void
+static CURATOR_LOCKED void
 begin_to_hold (CuratorLease *lease, const CuratorLeaseNode *node)
 {
   if (lease->is_ephemeral)

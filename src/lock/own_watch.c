@@ -11,6 +11,7 @@
 #include "client/session.h"
 #include "client/settings.h"
 #include "client/watches.h"
+#include "guards.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
 
@@ -21,24 +22,24 @@ struct _CuratorOwnWatch
   CuratorLockInternals *internals;
   CuratorSession *session;
   char *path;
-  CuratorWatch *watch;
-  CuratorRequest *read;
-  gint64 told_mzxid;   /* one request is told once, however often it is read */
-  gboolean is_asked;   /* and was not told yet, because the lock is still waited for */
-  CuratorLease *lease; /* borrowed: the lease ends the watch before it is freed */
+  CuratorWatch *watch CURATOR_GUARDED;
+  CuratorRequest *read CURATOR_GUARDED;
+  gint64 told_mzxid CURATOR_GUARDED; /* one request is told once, however often it is read */
+  gboolean is_asked
+      CURATOR_GUARDED; /* and was not told yet, because the lock is still waited for */
+  CuratorLease *lease CURATOR_GUARDED; /* borrowed: the lease ends the watch before it is freed */
   void (*gone) (gpointer data);
   gpointer data;
 };
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 tell (CuratorOwnWatch *own)
 {
   own->is_asked = !curator_revocation_tell (own->internals, own->lease);
 }
 
-/* @locks client mutex required. Only the exact payload asks, and each write of it once. */
-static void
+/* Only the exact payload asks, and each write of it once. */
+static CURATOR_LOCKED void
 look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
   if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD)
@@ -50,8 +51,7 @@ look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struc
     }
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorOwnWatch *own = data;
@@ -62,7 +62,7 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-static void
+static CURATOR_LOCKED void
 own_free (CuratorOwnWatch *own)
 {
   if (own->read != NULL)
@@ -75,8 +75,7 @@ own_free (CuratorOwnWatch *own)
   g_free (own);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {

@@ -13,14 +13,15 @@ typedef struct _CuratorOwnWatch CuratorOwnWatch;
 /* @locks client mutex required, all of them unless a line says otherwise. path: the node's full
  * one. NULL when the session can watch no more. */
 CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
-                                        const char *path);
+                                        const char *path) CURATOR_LOCKED;
 /* gone runs, once, when the node has disappeared. */
-void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data), gpointer data);
+void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data),
+                                 gpointer data) CURATOR_LOCKED;
 /* The lease that the node's attempt became; borrowed. */
-void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease);
+void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease) CURATOR_LOCKED;
 /* Takes the watch away from the server. */
-void curator_own_watch_free (CuratorOwnWatch *own);
+void curator_own_watch_free (CuratorOwnWatch *own) CURATOR_LOCKED;
 /* The node is about to be deleted, which spends the watch: costs no request. */
-void curator_own_watch_abandon (CuratorOwnWatch *own);
+void curator_own_watch_abandon (CuratorOwnWatch *own) CURATOR_LOCKED;
 
 #endif

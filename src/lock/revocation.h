@@ -6,10 +6,11 @@
 #include "lock/lock_internals-private.h"
 
 /* TRUE if nodes of this path are made revocable. */
-gboolean curator_revocation_is_on (CuratorLockInternals *internals);
-/* @locks client mutex required. Somebody asks for that hold, NULL while it is waited for. FALSE if
+gboolean curator_revocation_is_on (CuratorLockInternals *internals) CURATOR_LOCKED;
+/* Somebody asks for that hold, NULL while it is waited for. FALSE if
  * that is to be told once there is one. */
-gboolean curator_revocation_tell (CuratorLockInternals *internals, CuratorLease *hold);
+gboolean curator_revocation_tell (CuratorLockInternals *internals,
+                                  CuratorLease *hold) CURATOR_LOCKED;
 
 /* Whoever registers: a lock or a semaphore, and how its listener is called. */
 typedef struct
@@ -26,7 +27,8 @@ typedef struct
 } CuratorRevocationSpec;
 
 /* @locks client mutex NOT held. */
-void curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec);
-void curator_revocation_clear (CuratorLockInternals *internals);
+void curator_revocation_set (CuratorLockInternals *internals,
+                             const CuratorRevocationSpec *spec) CURATOR_UNLOCKED;
+void curator_revocation_clear (CuratorLockInternals *internals) CURATOR_UNLOCKED;
 
 #endif

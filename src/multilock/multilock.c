@@ -10,6 +10,7 @@
 #include "client/client-private.h"
 #include "client/monitor.h"
 #include "curator/mutex.h"
+#include "guards.h"
 #include "lock/gather.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
@@ -29,13 +30,15 @@ typedef struct
   guint64 owner;
   gboolean once;
   guint n_held;
-  GPtrArray *leases;  /* of the members held, when they belong to no thread */
-  guint n_done;       /* operations of members that have ended */
-  CuratorOp *current; /* the one under way, if n_done has not moved on since it was started */
-  GError *failure;    /* what the whole ends with, as soon as all has been rolled back */
+  GPtrArray *leases; /* of the members held, when they belong to no thread */
+  guint n_done;      /* operations of members that have ended */
+  CuratorOp *current
+      CURATOR_GUARDED; /* the one under way, if n_done has not moved on since it was started */
+  GError *failure
+      CURATOR_GUARDED; /* what the whole ends with, as soon as all has been rolled back */
 } Chain;
 
-static void chain_next (Chain *chain);
+static void chain_next (Chain *chain) CURATOR_UNLOCKED;
 
 static MultiLock *
 multi_of (CuratorLock *lock)
@@ -73,7 +76,7 @@ roll_back (Chain *chain)
 }
 
 /* @locks none. */
-static void
+static CURATOR_UNLOCKED void
 abandon (gpointer data)
 {
   Chain *chain = data;
@@ -92,9 +95,9 @@ abandon (gpointer data)
   curator_op_unref (&chain->op);
 }
 
-/* @locks client mutex held. Members of other clients are cancelled when it was given back, and the
+/* Members of other clients are cancelled when it was given back, and the
  * caller is told when nothing is held any more; only a client that ends does not wait for that. */
-static void
+static CURATOR_LOCKED void
 chain_cancel (CuratorOp *op, GError *reason)
 {
   Chain *chain = (Chain *) op;
@@ -130,7 +133,7 @@ unref_lease (gpointer lease)
 }
 
 /* @locks none. No member is under way any more. */
-static void
+static CURATOR_UNLOCKED void
 chain_fail (Chain *chain)
 {
   CuratorClient *client = chain->op.client;
@@ -145,7 +148,7 @@ chain_fail (Chain *chain)
 }
 
 /* @locks none. */
-static void
+static CURATOR_UNLOCKED void
 on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   Chain *chain = data;
@@ -233,7 +236,7 @@ chain_next (Chain *chain)
   curator_op_unref (&chain->op);
 }
 
-static CuratorOp *
+static CURATOR_UNLOCKED CuratorOp *
 multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                CuratorOpDone done, gpointer data)
 {

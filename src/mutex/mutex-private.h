@@ -2,6 +2,7 @@
 #ifndef CURATOR_MUTEX_PRIVATE_H
 #define CURATOR_MUTEX_PRIVATE_H
 
+#include "guards.h"
 #include "lock/lock-private.h"
 #include "lock/lock_internals-private.h"
 
@@ -25,13 +26,13 @@ struct _CuratorMutex
   CuratorLockInternals *internals;
   gpointer companion; /* for the kind: the read-write lock's other side */
   /* thread number -> LockData, NULL while there is none; guarded by the client's mutex */
-  GHashTable *lock_data;
+  GHashTable *lock_data CURATOR_GUARDED;
 };
 
 /* Takes internals. */
 CuratorLock *curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                         CuratorLockInternals *internals);
 /* @locks client mutex required. owner's hold, LOST ones included; borrowed. */
-CuratorLease *curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner);
+CuratorLease *curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner) CURATOR_LOCKED;
 
 #endif

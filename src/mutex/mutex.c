@@ -11,6 +11,7 @@
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/settings.h"
+#include "guards.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
 #include "lock/reentry.h"
@@ -23,7 +24,7 @@
 typedef struct
 {
   guint64 owner; /* first: the table's key */
-  guint64 count;
+  guint64 count CURATOR_GUARDED;
   CuratorLease *lease;
 } LockData;
 
@@ -49,14 +50,14 @@ free_lock_data (gpointer data)
   g_free (hold);
 }
 
-static LockData *
+static CURATOR_LOCKED LockData *
 find_hold (CuratorMutex *mutex, guint64 owner)
 {
   return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
 }
 
-/* @locks client mutex required. Takes hold. There may be many locks, of which few are held. */
-static void
+/* Takes hold. There may be many locks, of which few are held. */
+static CURATOR_LOCKED void
 add_hold (CuratorMutex *mutex, LockData *hold)
 {
   if (mutex->lock_data == NULL)
@@ -66,8 +67,7 @@ add_hold (CuratorMutex *mutex, LockData *hold)
   g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 drop_empty_table (CuratorMutex *mutex)
 {
   if (g_hash_table_size (mutex->lock_data) == 0)
@@ -76,7 +76,7 @@ drop_empty_table (CuratorMutex *mutex)
     }
 }
 
-static gboolean
+static CURATOR_LOCKED gboolean
 is_lost (const LockData *hold)
 {
   return curator_lease_state_now (hold->lease) == CURATOR_LEASE_LOST;
@@ -90,7 +90,7 @@ curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner)
 }
 
 /* @locks client mutex held, at the grant. */
-static void
+static CURATOR_LOCKED void
 file_hold (CuratorLease *lease, gpointer data)
 {
   const Granting *granting = data;
@@ -111,7 +111,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   g_free (granting);
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 {
   CuratorMutex *mutex = mutex_of (lock);
@@ -164,7 +164,7 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   return curator_lock_internals_attempt (mutex->internals, &spec);
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
                GError **error)
 {
@@ -200,7 +200,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
   return TRUE;
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 mutex_is_acquired (CuratorLock *lock)
 {
   CuratorMutex *mutex = mutex_of (lock);
@@ -221,7 +221,7 @@ mutex_is_acquired (CuratorLock *lock)
   return acquired;
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 mutex_is_owned (CuratorLock *lock, guint64 owner)
 {
   curator_client_lock (lock->client);
@@ -240,7 +240,7 @@ mutex_get_participants (CuratorLock *lock, GError **error)
              : curator_lock_internals_participants (mutex->internals, mutex->kind->accept, error);
 }
 
-static CuratorLease *
+static CURATOR_UNLOCKED CuratorLease *
 mutex_get_lease (CuratorLock *lock, guint64 owner)
 {
   curator_client_lock (lock->client);

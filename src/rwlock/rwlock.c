@@ -68,7 +68,7 @@ read_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsiz
 }
 
 /* What the calling thread holds of the other side; NULL if nothing. The reference is the caller's. */
-static CuratorLease *
+static CURATOR_UNLOCKED CuratorLease *
 hold_of_companion (CuratorMutex *mutex, guint64 owner)
 {
   CuratorMutex *companion = mutex->companion;

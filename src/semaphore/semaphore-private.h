@@ -4,6 +4,7 @@
 
 #include "client/op.h"
 #include "curator/semaphore.h"
+#include "guards.h"
 #include "lock/lock_internals-private.h"
 #include "semaphore/shared_count-private.h"
 
@@ -15,13 +16,14 @@ struct _CuratorSemaphore
   CuratorLockInternals *leases;
   CuratorSharedCount *count; /* a reference, or NULL */
   CuratorCountHook count_hook;
-  GBytes *node_data; /* guarded by the client's mutex; NULL for the default */
+  GBytes *node_data CURATOR_GUARDED; /* guarded by the client's mutex; NULL for the default */
 };
 
-/* @locks client mutex NOT held. The op's result is a GPtrArray of n CuratorLease. once: as for a
+/* The op's result is a GPtrArray of n CuratorLease. once: as for a
  * lock. */
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
-                                    gboolean once, CuratorOpDone done, gpointer data);
+                                    gboolean once, CuratorOpDone done,
+                                    gpointer data) CURATOR_UNLOCKED;
 /* The user's path of its lease nodes, for messages. */
 const char *curator_semaphore_get_path (CuratorSemaphore *semaphore);
 

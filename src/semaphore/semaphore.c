@@ -35,8 +35,7 @@ lease_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsi
   results->gets_the_lock = (gint64) n_children <= max_leases;
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_count_changed (CuratorCountHook *hook, gint32 value)
 {
   CuratorSemaphore *semaphore = CURATOR_CONTAINER (hook, CuratorSemaphore, count_hook);
@@ -174,7 +173,7 @@ curator_semaphore_get_path (CuratorSemaphore *semaphore)
   return curator_client_user_path (semaphore->client, semaphore->leases->base);
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellable *cancellable,
                GError **error)
 {

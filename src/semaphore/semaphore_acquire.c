@@ -19,6 +19,7 @@
 #include "client/settings.h"
 #include "client/zk_error.h"
 #include "container.h"
+#include "guards.h"
 #include "lock/lease-private.h"
 
 typedef struct
@@ -27,16 +28,16 @@ typedef struct
   CuratorSemaphore *semaphore;
   int n;
   gboolean once;
-  CuratorLease *turn;
+  CuratorLease *turn CURATOR_GUARDED;
   CuratorStake turn_stake; /* tells when it is lost */
-  GPtrArray *got;
-  CuratorOp *current;        /* the attempt under way */
-  CuratorRetryLoop restarts; /* after the turn was lost */
-  gboolean restarting;
+  GPtrArray *got CURATOR_GUARDED;
+  CuratorOp *current CURATOR_GUARDED; /* the attempt under way */
+  CuratorRetryLoop restarts;          /* after the turn was lost */
+  gboolean restarting CURATOR_GUARDED;
 } Acquire;
 
-static void take_turn (Acquire *acquire);
-static void take_lease (Acquire *acquire);
+static void take_turn (Acquire *acquire) CURATOR_LOCKED;
+static void take_lease (Acquire *acquire) CURATOR_LOCKED;
 
 static void
 unref_lease (gpointer lease)
@@ -56,8 +57,8 @@ unref_op (gpointer op)
   curator_op_unref (op);
 }
 
-/* @locks client mutex held. The end of the attempt that waits under it begins anew. */
-static void
+/* The end of the attempt that waits under it begins anew. */
+static CURATOR_LOCKED void
 on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   Acquire *acquire = CURATOR_CONTAINER (stake, Acquire, turn_stake);
@@ -71,8 +72,7 @@ on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
     }
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 hold_turn (Acquire *acquire, CuratorLease *turn)
 {
   acquire->turn = turn;
@@ -84,16 +84,15 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
     }
 }
 
-/* @locks client mutex required. */
-static CuratorLease *
+static CURATOR_LOCKED CuratorLease *
 let_go_of_turn (Acquire *acquire)
 {
   curator_stake_unregister (&acquire->turn_stake);
   return g_steal_pointer (&acquire->turn);
 }
 
-/* @locks client mutex required. Nothing is held or under way any more. */
-static void
+/* Nothing is held or under way any more. */
+static CURATOR_LOCKED void
 give_back (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
@@ -113,8 +112,8 @@ give_back (Acquire *acquire)
   acquire->got = g_ptr_array_new_with_free_func (unref_lease);
 }
 
-/* @locks client mutex required. Takes error. */
-static void
+/* Takes error. */
+static CURATOR_LOCKED void
 acquire_fail (Acquire *acquire, GError *error)
 {
   CuratorOp *current = g_steal_pointer (&acquire->current);
@@ -132,9 +131,9 @@ acquire_fail (Acquire *acquire, GError *error)
     }
 }
 
-/* @locks client mutex required. The turn is gone with its session: all begins anew, as often as the
+/* The turn is gone with its session: all begins anew, as often as the
  * retry policy allows. */
-static void
+static CURATOR_LOCKED void
 acquire_restart (Acquire *acquire)
 {
   give_back (acquire);
@@ -146,13 +145,13 @@ acquire_restart (Acquire *acquire)
   curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
 }
 
-static void
+static CURATOR_LOCKED void
 restarts_go (gpointer data)
 {
   take_turn (data);
 }
 
-static void
+static CURATOR_LOCKED void
 restarts_give_up (gpointer data, int rc)
 {
   Acquire *acquire = data;
@@ -163,7 +162,7 @@ restarts_give_up (gpointer data, int rc)
 }
 
 /* @locks none. What an attempt brought; the attempt's reference of acquire ends here. */
-static void
+static CURATOR_UNLOCKED void
 attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboolean is_turn)
 {
   CuratorClient *client = acquire->op.client;
@@ -214,8 +213,7 @@ on_lease (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   attempt_done (data, result, error, FALSE);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 take_turn (Acquire *acquire)
 {
   CuratorLockInternals *turns = acquire->semaphore->turns;
@@ -226,8 +224,8 @@ take_turn (Acquire *acquire)
   acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
 }
 
-/* @locks client mutex required. All there: the turn goes on without waiting for its delete. */
-static void
+/* All there: the turn goes on without waiting for its delete. */
+static CURATOR_LOCKED void
 acquire_succeed (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
@@ -238,8 +236,8 @@ acquire_succeed (Acquire *acquire)
   curator_op_finish (&acquire->op, g_steal_pointer (&acquire->got), NULL);
 }
 
-/* @locks client mutex required. The next lease, made under the turn; or success. */
-static void
+/* The next lease, made under the turn; or success. */
+static CURATOR_LOCKED void
 take_lease (Acquire *acquire)
 {
   CuratorSemaphore *semaphore = acquire->semaphore;
@@ -262,7 +260,7 @@ take_lease (Acquire *acquire)
   acquire->current = curator_lock_internals_attempt_locked (leases, &spec);
 }
 
-static void
+static CURATOR_LOCKED void
 acquire_cancel (CuratorOp *op, GError *reason)
 {
   acquire_fail ((Acquire *) op, reason);
@@ -290,8 +288,8 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
   acquire->semaphore = curator_semaphore_ref (semaphore);
   acquire->n = n;
   acquire->once = once;
-  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
   curator_client_lock (client);
+  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
   if (curator_op_begin (&acquire->op))
     {
       curator_retry_loop_init (&acquire->restarts, client, restarts_go, restarts_give_up, acquire);

@@ -6,6 +6,7 @@
 #include "curator/mutex.h"
 
 #include "client/monitor.h"
+#include "guards.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "semaphore/semaphore-private.h"
@@ -14,7 +15,8 @@ typedef struct
 {
   CuratorLock lock;
   CuratorSemaphore *semaphore;
-  CuratorLease *lease; /* the object's hold, LOST ones included; guarded by the client's mutex */
+  CuratorLease *lease
+      CURATOR_GUARDED; /* the object's hold, LOST ones included; guarded by the client's mutex */
 } SemaphoreMutex;
 
 typedef struct
@@ -39,7 +41,7 @@ lost_error (void)
 }
 
 /* @locks none. A lost hold that nobody has released yet must not be taken for the new one. */
-static void
+static CURATOR_UNLOCKED void
 on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   Granting *granting = data;
@@ -71,7 +73,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   g_free (granting);
 }
 
-static CuratorOp *
+static CURATOR_UNLOCKED CuratorOp *
 sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once, CuratorOpDone done,
             gpointer data)
 {
@@ -93,7 +95,7 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
   return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, granting);
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 sm_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
             GError **error)
 {
@@ -114,7 +116,7 @@ sm_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer 
   return TRUE;
 }
 
-static gboolean
+static CURATOR_UNLOCKED gboolean
 sm_is_acquired (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
@@ -137,7 +139,7 @@ sm_get_participants (CuratorLock *lock, GError **error)
   return curator_semaphore_get_participant_nodes (mutex_of (lock)->semaphore, error);
 }
 
-static CuratorLease *
+static CURATOR_UNLOCKED CuratorLease *
 sm_get_lease (CuratorLock *lock, guint64 owner)
 {
   curator_client_lock (lock->client);

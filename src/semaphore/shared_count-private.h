@@ -17,7 +17,9 @@ struct _CuratorCountHook
 CuratorClient *curator_shared_count_get_client (CuratorSharedCount *count);
 /* @locks client mutex NOT held. changed runs for every value seen from now on; returns the present
  * one. */
-gint32 curator_shared_count_add_hook (CuratorSharedCount *count, CuratorCountHook *hook);
-void curator_shared_count_remove_hook (CuratorSharedCount *count, CuratorCountHook *hook);
+gint32 curator_shared_count_add_hook (CuratorSharedCount *count,
+                                      CuratorCountHook *hook) CURATOR_UNLOCKED;
+void curator_shared_count_remove_hook (CuratorSharedCount *count,
+                                       CuratorCountHook *hook) CURATOR_UNLOCKED;
 
 #endif

@@ -19,6 +19,7 @@
 #include "client/watches.h"
 #include "client/zk_error.h"
 #include "container.h"
+#include "guards.h"
 #include "lock/lock-private.h"
 
 #include <string.h>
@@ -33,19 +34,19 @@ struct _CuratorSharedCount
   gint32 seed;
 
   /* Guarded by the client's mutex. */
-  gboolean started;
-  gboolean known; /* the node was read */
-  gint32 value;
-  gint32 version;
-  gint64 mzxid; /* of the value: an older read must not overwrite a newer one */
-  CuratorWatch *watch;
-  CuratorTimer *again; /* until the watch is set once more */
-  CuratorSessionHook session_hook;
-  GQueue hooks; /* CuratorCountHook */
-  CuratorListeners listeners;
+  gboolean started CURATOR_GUARDED;
+  gboolean known CURATOR_GUARDED; /* the node was read */
+  gint32 value CURATOR_GUARDED;
+  gint32 version CURATOR_GUARDED;
+  gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
+  CuratorWatch *watch CURATOR_GUARDED;
+  CuratorTimer *again CURATOR_GUARDED; /* until the watch is set once more */
+  CuratorSessionHook session_hook CURATOR_GUARDED;
+  GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
+  CuratorListeners listeners CURATOR_GUARDED;
 };
 
-static void follow (CuratorSharedCount *count);
+static void follow (CuratorSharedCount *count) CURATOR_LOCKED;
 
 static GBytes *
 encode (gint32 value)
@@ -85,8 +86,7 @@ unref_count (gpointer count)
   curator_shared_count_unref (count);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 {
   if (count->known && mzxid < count->mzxid)
@@ -111,8 +111,7 @@ take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
                           unref_count, value);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 stop_watching (CuratorSharedCount *count)
 {
   curator_timer_cancel (count->client, &count->again);
@@ -121,7 +120,7 @@ stop_watching (CuratorSharedCount *count)
 }
 
 /* @locks client mutex held (timer). */
-static void
+static CURATOR_LOCKED void
 follow_again (gpointer data)
 {
   CuratorSharedCount *count = data;
@@ -129,8 +128,7 @@ follow_again (gpointer data)
   follow (count);
 }
 
-/* @locks client mutex held. */
-static void
+static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
@@ -161,7 +159,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
     }
 }
 
-static void
+static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
   CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
@@ -169,8 +167,8 @@ on_session_died (CuratorSessionHook *hook)
   follow (count);
 }
 
-/* @locks client mutex required. The watch is set as soon as the present session is connected. */
-static void
+/* The watch is set as soon as the present session is connected. */
+static CURATOR_LOCKED void
 follow (CuratorSharedCount *count)
 {
   CuratorSession *session = count->client->session;
@@ -185,8 +183,7 @@ follow (CuratorSharedCount *count)
                                     on_watch, count);
 }
 
-/* @locks client mutex required. */
-static void
+static CURATOR_LOCKED void
 unfollow (CuratorSharedCount *count)
 {
   count->started = FALSE;
@@ -207,6 +204,7 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
   count->client = curator_client_ref (client);
   count->path = curator_client_full_path (client, path);
   count->seed = seed;
+  curator_not_shared ();
   count->value = seed;
   return count;
 }
@@ -235,7 +233,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
 }
 
 /* Reads the node and takes what it holds. */
-static gboolean
+static CURATOR_UNLOCKED gboolean
 read_now (CuratorSharedCount *count, GError **error)
 {
   g_autoptr (CuratorCallResult) result =
@@ -322,7 +320,7 @@ curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gi
 }
 
 /* @locks none. What was written is the value now, without waiting for the watch. */
-static void
+static CURATOR_UNLOCKED void
 take_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
 {
   curator_client_lock (count->client);
