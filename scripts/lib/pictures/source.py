@@ -10,17 +10,17 @@ class Source:
         self.client = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "src/client").glob("*.[ch]")))
         self.headers = {path.name: path.read_text(encoding="utf-8") for path in (root / "include/curator").glob("*.h")}
 
-    def _find(self, what, pattern, text=None):
+    def find(self, what, pattern, text=None):
         found = re.search(pattern, self.client if text is None else text, re.DOTALL)
         if not found:
             sys.exit(f"pictures: {what} is not found in src/client: adapt scripts/lib/pictures/source.py")
         return found
 
-    def _define(self, name):
-        return int(self._find(name, rf"#define {name}\s+(\d+)\b").group(1))
+    def define(self, name):
+        return int(self.find(name, rf"#define {name}\s+(\d+)\b").group(1))
 
-    def _function(self, name):
-        return self._find(f"the function {name}", rf"\n\w*{name} \([^;{{]*\)\n{{\n.*?\n}}\n").group(0)
+    def function(self, name):
+        return self.find(f"the function {name}", rf"\n\w*{name} \([^;{{]*\)\n{{\n.*?\n}}\n").group(0)
 
     def lease_clock(self):
         return LeaseClock(self)
@@ -28,7 +28,7 @@ class Source:
     def states(self, header, prefix):
         """The constants of an enumeration that begin with a prefix, without it."""
         text = re.sub(r"/\*.*?\*/", "", self.headers[header], flags=re.DOTALL)
-        body = self._find(f"the enumeration {prefix}", rf"typedef enum\s*{{([^}}]*{prefix}[^}}]*)}}", text).group(1)
+        body = self.find(f"the enumeration {prefix}", rf"typedef enum\s*{{([^}}]*{prefix}[^}}]*)}}", text).group(1)
         return re.findall(rf"{prefix}(\w+)", body)
 
 
@@ -36,19 +36,18 @@ class LeaseClock:
     """The time settings of a session, in seconds, for the default session timeout and the default tick."""
 
     def __init__(self, source):
-        # pylint: disable=protected-access
-        self.timeout = Fraction(int(source._find("the default session timeout",
+        self.timeout = Fraction(int(source.find("the default session timeout",
                                                  r"session_timeout_ms = (\d+);|#define DEFAULT_SESSION_TIMEOUT_MS\s+(\d+)")
                                     .expand(r"\1\2")), 1000)
-        self.tick = Fraction(source._define("DEFAULT_TICK_MS"), 1000)
-        self.beat_share = int(source._find("the share of a heartbeat", r"session_us \(session\) / (\d+);",
-                                           source._function("period_us")).group(1))
-        guard = source._function("guard_us")
-        self.prompt_share = source._define("PROMPT_SHARE")
-        source._find("the slowest answer in the guard", r"t / PROMPT_SHARE", guard)
-        source._find("half a tick in the guard", r"half_tick_us \(session\)", guard)
-        self.clock_share = int(source._find("the clocks' share of the guard", r"t / (\d+)", guard).group(1))
-        late = source._find("the age at which a hold is SUSPECT", r"(\d+) \* \w*period_us \(session\) / (\d+)")
+        self.tick = Fraction(source.define("DEFAULT_TICK_MS"), 1000)
+        self.beat_share = int(source.find("the share of a heartbeat", r"session_us \(session\) / (\d+);",
+                                           source.function("period_us")).group(1))
+        self.prompt_share = source.define("PROMPT_SHARE")
+        # The whole sum: a part that is added there has to be added to the picture.
+        guard = source.find("the sum of the guard", r"return \w*period_us \(session\)\s*\+ \w*half_tick_us \(session\)\s*"
+                            r"\+ t / PROMPT_SHARE\s*\+ t / (\d+);", source.function("guard_us"))
+        self.clock_share = int(guard.group(1))
+        late = source.find("the age at which a hold is SUSPECT", r"(\d+) \* \w*period_us \(session\) / (\d+)")
         self.beats_until_suspect = Fraction(int(late.group(1)), int(late.group(2)))
 
     @property
