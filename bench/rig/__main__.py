@@ -114,7 +114,7 @@ def choose(options):
     return rows
 
 
-def tell(rows, results, options):
+def write_report(rows, results, options):
     options.output.mkdir(parents=True, exist_ok=True)
     results.write_csv(options.output / "figures.csv")
     results.write_shapes(options.output / "latency.csv")
@@ -153,7 +153,7 @@ def main(argv):
         play(rig, rows, 2 if options.quick else options.rounds, results)
     finally:
         rig.stop()
-    tell(rows, results, options)
+    write_report(rows, results, options)
     for failure in results.failures:
         print(f"failed: {failure}")
     return 1 if results.failures else 0

@@ -38,14 +38,14 @@ class Process:
         line, self.rest = self.rest.split(b"\n", 1)
         return line.decode("ascii")
 
-    def tell(self, line):
+    def send(self, line):
         try:
             self.child.stdin.write(line.encode("ascii") + b"\n")
         except BrokenPipeError:
             raise Failure(f"{self.name} has ended") from None
 
     def ask(self, line, expect="ok"):
-        self.tell(line)
+        self.send(line)
         answer = self.line()
         if not answer.startswith(expect):
             raise Failure(f"{self.name}: {line}: {answer}")

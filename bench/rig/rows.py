@@ -198,7 +198,7 @@ def measure_mixed(rig, row, entry):
         players.append(rig.cast.peer("c"))
         players[1].ask(f"{request} n={MIXED_N} async=1", "ready")
     for player in players:
-        player.tell("go")
+        player.send("go")
     answers = [player.line().split() for player in players]
     ops, ns = (int(word.split("=")[1]) for word in answers[0][1:3])
     return {"rate": ops / ns * 1e9 / n}
