@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig: runs the rows in interleaved rounds and tells what came out. scripts/bench builds everything and calls it."""
+"""The rig: runs the rows in interleaved rounds and reports the figures. scripts/bench builds everything and calls it."""
 import argparse
 import os
 import sys
@@ -17,7 +17,7 @@ WARM_UP_OPS = 10000
 
 
 class Rig:
-    """What a measurement may use."""
+    """What a measurement needs: the peers, the lab and the results."""
 
     def __init__(self, programs, lab_program, results, window_ms, warm_up_ops):
         self.results = results
@@ -28,8 +28,8 @@ class Rig:
         self.seen = set()
 
     def _warm_up(self, peer, lab, role):
-        """Java compiles what it has run often: it has to have. So has the server, and not everybody asks it for the
-        same."""
+        """Runs each recipe often enough for Java and the server to have compiled it. The peers send different requests,
+        so the server is warmed up by each of them."""
         if peer.name != "java":
             if role == "main":
                 peer.ask(f"solo server={lab.server} path=/bench/warm recipe=mutex ops={self.warm_up_ops // 5}")
@@ -65,7 +65,7 @@ def say(text):
 
 
 def measure(rig, row, entry, number, results):
-    """One figure in words. Who fails has none in this round; that is told at the end."""
+    """One figure as text. A peer that fails has none in this round; failures are listed at the end."""
     try:
         metrics = row.measure(rig, row, entry)
     except (Failure, OSError) as failure:
@@ -78,7 +78,7 @@ def measure(rig, row, entry, number, results):
 
 
 def play(rig, rows, rounds, results):
-    """Round by round, row by row, one competitor after the other; who begins changes from round to round."""
+    """Round by round, row by row, one competitor after the other. A different one begins in each round."""
     for number in range(rounds):
         for row in rows:
             if row.rounds is not None and number >= row.rounds:
@@ -114,7 +114,7 @@ def choose(options):
     return rows
 
 
-def tell(rows, results, options):
+def write_report(rows, results, options):
     options.output.mkdir(parents=True, exist_ok=True)
     results.write_csv(options.output / "figures.csv")
     results.write_shapes(options.output / "latency.csv")
@@ -153,7 +153,7 @@ def main(argv):
         play(rig, rows, 2 if options.quick else options.rounds, results)
     finally:
         rig.stop()
-    tell(rows, results, options)
+    write_report(rows, results, options)
     for failure in results.failures:
         print(f"failed: {failure}")
     return 1 if results.failures else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The short form for the tests: what no noise can move. Requests are counted at a proxy, watches by the server; Java is
-asked for the same in the same run where the bound is what Java needs. Times are not looked at.
+"""The short form for the tests: only figures that do not depend on timing. A proxy counts requests and bytes, the server
+counts watches. Where the bound is what Java needs, Java does the same work in the same run. Times are not checked.
 
 check.py LAB PEER CLASSPATH-FILE [JAVA]
 """
@@ -24,7 +24,7 @@ def check(what, holds, figures):
 
 
 def costs(counts):
-    """What was asked for the locks' sake: neither pings nor the heartbeat, which comes by the clock."""
+    """The requests for the locks: without pings and heartbeats, which depend on the clock."""
     wanted = {key: value for key, value in counts.items() if value and key not in ("all", "ping", "multi")}
     return counts["all"] - counts["multi"], wanted
 
@@ -33,14 +33,14 @@ class Bench:
     def __init__(self, lab, cast):
         self.lab, self.cast = lab, cast
         self.paths = 0
-        self.base = 0  # watches that were there before, as Java's on the ensemble's configuration
+        self.base = 0  # watches that existed before, such as Java's on the ensemble's configuration
 
     def where(self):
         self.paths += 1
         return f"server={self.lab.proxy} observe={self.lab.server} path=/check/{self.paths}"
 
     def solo(self, name, recipe, options=""):
-        """Requests and bytes of OPS acquisitions, the parents being there."""
+        """Requests and bytes of OPS acquisitions when the parents exist."""
         peer = self.cast.peer(name)
         where = self.where()
         peer.ask(f"solo {where} recipe={recipe} ops=10 {options}")
@@ -51,10 +51,10 @@ class Bench:
         return self.lab.counts()
 
     def queue(self, name, request, steps=0):
-        """Requests, bytes and watches of a queue that forms, and then drains, one step after the other if so asked."""
+        """Requests, bytes and watches of a queue that forms and then drains, in single steps if steps is not 0."""
         peer = self.cast.peer(name)
         where = self.where()
-        # Sessions and parents: once without counting.
+        # Once uncounted: it opens the sessions and creates the parents.
         verb, after = request.split(" ", 1)
         peer.ask(f"{verb} {where} {after}", "ready")
         peer.ask("go")
@@ -82,19 +82,19 @@ def check_uncontended(bench, java):
         for options in ("", "async=1"):
             counts = bench.solo("c", recipe, options)
             requests, kinds = costs(counts)
-            # A lock that is held for more than a moment watches its own node: by the clock, so on a slow machine some do.
+            # A lock that is held for more than a moment watches its own node; on a slow machine some do.
             late = kinds.pop("get", 0)
             check(f"uncontended {recipe} {options}: {each} requests", requests - late == each * OPS and late <= OPS / 10, kinds)
             check(f"uncontended {recipe} {options}: as many creates, lists and deletes",
                   kinds["create2"] == kinds["list"] == kinds["delete"] == each * OPS // 3, kinds)
             for way in ("to_server", "to_client"):
                 if theirs:
-                    check(f"uncontended {recipe} {options}: bytes {way} as Java's at most", counts[way] <= 1.03 * theirs[way],
+                    check(f"uncontended {recipe} {options}: bytes {way}, at most Java's", counts[way] <= 1.03 * theirs[way],
                           f"{counts[way] / OPS:.0f} against {theirs[way] / OPS:.0f}")
 
 
 def check_succession(bench):
-    """One session: a create and a delete for each; what the first of them needs, and the holder, is a constant."""
+    """One session: a create and a delete for each waiter. The first one and the holder need a constant number more."""
     counts, watches = bench.queue("c", f"waiters n={OPS}")
     requests, kinds = costs(counts)
     check("local succession: 2 requests", 2 * OPS <= requests <= 2 * OPS + 12, kinds)
@@ -103,20 +103,20 @@ def check_succession(bench):
 
 
 def check_queue(bench, java):
-    """Sessions of their own: create, list, watch the one in front and the one in front of that, list when that one goes,
-    delete. The first in the line knows from its first list that the holder is all there is: no second list."""
+    """A session for each waiter: create, list, watch the two nodes in front, list again when the further one goes, delete.
+    The first in line learns from its first list that only the holder is in front, and needs no second one."""
     request = f"line first=mutex:{QUEUE} in_turn=1"
     counts, watches = bench.queue("c", request, steps=QUEUE)
     kinds = costs(counts)[1]
-    # What is watched for long is read again now and then, by the clock: hence no exact number of reads.
-    check(f"hand-off: a create and a delete each, 2 lists but for holder and first, of {QUEUE}",
+    # A watch that lasts long is read again at intervals, so the number of reads is not exact.
+    check(f"hand-off among {QUEUE}: a create and a delete each, 2 lists each except for the holder and the first",
           (kinds["create2"], kinds["delete"], kinds["list"]) == (QUEUE + 1, QUEUE + 1, 2 * QUEUE), kinds)
-    check("hand-off: 2 watches each at most, 1 of the holder", watches <= 2 * QUEUE + 1, watches)
+    check("hand-off: at most 2 watches each, and 1 of the holder", watches <= 2 * QUEUE + 1, watches)
     bench.no_watch_is_left("hand-off")
     counts, _ = bench.queue("c", request)
     requests, kinds = costs(counts)
-    # Without a pause between grant and release some must look again whether the one in front is the holder.
-    check("hand-off without a pause: 8 requests each at most", requests <= 8 * QUEUE, kinds)
+    # Without a pause between grant and release, some must list again to see whether the node in front is the holder.
+    check("hand-off without a pause: at most 8 requests each", requests <= 8 * QUEUE, kinds)
     if java:
         theirs, _ = bench.queue("java", request)
         for way, more in (("to_server", 1.5), ("to_client", 1.4)):
@@ -125,11 +125,11 @@ def check_queue(bench, java):
 
 
 def check_readers(bench):
-    """However many writers go, a reader looks at the nearest: create, list, watch, list, delete."""
+    """A reader watches only the nearest writer, however many there are: create, list, watch, list, delete."""
     readers, writers = 24, 6
     counts, _ = bench.queue("c", f"line first=write:{writers} then=read:{readers} in_turn=1")
     requests, kinds = costs(counts)
-    check(f"{readers} readers behind {writers} writers: 5 requests for a reader, 8 for a writer, at most",
+    check(f"{readers} readers behind {writers} writers: at most 5 requests for a reader and 8 for a writer",
           requests <= 5 * readers + 8 * writers + 3, kinds)
     bench.no_watch_is_left("readers")
 
@@ -143,10 +143,10 @@ def check_heartbeat(bench):
     peer.ask("go")
     counts = bench.lab.counts()
     ns = time.monotonic_ns() - began
-    check("heartbeat: one in a sixth of the session time-out at most",
+    check("heartbeat: at most one per sixth of the session timeout",
           int(timeout) == SESSION_MS and 0 < counts["multi"] <= ns / sixth_ns + 1, f"{counts['multi']} in {ns / sixth_ns:.1f}")
-    # But for its own node, which is looked at by the clock, and the release.
-    check("heartbeat: nothing else is asked while a lock is held", counts["all"] - counts["multi"] <= 3 + ns / 1e9,
+    # Except for reads of its own node, at intervals, and the release.
+    check("heartbeat: no other requests while a lock is held", counts["all"] - counts["multi"] <= 3 + ns / 1e9,
           costs(counts)[1])
 
 
@@ -164,7 +164,7 @@ def main(lab_program, peer_program, classpath, java=None):
         check_readers(bench)
         check_heartbeat(bench)
     except Failure as failure:
-        check("every process answers", False, failure)
+        check("every process replies", False, failure)
     finally:
         cast.stop()
         lab.stop()

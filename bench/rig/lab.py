@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes: the laboratory (a server and a proxy) and the peers, each of which answers lines with lines."""
+"""Processes: the lab (a server and a proxy) and the peers. Each answers one line with one line."""
 import os
 import select
 import socket
 import subprocess
 import time
 
-ANSWER_S = 300  # nothing that is asked takes longer, on any machine
+ANSWER_S = 300  # longer than any request takes on any machine
 
 
 class Failure(Exception):
-    """A process did not do what it was asked."""
+    """A process gave a wrong answer or none."""
 
 
 def _fields(line):
@@ -38,21 +38,21 @@ class Process:
         line, self.rest = self.rest.split(b"\n", 1)
         return line.decode("ascii")
 
-    def tell(self, line):
+    def send(self, line):
         try:
             self.child.stdin.write(line.encode("ascii") + b"\n")
         except BrokenPipeError:
             raise Failure(f"{self.name} has ended") from None
 
     def ask(self, line, expect="ok"):
-        self.tell(line)
+        self.send(line)
         answer = self.line()
         if not answer.startswith(expect):
             raise Failure(f"{self.name}: {line}: {answer}")
         return _fields(answer)
 
     def cpu_ns(self):
-        """Processor time of the whole process so far; the clock's id is how Linux encodes the pid."""
+        """Processor time of the whole process so far. Linux encodes the pid in the clock's id."""
         return time.clock_gettime_ns((~self.pid << 3) | 2)
 
     def stop(self, patience_s=30):
@@ -79,7 +79,7 @@ class Lab(Process):
         return {key: int(value) for key, value in self.ask("counts").items()}
 
     def monitor(self):
-        """What the server counts, by "mntr"."""
+        """The server's own counters, from "mntr"."""
         host, port = self.server.split(":")
         with socket.create_connection((host, int(port)), timeout=30) as connection:
             connection.sendall(b"mntr")
@@ -88,8 +88,8 @@ class Lab(Process):
         return {key: int(value) for key, value in pairs if value.isdigit()}
 
     def settle(self):
-        """Until no request has reached the server for a moment, other than this one and perhaps a ping. Where many wait,
-        somebody always reads again or pings: half a minute is enough for all that has a beginning."""
+        """Waits until no request has reached the server for a moment, other than this one and perhaps a ping. With many
+        waiters some client always reads or pings, so it gives up after half a minute."""
         deadline = time.monotonic() + 30
         before = self.monitor()
         while time.monotonic() < deadline:
@@ -101,7 +101,7 @@ class Lab(Process):
 
 
 class Cast:
-    """Starts peers when they are first needed, and knows how to warm them up."""
+    """Starts peers when they are first needed, and warms them up."""
 
     def __init__(self, programs, lab, warm_up):
         self.programs = programs  # name to argv
@@ -110,7 +110,7 @@ class Cast:
         self.playing = {}
 
     def peer(self, name, role="main"):
-        """Two roles of one name are two processes."""
+        """The peer of that name and role; two roles of one name are two processes."""
         if (name, role) not in self.playing:
             peer = Process(name, self.programs[name])
             self.playing[name, role] = peer

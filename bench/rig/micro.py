@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions a call of the hottest functions, counted by callgrind: the same on every run, whatever else the machine does.
+"""Instructions per call of the hottest functions, counted by callgrind: the same on every run, whatever else the machine does.
 
-micro.py PROGRAM [--check]: prints them; with --check fails where one is above its bound. The bounds are generous: they are
-there for the day on which somebody makes something a few times as expensive.
+micro.py PROGRAM [--check]: prints them; with --check fails if one is above its bound. The bounds are generous: they catch
+a function that became several times as expensive.
 """
 import re
 import subprocess
 import sys
 
-# name: what, calls to tell apart, bound for a debug build
+# name: description, calls between the two measurements, bound for a debug build
 FUNCTIONS = {
-    "parse_name": ("from a node's name to its number", 1000, 800),
-    "order_64": ("a list of 64 names put in order", 20, 100_000),
-    "order_1000": ("a list of 1,000 names put in order", 2, 2_000_000),
-    "predicate_64": ("who is in front of the 33rd of 64", 200, 6_000),
-    "validate_path": ("a path checked", 1000, 3_500),
-    "dispatch": ("a callback handed over and taken", 1000, 2_000),
-    "reenter": ("one level more and one level less", 1000, 300),
+    "parse_name": ("parse the number in a node's name", 1000, 800),
+    "order_64": ("sort 64 names", 20, 100_000),
+    "order_1000": ("sort 1,000 names", 2, 2_000_000),
+    "predicate_64": ("find the node in front of the 33rd of 64", 200, 6_000),
+    "validate_path": ("validate a path", 1000, 3_500),
+    "dispatch": ("dispatch a callback to its thread", 1000, 2_000),
+    "reenter": ("re-enter and leave one level", 1000, 300),
 }
 
 
@@ -31,12 +31,12 @@ def instructions(program, name, calls):
 
 def main(program, check):
     too_many = 0
-    print(f"{'function':14} {'instructions a call':>20}  {'bound' if check else ''}")
+    print(f"{'function':14} {'instructions per call':>21}  {'bound' if check else ''}")
     for name, (what, calls, bound) in FUNCTIONS.items():
         each = (instructions(program, name, 2 * calls) - instructions(program, name, calls)) / calls
-        print(f"{name:14} {each:20,.0f}  {f'{bound:,}' if check else ''}  {what}", flush=True)
+        print(f"{name:14} {each:21,.0f}  {f'{bound:,}' if check else ''}  {what}", flush=True)
         if check and each > bound:
-            print(f"FAIL {name}: {each:,.0f} instructions a call, and the bound is {bound:,}")
+            print(f"FAIL {name}: {each:,.0f} instructions per call, above the bound of {bound:,}")
             too_many += 1
     return 1 if too_many else 0
 

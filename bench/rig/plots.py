@@ -38,7 +38,7 @@ def _plot(path, x, y, series, setup="", key="top left"):
 
 
 def _against_n(rows, results, prefix, metric):
-    """label to points, one for each row of that family that was measured"""
+    """label to points, one for each measured row of that family"""
     series = {}
     for entry in ORDER:
         for row in rows:
@@ -50,7 +50,7 @@ def _against_n(rows, results, prefix, metric):
 
 
 def draw(rows, results, directory):
-    """Writes what there are figures for; returns (file, caption) of each."""
+    """Draws each plot that has figures; returns (file, caption) of each."""
     directory.mkdir(parents=True, exist_ok=True)
     drawn = []
 
@@ -59,19 +59,19 @@ def draw(rows, results, directory):
             _plot(directory / file, x, y, series, **more)
             drawn.append((file, caption))
 
-    plot("handoffs.svg", "Hand-offs a second against contenders", "contenders, each in a session of its own",
-         "hand-offs a second", _against_n(rows, results, "handoff-", "rate"), setup="set logscale x 2\nset yrange [0:*]\n",
+    plot("handoffs.svg", "Hand-offs per second, by number of contenders", "contenders, each in a session of its own",
+         "hand-offs per second", _against_n(rows, results, "handoff-", "rate"), setup="set logscale x 2\nset yrange [0:*]\n",
          key="top right")
     log = "set logscale xy\nset format y '%g'\n"
-    plot("drain.svg", "Time to drain a queue against its length", "waiters in one process",
+    plot("drain.svg", "Time to drain a queue, by its length", "waiters in one process",
          "seconds until all have had the lock", _against_n(rows, results, "waiters-", "seconds"), setup=log)
-    plot("bytes.svg", "Bytes from the server for each hand-off against the length of the queue", "waiters in one process",
-         "bytes for each hand-off", _against_n(rows, results, "waiters-", "to_client"), setup=log)
+    plot("bytes.svg", "Bytes from the server per hand-off, by length of the queue", "waiters in one process",
+         "bytes per hand-off", _against_n(rows, results, "waiters-", "to_client"), setup=log)
     shapes = {}
     for entry in ORDER:
         rounds = results.shapes.get(("solo-mutex", entry.label))
         if rounds:
             shapes[entry.label] = [(sorted(values)[len(values) // 2], q) for q, values in enumerate(zip(*rounds))][:100]
     plot("latency.svg", "How long an uncontended acquire and release takes", "microseconds for acquire and release",
-         "per cent that took no longer", shapes, setup="set logscale x\nset yrange [0:100]\n", key="bottom right")
+         "per cent that took at most this long", shapes, setup="set logscale x\nset yrange [0:100]\n", key="bottom right")
     return drawn

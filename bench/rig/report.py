@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: for the terminal and for the documentation, from the same cells."""
+"""Tables for the terminal and for the documentation, from the same cells."""
 import os
 import re
 import subprocess
@@ -9,14 +9,14 @@ from rows import JAVA
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
-METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last one's turn", "s", 1),
+METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
            "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
            "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
            "to_server": ("bytes to the server", "bytes", 1), "resident": ("resident memory", "bytes", 1)}
 
 
 def number(value):
-    """Three digits that mean something, no more."""
+    """Three significant digits."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
@@ -32,7 +32,7 @@ def spread_text(spread, unit=""):
 
 
 def target_rows(rows, results):
-    """A line for each target: workload, theirs, ours, how it compares, target, met."""
+    """A line for each target, as TARGET_HEADINGS."""
     for row in rows:
         for target in row.targets:
             verdict = results.verdict(row, target)
@@ -55,11 +55,11 @@ def target_rows(rows, results):
                    "yes" if verdict.met else "**no**", spread_text(verdict.floor) if verdict.floor else "")
 
 
-TARGET_HEADINGS = ("workload", "compared with", "this library", "times as good", "target", "met", "libzookeeper alone")
+TARGET_HEADINGS = ("workload", "compared with", "this library", "ratio", "target", "met", "libzookeeper alone")
 
 
 def peer_rows(rows, results):
-    """What everybody did, as times Java's figure."""
+    """A line for each competitor of each row, with its ratio to Java."""
     for row in rows:
         if len(row.entries) < 2 or JAVA not in row.entries or results.spread(row, JAVA, row.show) is None:
             continue
@@ -74,7 +74,7 @@ def peer_rows(rows, results):
                    *(spread_text(results.spread(row, entry, m)) for m in ("cpu_us", "requests", "to_client")))
 
 
-PEER_HEADINGS = ("workload", "who", "figure", "times as good as Java", "client CPU µs", "requests", "bytes from the server")
+PEER_HEADINGS = ("workload", "who", "figure", "ratio to Java", "client CPU µs", "requests", "bytes from the server")
 
 
 def memory_rows(rows, results):
@@ -85,7 +85,7 @@ def memory_rows(rows, results):
                 yield (f"{row.n:,}", entry.label, spread_text(spread), spread_text(results.spread(row, entry, "bytes")))
 
 
-MEMORY_HEADINGS = ("waiters", "who", "resident bytes for each", "of these allocated (C only)")
+MEMORY_HEADINGS = ("waiters", "who", "resident bytes per waiter", "allocated bytes of these (C only)")
 
 
 def markdown(headings, lines):
@@ -114,7 +114,7 @@ def _version(package):
 
 
 def machine(load):
-    """The machine and the versions, in sentences for the document. load: what it was busy with before the run."""
+    """The machine and the versions, in sentences for the document. load: its load average before the run."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
     memory = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(encoding="ascii")).group(1))
     java = _output("java", "--version").splitlines()
@@ -131,21 +131,21 @@ def document(rows, results, command, when, plots):
     yield f"Measured by `{command}` on {when}:"
     yield from machine(results.load)
     yield ""
-    yield (f"Targets met: {sum(v.met for v in verdicts)} of {len(verdicts)}. Of the others, "
-           f"{sum(v.above_floor for v in verdicts)} are more than libzookeeper alone has reached in the same rounds.")
+    yield (f"{sum(v.met for v in verdicts)} of {len(verdicts)} targets are met. "
+           f"{sum(v.above_floor for v in verdicts)} of the others are beyond what libzookeeper alone reached in the same rounds.")
     if results.failures:
-        yield f"Measurements that failed: {'; '.join(results.failures)}."
+        yield f"Failed measurements: {'; '.join(results.failures)}."
     yield ""
     yield from markdown(TARGET_HEADINGS, target_rows(rows, results))
     yield ""
     for file, caption in plots:
         yield f"![{caption}](plots/{file})"
         yield ""
-    yield "### Everybody, row by row"
+    yield "### All measurements"
     yield ""
     yield from markdown(PEER_HEADINGS, peer_rows(rows, results))
     yield ""
-    yield "### Memory of those who wait"
+    yield "### Memory per waiter"
     yield ""
     yield from markdown(MEMORY_HEADINGS, memory_rows(rows, results))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that was measured, and what it says about the targets. Figures of different rounds are never paired."""
+"""All measurements, and which targets they meet. Figures of different rounds are never paired."""
 import csv
 from dataclasses import dataclass
 from statistics import median
@@ -9,7 +9,7 @@ from rows import FLOORS, HIGHER_IS_BETTER
 
 @dataclass
 class Spread:
-    """Some figures of one kind: their median and their range."""
+    """Several measurements of one figure: their median and their range."""
 
     values: list
 
@@ -30,13 +30,13 @@ class Spread:
 class Verdict:
     row: object
     target: object
-    spread: Spread  # of the ratios; of the figure itself for a limit
+    spread: Spread  # of the ratios; of the figure itself if the target is a limit
     met: bool
-    floor: Spread = None  # the ratios of libzookeeper alone, where it does the same
+    floor: Spread = None  # the ratios of libzookeeper alone, where it has an entry
 
     @property
     def above_floor(self):
-        """Not met, nor would it be by who does nothing else."""
+        """Not met, and libzookeeper alone does not reach it either."""
         return not self.met and self.floor is not None and self.floor.median < self.target.factor
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: each row is one workload, its entries are who does it, its targets what is to be reached.
+"""What is measured: each row is one workload, with entries (the competitors) and targets.
 
 A measurement returns metrics by name:
-  rate          acquisitions a second                 (higher is better)
-  seconds       time until all have had their turn and the server knows it   (lower, as all that follow)
-  turns         time until all have had their turn
-  requests, to_server, to_client                      for each acquisition, counted by the proxy or the server
-  cpu_us, server_cpu_us                               processor time for each acquisition
-  resident, bytes                                     memory for each waiter or lock
+  rate          acquisitions per second               (higher is better)
+  seconds       time until all have had the lock and the server has confirmed it   (lower is better, here and below)
+  turns         time until all have had the lock
+  requests, to_server, to_client                      per acquisition, counted by the proxy or the server
+  cpu_us, server_cpu_us                               processor time per acquisition
+  resident, bytes                                     memory per waiter or lock
 """
 import itertools
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Entry:
-    """One competitor: a peer, perhaps with options. The label tells it from others in its row."""
+    """One competitor: a peer, perhaps with options. The label is unique in its row."""
 
     label: str
     peer: str
@@ -29,10 +29,10 @@ class Entry:
 
 
 OURS = Entry("C", "c")
-OURS_ASYNC = Entry("C, release not waited for", "c", "async=1")
-# The requests of a mutex and nothing else: no clean-up, no clock.
+OURS_ASYNC = Entry("C, asynchronous release", "c", "async=1")
+# The requests of a mutex and nothing else: no cleanup, no clock.
 BARE = Entry("libzookeeper alone", "c", "recipe=bare")
-BARE_ASYNC = Entry("libzookeeper alone, delete not waited for", "c", "recipe=bare async=1")
+BARE_ASYNC = Entry("libzookeeper alone, asynchronous delete", "c", "recipe=bare async=1")
 BARE_SEMAPHORE = Entry(BARE.label, "c", "recipe=bare-semaphore")
 BARE_SEMAPHORE_ASYNC = Entry(BARE_ASYNC.label, "c", "recipe=bare-semaphore async=1")
 FLOORS = {OURS: BARE, OURS_ASYNC: BARE_ASYNC}
@@ -43,8 +43,8 @@ GO = Entry("go", "go")
 
 @dataclass(frozen=True)
 class Target:
-    """At least factor times as good as Java in the same round; or at most limit, whatever Java does; or no measurable
-    loss against another entry: the ratios of the rounds reach 1."""
+    """One of three: at least factor times as good as Java in the same round; at most limit, whatever Java does; or no
+    measurable loss against another entry, that is, the ratios of the rounds reach 1."""
 
     entry: Entry
     metric: str
@@ -70,12 +70,12 @@ class Row:
 
 
 def fresh_path(row):
-    """A path of its own for each measurement: what one leaves behind does not bother the next."""
+    """A new path for each measurement, so that what one leaves behind does not disturb the next."""
     return f"/bench/{row.name.replace('.', '-')}-{next(_numbers)}"
 
 
 class Meter:
-    """What a piece of work costs, by everybody's own books."""
+    """What a piece of work costs the peer, the server and the network."""
 
     def __init__(self, rig, peer, proxied):
         self.rig, self.peer, self.proxied = rig, peer, proxied
@@ -108,7 +108,7 @@ def measure_solo(recipe):
         peer = rig.cast.peer(entry.peer)
         server = rig.address(row.net)
         path = fresh_path(row)
-        # Connects, and makes the parents.
+        # Connects, and creates the parents.
         peer.ask(f"solo server={server} path={path} recipe={recipe} ops=20 {entry.options}")
         with Meter(rig, peer, row.net == DELAYED) as meter:
             answer = peer.ask(f"solo server={server} path={path} recipe={recipe} ms={rig.window_ms} {entry.options}")
@@ -125,7 +125,7 @@ def measure_crowd(rig, row, entry):
     request = f"crowd {entry.options} server={rig.address(row.net)} n={row.n}"
     if (row.name, entry.label) not in rig.seen:
         rig.seen.add((row.name, entry.label))
-        # New sessions, and whatever the first ones among so many have to do.
+        # Once unmeasured: it opens the sessions.
         peer.ask(f"{request} path={fresh_path(row)} ms=100", "ready")
         peer.ask("go")
     peer.ask(f"{request} path={fresh_path(row)} ms={rig.window_ms}", "ready")
@@ -137,8 +137,8 @@ def measure_crowd(rig, row, entry):
 
 
 def measure_waiters(rig, row, entry):
-    # A process that has had as many waiters before needs no more memory for these: hence new ones. Starting costs nothing
-    # but in Java, which has to be warm: there once a row, and only where it matters.
+    # A process that has had as many waiters before needs no new memory for these, so each measurement gets a new process.
+    # Only Java, which has to be warm, is restarted just once a row, and only in rows with targets.
     fresh = entry.peer != "java" or (row.targets and (row.name, entry.label) not in rig.seen)
     rig.seen.add((row.name, entry.label))
     if fresh:
@@ -158,7 +158,7 @@ def measure_waiters(rig, row, entry):
     if fresh:
         metrics |= {key: float(answer[key]) for key in ("resident", "bytes") if key in answer}
     if entry is not BARE:
-        # Whoever waits for each release to be confirmed has the last turn when all others are.
+        # For a peer that waits for each release to be confirmed, the last waiter's turn is the end of the measurement.
         metrics["turns"] = int(answer.get("granted_ns", answer["ns"])) / 1e9
     return metrics | {"seconds": int(answer["ns"]) / 1e9}
 
@@ -169,7 +169,7 @@ READERS, WRITERS = 64, 8
 def measure_readers(rig, row, entry):
     peer = rig.cast.peer(entry.peer)
     rig.lab.ask("delay 0")
-    # Connections, classes and the like are not what is counted: once without.
+    # Once uncounted: it opens the connections and loads the classes.
     for _ in range(2):
         rig.lab.ask("reset")
         peer.ask(f"line server={rig.lab.proxy} observe={rig.lab.server} path={fresh_path(row)} "
@@ -188,7 +188,7 @@ MIXED_N = 4
 
 
 def measure_mixed(rig, row, entry):
-    """Java's acquisitions a second for each of its contenders, when the other half are Java's or ours."""
+    """Java's acquisitions per second for each of its contenders, when the other half are Java's or ours."""
     java, path = rig.cast.peer("java"), fresh_path(row)
     n = MIXED_N if entry is MIXED else 2 * MIXED_N
     request = f"crowd server={rig.lab.server} path={path} ms={rig.window_ms * 2}"
@@ -198,7 +198,7 @@ def measure_mixed(rig, row, entry):
         players.append(rig.cast.peer("c"))
         players[1].ask(f"{request} n={MIXED_N} async=1", "ready")
     for player in players:
-        player.tell("go")
+        player.send("go")
     answers = [player.line().split() for player in players]
     ops, ns = (int(word.split("=")[1]) for word in answers[0][1:3])
     return {"rate": ops / ns * 1e9 / n}
@@ -213,11 +213,11 @@ def measure_paths(rig, row, entry):
 
 
 HEARTBEAT_MS = 4000  # the shortest session that the server grants
-OURS_SHORT = Entry("C, heartbeats as often as can be", "c", f"session_ms={HEARTBEAT_MS}")
+OURS_SHORT = Entry("C, most frequent heartbeats", "c", f"session_ms={HEARTBEAT_MS}")
 
 
 def measure_heartbeat(rig, row, entry):
-    """Transactions in a sixth of the session timeout while something is held and nothing else is done."""
+    """Transactions per sixth of the session timeout while a lock is held and nothing else is done."""
     peer = rig.cast.peer(entry.peer)
     sixths = 9
     rig.lab.ask("delay 0")
@@ -284,13 +284,13 @@ def all_rows():
     yield Row("readers", f"{READERS} readers behind {WRITERS} writers: requests until all have had the lock", [OURS, JAVA],
               measure_readers, [Target(OURS, "requests", 3.0)], show="requests", unit="", rounds=3)
     yield from _waiter_rows()
-    yield Row("mixed", f"Java's rate for each contender, {MIXED_N} Java with {MIXED_N} C on one path, beside {2 * MIXED_N} Java",
+    yield Row("mixed", f"Java's rate per contender, {MIXED_N} Java with {MIXED_N} C on one path, against {2 * MIXED_N} Java",
               [MIXED, ALONE], measure_mixed, [Target(MIXED, "rate", 1.0, against=ALONE)])
     for n in (1, 8, 64, 256):
         yield Row(f"paths-{n}", f"{n} path{'s' * (n > 1)}, one session", [OURS, JAVA], measure_paths, n=n)
-    yield Row("heartbeat", "heartbeats in a sixth of the session timeout, nothing else going on", [OURS], measure_heartbeat,
+    yield Row("heartbeat", "heartbeats per sixth of the session timeout, otherwise idle", [OURS], measure_heartbeat,
               [Target(OURS, "requests", limit=1.0)], show="requests", unit="", rounds=1)
-    yield Row("heartbeat-loss", "uncontended mutex, a heartbeat every 0.67 s beside one every 5 s", [OURS_SHORT, OURS],
+    yield Row("heartbeat-loss", "uncontended mutex, a heartbeat every 0.67 s against one every 5 s", [OURS_SHORT, OURS],
               measure_solo("mutex"), [Target(OURS_SHORT, "rate", no_loss=True, against=OURS)])
     yield Row("reentrant", "re-entrant acquire and release", [OURS, JAVA], measure_reentrant,
               [Target(OURS, "ns", limit=6.0)], show="ns", unit="ns", rounds=3)
