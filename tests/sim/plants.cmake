@@ -147,8 +147,8 @@ curator_plant(
          "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
 curator_plant(
   callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE client/dispatch.c EXPECT "must not block"
-  CHANGE "static void\ntell_user ("
-         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic void\ntell_user ("
+  CHANGE "static CURATOR_LOCKED void\ntell_user ("
+         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic CURATOR_LOCKED void\ntell_user ("
          "push_job (client, lane, func, data, destroy)@"
          "curator_client_after_unlock (client, run_here, job_new (func, data, destroy))@")
 curator_plant(
@@ -269,8 +269,8 @@ curator_plant(
 # The number right after that of a session before, taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
-  CHANGE "static void\ntake_place (Attempt *attempt)\n{"
-         "static void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
+  CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
+         "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)"
          "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_win (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)")
 
