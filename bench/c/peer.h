@@ -24,6 +24,9 @@ gint64 request_number (const Request *request, const char *key);
 /* 0 when there is no such key. */
 gboolean request_flag (const Request *request, const char *key);
 
+/* Around all the others. */
+void peer_init (void);
+void peer_clear (void);
 G_NORETURN void peer_die (const char *what, const GError *error);
 /* One line, flushed. */
 void peer_reply (const char *format, ...) G_GNUC_PRINTF (1, 2);

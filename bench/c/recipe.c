@@ -137,3 +137,24 @@ recipe_clear (Recipe *recipe)
   g_clear_pointer (&recipe->semaphore, curator_semaphore_unref);
   g_clear_pointer (&recipe->bare, bare_free);
 }
+
+void
+peer_await_queue (const Request *request, const char *recipe, int n)
+{
+  CuratorClient *client = peer_session (request, "observe", -1);
+  Recipe observer;
+  int found = -1;
+  recipe_init (&observer, recipe, client, request_text (request, "path"), FALSE);
+  while (found < n)
+    {
+      g_autoptr (GError) error = NULL;
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (observer.lock, &error);
+      if (nodes == NULL)
+        {
+          peer_die ("participants", error);
+        }
+      g_usleep (found >= 0 ? 10000 : 0);
+      found = (int) g_strv_length (nodes);
+    }
+  recipe_clear (&observer);
+}
