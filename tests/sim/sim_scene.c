@@ -1,4 +1,4 @@
-/* Sets a scene, lets it play, clears it away. See sim_scene.h. */
+/* Sets up a scene, runs it and tears it down. See sim_scene.h. */
 #include "sim_scene.h"
 
 #include "client/client-private.h"

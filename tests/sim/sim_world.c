@@ -1,8 +1,8 @@
-/* The schedule: what could happen now, which of it does, and how time passes.
+/* The schedule: which steps are possible, which one runs next, and how time passes.
  *
- * Everything that can happen has a moment from which on it can. One of those that can happen is
- * picked by the seed; time moves only when nothing can, and then to the next moment at once.
- * The thread that drives the world runs this; whoever it gives the baton to runs alone.
+ * Each step has a moment from which on it is due. The seed picks one of the steps that are due.
+ * Time moves only when none is, and then at once to the next moment. The thread that drives the
+ * world runs this; the thread that it hands the baton to runs alone.
  */
 #include "sim-private.h"
 
@@ -64,7 +64,7 @@ sim_rand_us (SimWorld *world, gint64 max_us)
 
 static SimWorld *newest;
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creating and freeing a world ------------------------------------------------------------- */
 
 SimWorld *
 sim_world_new (guint32 seed, const SimConfig *config)
@@ -74,7 +74,7 @@ sim_world_new (guint32 seed, const SimConfig *config)
   world->config = *config;
   world->seed = seed;
   world->rand = g_rand_new_with_seed (seed);
-  /* The library's own jitter and UUIDs come from GLib's generator. */
+  /* The library takes its jitter and UUIDs from GLib's generator. */
   g_random_set_seed (seed);
   world->now = G_GINT64_CONSTANT (1000) * G_USEC_PER_SEC;
   world->hash = G_GUINT64_CONSTANT (14695981039346656037);
@@ -212,7 +212,7 @@ sim_world_failed (SimWorld *world)
   return world->failure != NULL;
 }
 
-/* Not safe in a signal handler, but the process is lost anyhow and the trace is worth the risk. */
+/* Not async-signal-safe, but the process is lost anyway and the trace is worth the risk. */
 static void
 on_crash (int number)
 {
@@ -251,7 +251,8 @@ sim_pin_to_one_cpu (void)
 #endif
 }
 
-/* --- processes ------------------------------------------------------------------------------------ */
+/* --- processes
+ * ------------------------------------------------------------------------------------ */
 
 SimProcess *
 sim_process_new (SimWorld *world, const char *name)
@@ -315,7 +316,8 @@ sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op)
   return n;
 }
 
-/* --- what can happen -------------------------------------------------------------------------------- */
+/* --- possible steps
+ * --------------------------------------------------------------------------------- */
 
 void
 sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index)
@@ -370,7 +372,8 @@ collect_process (SimWorld *world, SimProcess *process)
     }
 }
 
-/* While a request is under way the library sends no pings, so a slow server looks like a dead one. */
+/* While a request is in flight the library sends no pings, so it takes a slow server for a dead
+ * one. */
 static gint64
 gives_up_at (CuratorZkHandle *handle)
 {
@@ -472,7 +475,8 @@ collect (SimWorld *world)
   sim_ready (world, world->next_fault_at, SIM_STEP_FAULT, NULL, 0);
 }
 
-/* --- and what does -------------------------------------------------------------------------------------- */
+/* --- running a step
+ * ------------------------------------------------------------------------------------- */
 
 void
 sim_server_hang_up (SimWorld *world, SimServer *server)
@@ -485,7 +489,7 @@ sim_server_hang_up (SimWorld *world, SimServer *server)
 
       if (handle->conn != NULL && handle->conn->server == server)
         {
-          /* What no quorum has seen by now none ever will. */
+          /* Requests that have not reached a quorum by now never will. */
           g_queue_clear_full (&handle->conn->requests, (GDestroyNotify) sim_request_unref);
           sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
         }
@@ -555,7 +559,7 @@ priority (SimWorld *world, const SimStep *step)
   return x ^ (x >> 16);
 }
 
-/* Some schedules are even-handed; in others some parts are slow and some are quick for a while. */
+/* Some schedules pick steps evenly; in others some parts are slow and some fast for a while. */
 static SimStep
 pick (SimWorld *world)
 {
@@ -660,7 +664,7 @@ sim_world_run (SimWorld *world)
       if (!step_once (world, limit))
         {
           report_hang (world, world->anything ? "hang: too much virtual time has passed"
-                                              : "hang: nothing can happen any more");
+                                              : "hang: no step is possible any more");
         }
       if (world->steps > world->config.step_limit)
         {

@@ -1,4 +1,4 @@
-/* The far corners of the engine and its client: refusals, limits, and nodes that others delete.
+/* Corner cases of the engine and its client: refusals, limits, and nodes deleted by others.
  *
  * SIM_TEST=test_watch_limit runs one scene.
  */
@@ -25,7 +25,8 @@ hold_and_wait_until_over (gpointer data)
   AWAIT (scene, scene->over);
 }
 
-/* --- an operator deletes nodes ------------------------------------------------------------------- */
+/* --- an operator deletes nodes
+ * ------------------------------------------------------------------- */
 
 static void
 delete_nodes (Scene *scene)
@@ -53,7 +54,7 @@ is_readable (CuratorLease *lease)
   return poll (&poll_fd, 1, 0) == 1;
 }
 
-/* The heartbeat is quicker than the watch on a node that is held for so short a time. */
+/* A node that is held so briefly is checked by the heartbeat before it is watched. */
 static void
 lose_node_at_once (gpointer data)
 {
@@ -79,7 +80,7 @@ lose_node_at_once (gpointer data)
   AWAIT (scene, scene->n_refused == 1);
   curator_lease_remove_listener (lease, listener);
 
-  /* Who comes when it is over is told all the same. */
+  /* A listener added after the loss is called, too. */
   EXPECT (scene, curator_lease_add_listener (lease, count_news, scene, NULL) != 0);
   AWAIT (scene, scene->n_refused == 2);
   EXPECT (scene, curator_lease_release (lease, NULL));
@@ -93,7 +94,7 @@ test_node_of_a_hold_deleted (void **state)
   scene_play (&play);
 }
 
-/* The descriptor of a hold that is over is readable from the beginning. */
+/* The descriptor of a lost hold is readable from the start. */
 static void
 ask_late_for_descriptor (gpointer data)
 {
@@ -113,7 +114,7 @@ test_late_descriptor (void **state)
   scene_play (&play);
 }
 
-/* A waiter whose node is gone queues again. */
+/* A waiter whose node was deleted queues again. */
 static void
 wait_in_spite_of_deletion (gpointer data)
 {
@@ -156,7 +157,8 @@ test_node_of_a_waiter_deleted (void **state)
   scene_play (&play);
 }
 
-/* A waiter that learns of it late, as its list is refused for a while, costs no other hold its proof. */
+/* A waiter learns of the deletion late, because its list is refused for a while. Other holds keep
+ * their proofs. */
 static void
 note_any_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
 {
@@ -190,7 +192,8 @@ test_late_news_of_a_deletion (void **state)
   scene_play (&play);
 }
 
-/* --- nodes that may be looked for, but not read ------------------------------------------------------ */
+/* --- nodes that may be listed, but not read
+ * ---------------------------------------------------------- */
 
 static void
 take_turns (Scene *scene, int i)
@@ -236,7 +239,7 @@ test_watched_by_exists (void **state)
   scene_play (&play);
 }
 
-/* Given up while the node is being looked for again, and while it goes, and nobody knows yet. */
+/* Given up while the node is being searched for again, and while its delete is in flight. */
 static void
 hold_about_as_long (gpointer data)
 {
@@ -317,7 +320,8 @@ test_not_authorised (void **state)
   scene_play (&play);
 }
 
-/* --- limits ------------------------------------------------------------------------------------------ */
+/* --- limits
+ * ------------------------------------------------------------------------------------------ */
 
 #define N_LONG_PATHS 600
 
@@ -344,7 +348,7 @@ long_lock (Scene *scene, int machine, int i)
   return curator_mutex_new (scene->machines[machine].client, path, NULL);
 }
 
-/* The holder may not watch all its nodes, either: it holds them all the same. */
+/* The holder may not watch all its nodes, either, but still holds them. */
 static void
 hold_long_paths (gpointer data)
 {
@@ -393,7 +397,7 @@ test_watch_limit (void **state)
   scene_play (&play);
 }
 
-/* More requests than may be under way at a time: the rest waits its turn. */
+/* More requests than may be in flight: the rest is queued. */
 static void
 acquire_very_many (gpointer data)
 {
@@ -412,7 +416,7 @@ acquire_very_many (gpointer data)
   AWAIT (scene, scene->n_holders == N);
 }
 
-/* So does it when the session ends in the middle of it. */
+/* The same when the session ends in the middle. */
 static void
 acquire_very_many_and_expire (gpointer data)
 {
@@ -441,7 +445,8 @@ test_more_than_may_be_under_way (void **state)
   scene_play (&other);
 }
 
-/* --- servers without containers ------------------------------------------------------------------------ */
+/* --- servers without containers
+ * ------------------------------------------------------------------------ */
 
 static void
 make_parents_without_containers (gpointer data)
@@ -474,7 +479,8 @@ test_no_containers (void **state)
   scene_play (&play);
 }
 
-/* --- drivers of others ----------------------------------------------------------------------------------- */
+/* --- custom drivers
+ * -------------------------------------------------------------------------------------- */
 
 static void
 describe_plain (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
@@ -490,7 +496,7 @@ describe_lasting (CuratorLockDriver *driver, CuratorNodeRequest *request, gpoint
   curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT_SEQUENTIAL);
 }
 
-/* First come, first served, and it wants to hear of every change. */
+/* A driver that is first come, first served, and re-evaluates at every change. */
 static void
 decide_without_path (CuratorLockDriver *driver, const char *const *children, gsize n_children,
                      const char *name, int max_leases, CuratorPredicateResults *results,
@@ -512,7 +518,8 @@ static const CuratorLockDriverFuncs plain = { .creates_the_lock = describe_plain
 static const CuratorLockDriverFuncs lasting = { .creates_the_lock = describe_lasting };
 static const CuratorLockDriverFuncs any_change = { .gets_the_lock = decide_without_path };
 
-/* A numbered name without a GUID: given up in the queue, and while nobody knows whether it was made. */
+/* A sequential name without a GUID: given up in the queue, and while the outcome of the create is
+ * unknown. */
 static void
 give_up_plain_node (gpointer data)
 {
@@ -544,7 +551,7 @@ test_plain_node_given_up (void **state)
   scene_play (&play);
 }
 
-/* Two that hear of every change, at one client: the second finds the watch set. */
+/* Two waiters on one client that re-evaluate at every change: the second shares the watch. */
 static void
 hear_of_every_change (gpointer data)
 {
@@ -596,7 +603,8 @@ test_lasting_node_at_close (void **state)
   scene_play (&play);
 }
 
-/* --- revocation ----------------------------------------------------------------------------------------- */
+/* --- revocation
+ * ----------------------------------------------------------------------------------------- */
 
 static void
 note_revocation (CuratorLock *lock, gpointer data)
@@ -604,7 +612,8 @@ note_revocation (CuratorLock *lock, gpointer data)
   ((Scene *) data)->n_refused++;
 }
 
-/* Asked before the own node was watched, whose watch a reader behind it here had set already. */
+/* The request arrives before the holder watches its own node; a reader behind it had already set
+ * that watch. */
 static void
 be_asked_early (gpointer data)
 {
@@ -657,7 +666,7 @@ main (void)
     cmocka_unit_test (test_asked_early),
   };
 
-  /* What is only said when debugging must be sayable, too. */
+  /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
   scene_prepare ("test_sim_corners");
   return cmocka_run_group_tests (tests, NULL, NULL);

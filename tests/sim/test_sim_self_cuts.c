@@ -1,12 +1,10 @@
-/* The simulator itself, broken connections: does it behave like ZooKeeper and libzookeeper-mt where the library
- * relies on it?
- */
+/* The simulator's broken connections behave like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
 
 #include <string.h>
 
 static void
-test_cut_tells_then_fails_in_order (void **state)
+test_cut_delivers_event_then_failures_in_order (void **state)
 {
   for (guint32 seed = 0; seed < 200; seed++)
     {
@@ -169,7 +167,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_cut_tells_then_fails_in_order),
+    cmocka_unit_test (test_cut_delivers_event_then_failures_in_order),
     cmocka_unit_test (test_effect_after_the_cut),
     cmocka_unit_test (test_scripts),
     cmocka_unit_test (test_silence),

@@ -1,6 +1,4 @@
-/* The simulator itself, clocks, processes and actors: does it behave like ZooKeeper and libzookeeper-mt where the library
- * relies on it?
- */
+/* The simulator's clocks, processes and actors. */
 #include "sim_peer.h"
 
 /* --- clocks and processes -------------------------------------------------------------------- */
@@ -124,7 +122,7 @@ test_actors_wait_and_wake (void **state)
     }
 }
 
-/* Requests, reads and waits in a random order, with every fault there is. */
+/* Requests, reads and waits in a random order, with every kind of fault. */
 typedef struct
 {
   Peer *peer;

@@ -1,6 +1,4 @@
-/* The simulator itself, order, modes and errors of requests: does it behave like ZooKeeper and libzookeeper-mt where the library
- * relies on it?
- */
+/* The order, modes and errors of the simulator's requests are those of ZooKeeper. */
 #include "sim_peer.h"
 
 static void
@@ -113,7 +111,7 @@ test_reaper_resets_the_counter (void **state)
   assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
   assert_true (sim_world_exists (world, "/p/n0000000000"));
 
-  /* The counter sticks at its end. */
+  /* The counter stays at its maximum. */
   sim_world_set_counter (world, "/p", G_MAXINT32);
   assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
   assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZNODEEXISTS);

@@ -1,6 +1,4 @@
-/* The simulator itself, servers that lag or lost their quorum: does it behave like ZooKeeper and libzookeeper-mt where the library
- * relies on it?
- */
+/* The simulator's servers that lag, or have no quorum, behave like ZooKeeper's. */
 #include "sim_peer.h"
 
 #include <string.h>
@@ -86,7 +84,7 @@ expect_two_believers (SimFault fault, int sync_rc)
   sim_world_free (world);
 }
 
-/* A server without a quorum still shows a node whose session is over; only a check tells. */
+/* A server without a quorum still shows a node whose session has expired; only a check fails. */
 static void
 test_server_without_quorum (void **state)
 {

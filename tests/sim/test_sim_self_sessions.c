@@ -1,6 +1,4 @@
-/* The simulator itself, sessions: does it behave like ZooKeeper and libzookeeper-mt where the library
- * relies on it?
- */
+/* The simulator's sessions open, expire and close like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
 
 #include <string.h>
@@ -18,7 +16,8 @@ test_expiry (void **state)
   assert_int_equal (finish (start_create (a, 'b', "/p", ZOO_PERSISTENT)), ZOK);
   g_string_truncate (a->log, 0);
 
-  /* Cut off for longer than the time-out: the client learns it only when it is back. */
+  /* Cut off for longer than the session timeout: the client learns of the expiry only when it
+   * reconnects. */
   sim_world_strike (world, SIM_FAULT_OUTAGE, a->process, 12 * G_USEC_PER_SEC);
   sim_world_run_for (world, 5000);
   expect_log (a, "DOWN ");
@@ -39,7 +38,7 @@ test_expiry (void **state)
 }
 
 static void
-test_expiry_fails_what_is_queued (void **state)
+test_expiry_fails_queued_requests (void **state)
 {
   guint n_lost = 0;
 
@@ -82,7 +81,7 @@ test_expiry_fails_what_is_queued (void **state)
         }
       sim_world_free (world);
     }
-  /* Some completions never come. */
+  /* Some completions never arrive. */
   assert_true (n_lost > 0 && n_lost < 60);
 }
 
@@ -99,7 +98,7 @@ test_close_ends_the_session (void **state)
   settle (b);
   assert_false (sim_world_exists (world, "/a"));
 
-  /* Without a connection there is nobody to tell. */
+  /* Without a connection the close reaches no server. */
   sim_world_strike (world, SIM_FAULT_OUTAGE, b->process, 60 * G_USEC_PER_SEC);
   b->ops->close (b->ops, b->handle);
   b->handle = NULL;
@@ -160,7 +159,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_expiry),
-    cmocka_unit_test (test_expiry_fails_what_is_queued),
+    cmocka_unit_test (test_expiry_fails_queued_requests),
     cmocka_unit_test (test_close_ends_the_session),
     cmocka_unit_test (test_close_loses_completions),
     cmocka_unit_test (test_bad_auth),

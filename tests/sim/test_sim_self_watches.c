@@ -1,12 +1,10 @@
-/* The simulator itself, watches: does it behave like ZooKeeper and libzookeeper-mt where the library
- * relies on it?
- */
+/* The simulator's watches behave like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
 
 #include <string.h>
 
 static void
-test_watch_comes_before_the_news (void **state)
+test_watch_event_precedes_the_new_state (void **state)
 {
   for (guint32 seed = 0; seed < 300; seed++)
     {
@@ -67,7 +65,7 @@ while_away (SimWorld *world, const char *what)
     }
 }
 
-/* The table of what a watch says after a reconnect, whichever server it is. */
+/* The event that a watch delivers after a reconnect, to whichever server. */
 static void
 test_watches_over_a_reconnect (void **state)
 {
@@ -157,7 +155,7 @@ test_removing_watches (void **state)
   finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
   assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
 
-  /* Not while the answer that sets the watch is on its way. */
+  /* Not while the answer that sets the watch is in flight. */
   call = start_read (a, 'g', SIM_OP_GET, "/n", TRUE);
   assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
   finish (call);
@@ -178,7 +176,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_watch_comes_before_the_news),
+    cmocka_unit_test (test_watch_event_precedes_the_new_state),
     cmocka_unit_test (test_watches_over_a_reconnect),
     cmocka_unit_test (test_watch_in_flight_is_not_set),
     cmocka_unit_test (test_removing_watches),
