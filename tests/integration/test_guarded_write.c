@@ -1,8 +1,8 @@
 /* Guarded writes: a check of the hold inside a transaction of the program's. */
-#define THREADED 1 /* makes the synchronous calls visible */
+#define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
 
-/* A transaction that makes a node if the hold that op checks is there. */
+/* A transaction that creates a node if the hold that op checks exists. */
 static int
 write_guarded (zhandle_t *zh, const zoo_op_t *op, const char *path)
 {
@@ -37,7 +37,7 @@ test_p25_while_held_only (void **state)
   curator_client_close (client);
 }
 
-/* The hold is lost unseen: the server refuses, whatever we believe. */
+/* The hold is lost and the client does not know yet: the server refuses. */
 static void
 test_p25_lost_unseen (void **state)
 {
