@@ -1,4 +1,4 @@
-/* The rig's peer that uses this library: reads requests, does them, one after the other.
+/* The rig's peer for this library: reads requests and executes them one after the other.
  *
  * Threads: the main thread; verbs start others and join them.
  */

@@ -10,7 +10,7 @@
 #define SESSION_TIMEOUT_MS 30000
 #define CONNECT_MS         30000
 
-static GHashTable *sessions; /* server, number and time-out to client */
+static GHashTable *sessions; /* server, number and timeout to client */
 
 void
 peer_die (const char *what, const GError *error)

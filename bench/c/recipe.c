@@ -1,4 +1,4 @@
-/* The recipes behind one face. Threads: a Recipe belongs to one. */
+/* One interface to all recipes. Threads: one thread uses a Recipe. */
 #include "peer.h"
 
 #define LEASES 1
@@ -39,7 +39,7 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
   demand (recipe->lock != NULL || recipe->semaphore != NULL, name, error);
 }
 
-/* A lock of this library's has made the parents. */
+/* A lock of this library creates the parents first. */
 static void
 init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define MS G_GINT64_CONSTANT (1000000)
-/* A look that took longer than this says nothing about when it was taken. */
+/* The time of a sample that took longer than this is not known precisely enough. */
 #define LONGEST_LOOK_NS (5 * MS)
 #define PAUSE_NS        (50 * MS)
 
@@ -42,7 +42,7 @@ typedef struct
   gint64 deadline_ns;
 } Look;
 
-/* FALSE if the process was held up meanwhile, so that nobody knows when it looked. */
+/* FALSE if the process was delayed meanwhile, so that the time of the sample is unknown. */
 static gboolean
 look_once (CuratorLease *lease, Look *look)
 {
@@ -77,7 +77,7 @@ record_deadline (Belief *belief, gint64 now_ns)
   belief->over = TRUE;
 }
 
-/* With the keeper's mutex held. A holder that finds no time left never believes again. */
+/* With the keeper's mutex held. Once no time is left the belief has ended for good. */
 static void
 look_at (Belief *belief)
 {

@@ -40,11 +40,12 @@ static const char *const server_names[N_SERVER_FAULTS] = {
   "leader frozen",    "follower frozen", "leader killed", "follower killed", "follower silent",
   "follower refused", "follower mute",   "leader silent", "leader deposed",  "members slow"
 };
-static const char *const client_names[N_CLIENT_FAULTS]
-    = { "client killed",  "client stopped", "path silent", "path silent to server",
-        "path silent to client", "path refused", "path cut", "path slow" };
+static const char *const client_names[N_CLIENT_FAULTS] = {
+  "client killed",         "client stopped", "path silent", "path silent to server",
+  "path silent to client", "path refused",   "path cut",    "path slow"
+};
 
-/* What a round has begun and has to end. */
+/* The faults that a round has begun and must end. */
 typedef struct
 {
   gboolean at_servers;
@@ -80,7 +81,8 @@ begin_at_servers (ChaosScene *scene, Round *round)
   const int delay_ms = g_rand_int_range (scene->rand, 5, 150);
   round->at_servers = TRUE;
   round->server_fault = (ServerFault) g_rand_int_range (scene->rand, 0, N_SERVER_FAULTS);
-  const gboolean leads = round->server_fault == LEADER_FROZEN || round->server_fault == LEADER_KILLED;
+  const gboolean leads =
+      round->server_fault == LEADER_FROZEN || round->server_fault == LEADER_KILLED;
   round->member = leads ? leader : follower;
   note_fault (scene, CHAOS_AT_SERVERS, 0);
   say (scene, server_names[round->server_fault], round->member);

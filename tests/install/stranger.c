@@ -1,4 +1,4 @@
-/* A program of somebody who has the installed library and nothing else of this project. */
+/* A program that has only the installed library and nothing else of this project. */
 #include <curator/curator.h>
 #include <stdio.h>
 #include <string.h>

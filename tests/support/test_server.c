@@ -53,7 +53,7 @@ test_containers_go (void **state)
   zk_server_stop (server);
 }
 
-/* An ephemeral node, its session, a watch and packets, as four-letter words tell them. */
+/* An ephemeral node, its session, a watch and packets, read by four-letter words. */
 static void
 test_four_letter_words (void **state)
 {
@@ -93,7 +93,7 @@ test_four_letter_words (void **state)
   zk_server_stop (server);
 }
 
-/* What names a stranger can plant: libzookeeper refuses some, the server refuses others. */
+/* Names that a foreign client can create: libzookeeper refuses some, the server others. */
 static void
 test_strange_names (void **state)
 {
@@ -105,7 +105,7 @@ test_strange_names (void **state)
   assert_int_equal (raw_zk_create_unchecked (address, "/q/a\x01", 5), ZBADARGUMENTS);
   assert_int_equal (raw_zk_create_unchecked (address, "/q/plain", 8), ZOK);
   assert_int_equal (raw_zk_create_unchecked (address, "/q/plain", 8), ZNODEEXISTS);
-  /* The server decodes what is not UTF-8 to U+FFFD, and then refuses that. */
+  /* The server decodes invalid UTF-8 to U+FFFD, and then refuses that. */
   int rc = raw_zk_create_unchecked (address, "/q/\xff\xfe", 5);
   assert_true (rc == ZBADARGUMENTS || rc == ZOK);
   print_message ("a name that is not UTF-8: %s\n", zerror (rc));

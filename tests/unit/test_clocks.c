@@ -1,4 +1,4 @@
-/* Which clocks the library goes by: neither waits nor leases ask the one that people set.
+/* The library's clocks: neither waits nor leases depend on the wall clock.
  *
  * The C library's clock_gettime is hidden behind ours, which lets the wall clock step.
  */
@@ -36,7 +36,7 @@ wall_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* What deadlines, time-outs and the lease clock are counted with. */
+/* The clocks of deadlines, timeouts and leases. */
 static void
 test_wall_clock_steps (void **state)
 {
@@ -74,7 +74,7 @@ step_back_while_waiting (gpointer data)
   return NULL;
 }
 
-/* Nobody listens at port 1: the call has to end by its own time-out. */
+/* No server listens at port 1: the call has to end by its own timeout. */
 static void
 test_time_out_over_a_step (void **state)
 {

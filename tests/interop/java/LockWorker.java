@@ -7,19 +7,17 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.curator.utils.ZKPaths;
 import org.apache.zookeeper.data.Stat;
 
-/**
- * Threads that take turns with whoever else wants the lock, through Java Curator, and tell each step on stdout:
+/*
+ * Threads that take turns with whoever else wants the lock, through Java Curator, and tell each
+ * step on stdout:
  *
- * <pre>
- * QUEUED thread t_ns                  before acquire is called
- * GRANTED thread t_ns node czxid      t_ns: right after acquire returned
- * RELEASED thread t_ns                t_ns: before release is called
- * DONE                                all threads have ended
- * ERROR text                          something failed; the process ends with 1
- * </pre>
+ * <pre> QUEUED thread t_ns                  before acquire is called GRANTED thread t_ns node czxid
+ * t_ns: right after acquire returned RELEASED thread t_ns                t_ns: before release is
+ * called DONE                                all threads have ended ERROR text
+ * something failed; the process ends with 1 </pre>
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, which is what System.nanoTime reads on Linux: those of all processes of
- * a machine compare.
+ * Times are nanoseconds of CLOCK_MONOTONIC, which is what System.nanoTime reads on Linux: those of
+ * all processes of a machine compare.
  */
 final class LockWorker
 {
@@ -93,7 +91,7 @@ final class LockWorker
         Stat stat = client.checkExists().forPath(node);
         if (stat == null)
         {
-            throw new IllegalStateException("holding by a node that is not there: " + node);
+            throw new IllegalStateException("holding by a missing node: " + node);
         }
         tell("GRANTED " + thread + " " + granted + " " + ZKPaths.getNodeFromPath(node) + " " + stat.getCzxid());
         Thread.sleep(holdMs);
@@ -109,12 +107,12 @@ final class LockWorker
             {
                 while (System.in.read() >= 0)
                 {
-                    // Only the end matters.
+                    // Only the end of stdin matters.
                 }
             }
             catch (java.io.IOException e)
             {
-                // As good as the end.
+                // Counts as the end.
             }
             stop.countDown();
         });
