@@ -147,8 +147,7 @@ final class BenchPeer
         return session(text("server"), i);
     }
 
-    /* Waits until the path has n children; asks another address, so that a proxy in between does
-     * not count these requests. */
+    /** Waits until the path has n children; asks another address, so that a proxy in between does not count these. */
     private void awaitQueue(int n) throws Exception
     {
         CuratorFramework observer = session(text("observe"), -1);
@@ -334,8 +333,7 @@ final class BenchPeer
         recipe.release();
     }
 
-    /* One session, n threads with a lock object each: if threads share one, Curator wakes all of
-     * them at each release. */
+    /** One session, n threads with a lock object each: if threads share one, Curator wakes all of them. */
     private void waiters() throws Exception
     {
         int n = (int)number("n");

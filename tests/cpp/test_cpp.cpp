@@ -110,7 +110,7 @@ test_unique_lock (void **state)
 }
 
 void
-test_time_outs (void **state)
+test_timeouts (void **state)
 {
   curator::client client = connect (static_cast<Fixture *> (*state));
   curator::mutex holder (client, "/cpp/time");
@@ -617,7 +617,7 @@ main ()
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_unique_lock),
-    cmocka_unit_test (test_time_outs),
+    cmocka_unit_test (test_timeouts),
     cmocka_unit_test (test_std_lock),
     cmocka_unit_test (test_shared_lock),
     cmocka_unit_test (test_release_without_waiting),

@@ -149,7 +149,7 @@ run_semaphore_mutex (FrameRun *run)
 
 /* Our client gives up behind the peer. */
 static void
-run_time_out (FrameRun *run)
+run_timeout (FrameRun *run)
 {
   g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
   g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
@@ -372,7 +372,7 @@ run_shared_count (FrameRun *run)
 const FrameScenario frame_scenarios[] = {
   { "mutex", run_mutex },
   { "hand-off", run_hand_off },
-  { "time-out", run_time_out },
+  { "timeout", run_timeout },
   { "cancel", run_cancel },
   { "semaphore, 1 of 1", run_semaphore_1 },
   { "semaphore, 2 of 2", run_semaphore_n },

@@ -144,7 +144,7 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
 }
 
 static void
-test_order_of_ones_own (void **state)
+test_custom_order (void **state)
 {
   Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
@@ -249,7 +249,7 @@ main (void)
     heal_and_test (test_persistent_nodes),
     heal_and_test (test_persistent_node_of_unknown_outcome),
     heal_and_test (test_plain_numbered_node_of_unknown_outcome),
-    heal_and_test (test_order_of_ones_own),
+    heal_and_test (test_custom_order),
     heal_and_test (test_without_a_node_to_watch),
     heal_and_test (test_several_leases),
     heal_and_test (test_one_name),

@@ -186,7 +186,7 @@ is_positive (gpointer data)
 
 /* Notifications to a holder, and the release that it owes before it may acquire again. */
 static void
-test_p23_holder_is_told (void **state)
+test_p23_holder_is_notified (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -431,7 +431,7 @@ main (void)
     heal_and_test (test_p3_node_of_an_earlier_session),
     heal_and_test (test_p18_place_is_kept),
     heal_and_test (test_p14_callback_sleeps_through_the_loss),
-    heal_and_test (test_p23_holder_is_told),
+    heal_and_test (test_p23_holder_is_notified),
     heal_and_test (test_p27_new_session_unannounced),
     heal_and_test (test_lost_by_own_clock),
     heal_and_test (test_short_outage_loses_nothing),

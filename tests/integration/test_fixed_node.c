@@ -220,7 +220,7 @@ test_p29_release_of_a_lost_hold (void **state)
 
 /* A foreign program owns the node; its deletion grants the lock to us. */
 static void
-test_p29_a_stranger_s_node (void **state)
+test_p29_node_of_a_foreign_program (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -260,7 +260,7 @@ main (void)
     heal_and_test (test_p29_not_confused_within_a_session),
     heal_and_test (test_given_up_with_unknown_outcome),
     heal_and_test (test_p29_release_of_a_lost_hold),
-    heal_and_test (test_p29_a_stranger_s_node),
+    heal_and_test (test_p29_node_of_a_foreign_program),
   };
   return cmocka_run_group_tests_name ("fixed-node lock", tests, fixture_start, fixture_stop);
 }

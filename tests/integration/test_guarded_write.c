@@ -39,7 +39,7 @@ test_p25_while_held_only (void **state)
 
 /* The hold is lost and the client does not know yet: the server refuses. */
 static void
-test_p25_lost_unseen (void **state)
+test_p25_lost_without_notice (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -88,7 +88,7 @@ test_chroot (void **state)
 }
 
 static void
-test_name_of_everybody (void **state)
+test_shared_name_is_refused (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -108,9 +108,9 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_p25_while_held_only),
-    heal_and_test (test_p25_lost_unseen),
+    heal_and_test (test_p25_lost_without_notice),
     heal_and_test (test_chroot),
-    heal_and_test (test_name_of_everybody),
+    heal_and_test (test_shared_name_is_refused),
   };
   return cmocka_run_group_tests_name ("guarded_write", tests, fixture_start, fixture_stop);
 }

@@ -99,7 +99,7 @@ test_hosts_read_and_write (void **state)
 
 /* Foreign children do not block, not even with a suffix like ours. */
 static void
-test_strangers_are_ignored (void **state)
+test_foreign_children_are_ignored (void **state)
 {
   Fixture *fixture = *state;
   const char *const names[] = { "0", "W-0000000000", "ant-X-0000000000", "ant-W-1", "-" };
@@ -121,7 +121,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_hosts_read_and_write),
-    heal_and_test (test_strangers_are_ignored),
+    heal_and_test (test_foreign_children_are_ignored),
   };
   return cmocka_run_group_tests_name ("example of a driver", tests, fixture_start, fixture_stop);
 }

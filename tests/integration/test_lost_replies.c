@@ -87,7 +87,7 @@ test_p2_cancelled_while_creating (void **state)
 
 /* The node to delete is gone already: the deletion is done, not retried forever. */
 static void
-test_p2_somebody_else_was_faster (void **state)
+test_p2_node_deleted_by_another (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/lost/faster";
@@ -212,7 +212,7 @@ main (void)
     heal_and_test (test_p1_given_up_with_unknown_outcome),
     heal_and_test (test_p1_given_up_then_cut),
     heal_and_test (test_p2_cancelled_while_creating),
-    heal_and_test (test_p2_somebody_else_was_faster),
+    heal_and_test (test_p2_node_deleted_by_another),
     heal_and_test (test_sweep_cut_before),
     heal_and_test (test_sweep_cut_before_reply),
     heal_and_test (test_sweep_cut_after_reply),

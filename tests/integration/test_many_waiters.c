@@ -522,7 +522,7 @@ are_refused_told (gpointer data)
 }
 
 static void
-delete_strangers (Fixture *fixture, const char *path)
+delete_foreign (Fixture *fixture, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
   for (char **name = names; *name != NULL; name++)
@@ -587,7 +587,7 @@ test_p16_more_than_can_be_watched (void **state)
   assert_true (wait_until (is_unwatched, &watched, PATIENCE_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_true (wait_until (are_watched, &watched, PATIENCE_MS));
-  delete_strangers (fixture, path->str);
+  delete_foreign (fixture, path->str);
   check_crowd (n, n_waiting);
   assert_true (curator_client_get_session_id (client) == watched.session);
   assert_no_residue (fixture, path->str, PATIENCE_MS);

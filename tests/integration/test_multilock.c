@@ -154,7 +154,7 @@ test_p31_blocked_at_every_member (void **state)
 
 /* Java gives every member the whole timeout; here one timeout covers them all. */
 static void
-test_p17_one_time_out_for_all (void **state)
+test_p17_one_timeout_for_all (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -336,7 +336,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_three_levels),
     heal_and_test (test_p31_blocked_at_every_member),
-    heal_and_test (test_p17_one_time_out_for_all),
+    heal_and_test (test_p17_one_timeout_for_all),
     heal_and_test (test_cancel_and_close),
     heal_and_test (test_lease_of_a_mixture),
     heal_and_test (test_expiry_of_some_members),

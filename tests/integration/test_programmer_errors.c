@@ -147,7 +147,7 @@ test_trace_events (void **state)
 }
 
 static void
-test_making_locks (void **state)
+test_creating_locks (void **state)
 {
   Things things;
 
@@ -315,7 +315,7 @@ main (void)
     heal_and_test (test_client),
     heal_and_test (test_settings_too_late),
     heal_and_test (test_trace_events),
-    heal_and_test (test_making_locks),
+    heal_and_test (test_creating_locks),
     heal_and_test (test_locks),
     heal_and_test (test_leases),
     heal_and_test (test_drivers),

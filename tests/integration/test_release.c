@@ -136,7 +136,7 @@ release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
 }
 
 static void
-test_p28_async_release_unheard (void **state)
+test_p28_async_release_without_callback (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -180,7 +180,7 @@ main (void)
     heal_and_test (test_p28_delete_reply_lost),
     heal_and_test (test_p28_delete_never_arrived),
     heal_and_test (test_p28_async_release_without_server),
-    heal_and_test (test_p28_async_release_unheard),
+    heal_and_test (test_p28_async_release_without_callback),
     heal_and_test (test_p28_pending_until_the_session_ends),
   };
   return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);

@@ -59,7 +59,7 @@ ask_back (CuratorClient *client, const char *node)
 
 /* Ten writes, each seen before the next: ten calls, no more. */
 static void
-test_told_once_per_write (void **state)
+test_one_call_per_write (void **state)
 {
   Fixture *fixture = *state;
   Ear ear = { 0 };
@@ -273,7 +273,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_told_once_per_write),
+    heal_and_test (test_one_call_per_write),
     heal_and_test (test_early_request_is_not_missed),
     heal_and_test (test_request_during_an_outage),
     heal_and_test (test_registration_stays),

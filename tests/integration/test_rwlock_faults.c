@@ -8,7 +8,7 @@ typedef CuratorLock *(*Side) (CuratorRwLock *rw_lock);
 static const Side sides[] = { curator_rw_lock_read_lock, curator_rw_lock_write_lock };
 
 static void
-test_p13_time_out_and_cancel_leave_nothing (void **state)
+test_p13_timeout_and_cancel_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/gave-up";
@@ -292,7 +292,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_p13_time_out_and_cancel_leave_nothing),
+    heal_and_test (test_p13_timeout_and_cancel_leave_nothing),
     heal_and_test (test_readers_pass_when_the_writer_leaves),
     heal_and_test (test_close_wakes_and_frees),
     heal_and_test (test_p12_waiters_in_a_session_that_ends),

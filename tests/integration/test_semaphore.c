@@ -282,7 +282,7 @@ release_it (void *lease)
 
 /* A lease outlives its semaphore, any thread may release it, and all its listeners are called. */
 static void
-test_leases_belong_to_nobody (void **state)
+test_leases_belong_to_no_thread (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -325,7 +325,7 @@ main (void)
     heal_and_test (test_two_of_two_never_deadlock),
     heal_and_test (test_p30_all_or_nothing),
     heal_and_test (test_refused_arguments),
-    heal_and_test (test_leases_belong_to_nobody),
+    heal_and_test (test_leases_belong_to_no_thread),
   };
   return cmocka_run_group_tests_name ("semaphore", tests, fixture_start, fixture_stop);
 }

@@ -24,7 +24,7 @@ make_both (Fixture *fixture, const char *path)
 }
 
 static void
-test_p13_time_out_and_cancel_leave_nothing (void **state)
+test_p13_timeout_and_cancel_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/sem/gave-up";
@@ -291,7 +291,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_p13_time_out_and_cancel_leave_nothing),
+    heal_and_test (test_p13_timeout_and_cancel_leave_nothing),
     heal_and_test (test_p35_close_wakes_and_frees),
     heal_and_test (test_session_expiry),
     heal_and_test (test_sweep_cut_before),

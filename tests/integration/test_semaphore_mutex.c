@@ -85,7 +85,7 @@ release_lock (void *lock)
 }
 
 static void
-test_not_reentrant_and_released_by_anybody (void **state)
+test_not_reentrant_and_released_by_any_thread (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -240,7 +240,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_exclusive),
-    heal_and_test (test_not_reentrant_and_released_by_anybody),
+    heal_and_test (test_not_reentrant_and_released_by_any_thread),
     heal_and_test (test_hand_over),
     heal_and_test (test_expiry),
     heal_and_test (test_gave_up_and_closed),

@@ -339,7 +339,7 @@ test_neighbours (void **state)
 /* A foreign node in between ends the line; the waiter behind it begins another. Its second watch is
  * on a node of its own session, which is left out here. */
 static void
-test_stranger_between_neighbours (void **state)
+test_foreign_node_between_neighbours (void **state)
 {
   Fixture *fixture = *state;
   static const int order[] = { 0, 1, 1, 2, 1, 1 };
@@ -643,7 +643,7 @@ main (void)
     heal_and_test (test_uncontended),
     heal_and_test (test_semaphore_in_three_round_trips),
     heal_and_test (test_neighbours),
-    heal_and_test (test_stranger_between_neighbours),
+    heal_and_test (test_foreign_node_between_neighbours),
     heal_and_test (test_ring_of_three),
     heal_and_test (test_ring_of_eight),
     heal_and_test (test_predecessor_gives_up),

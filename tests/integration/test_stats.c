@@ -85,7 +85,7 @@ test_names (void **state)
 }
 
 static void
-test_room (void **state)
+test_room_for_counters (void **state)
 {
   Fixture *fixture = *state;
   guint64 values[N_KNOWN + 3];
@@ -384,7 +384,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_names),
-    heal_and_test (test_room),
+    heal_and_test (test_room_for_counters),
     heal_and_test (test_requests_of_a_round),
     heal_and_test (test_waits_and_failures),
     heal_and_test (test_names_ignored),

@@ -186,7 +186,7 @@ hold_beside_a_deleted_node (gpointer data)
 }
 
 static void
-test_late_news_of_a_deletion (void **state)
+test_late_notice_of_a_deletion (void **state)
 {
   const ScenePlay play = { .roles = { hold_beside_a_deleted_node }, .session_ms = 1200 };
   scene_play (&play);
@@ -653,7 +653,7 @@ main (void)
     cmocka_unit_test (test_node_of_a_hold_deleted),
     cmocka_unit_test (test_late_descriptor),
     cmocka_unit_test (test_node_of_a_waiter_deleted),
-    cmocka_unit_test (test_late_news_of_a_deletion),
+    cmocka_unit_test (test_late_notice_of_a_deletion),
     cmocka_unit_test (test_watched_by_exists),
     cmocka_unit_test (test_given_up_while_read_again),
     cmocka_unit_test (test_not_authorised),

@@ -219,7 +219,7 @@ put_foreign_children (Scene *scene, const char *path)
 }
 
 static void
-acquire_among_strangers (gpointer data)
+acquire_among_foreign (gpointer data)
 {
   Scene *scene = data;
   SceneMachine *a = &scene->machines[0];
@@ -245,7 +245,7 @@ acquire_among_strangers (gpointer data)
 static void
 test_foreign_children (void **state)
 {
-  const ScenePlay play = { .roles = { acquire_among_strangers } };
+  const ScenePlay play = { .roles = { acquire_among_foreign } };
   scene_play (&play);
 }
 

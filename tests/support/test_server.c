@@ -40,7 +40,7 @@ test_data_survives_restart (void **state)
 }
 
 static void
-test_containers_go (void **state)
+test_empty_containers_are_deleted (void **state)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
@@ -168,9 +168,12 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_data_survives_restart), cmocka_unit_test (test_containers_go),
-    cmocka_unit_test (test_four_letter_words),     cmocka_unit_test (test_strange_names),
-    cmocka_unit_test (test_ensemble_fails_over),   cmocka_unit_test (test_expire_through_proxy),
+    cmocka_unit_test (test_data_survives_restart),
+    cmocka_unit_test (test_empty_containers_are_deleted),
+    cmocka_unit_test (test_four_letter_words),
+    cmocka_unit_test (test_strange_names),
+    cmocka_unit_test (test_ensemble_fails_over),
+    cmocka_unit_test (test_expire_through_proxy),
   };
   return cmocka_run_group_tests_name ("server", tests, check_server, NULL);
 }

@@ -23,7 +23,7 @@ has_error (GError **error, CuratorError code)
 }
 
 static void
-test_time_outs (void **state)
+test_timeouts (void **state)
 {
   static const gint64 bad[] = { 0, -1, G_MININT64, (gint64) G_MAXINT32 + 1, G_MAXINT64 };
 
@@ -266,7 +266,7 @@ test_resolving (void **state)
 
 /* Every number has a name, or is reported as unknown. */
 static void
-test_words (void **state)
+test_state_and_error_names (void **state)
 {
   for (int i = -1; i < 10; i++)
     {
@@ -306,7 +306,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_time_outs),
+    cmocka_unit_test (test_timeouts),
     cmocka_unit_test (test_start_again),
     cmocka_unit_test (test_no_connect_string),
     cmocka_unit_test (test_not_started),
@@ -319,7 +319,7 @@ main (void)
     /* ThreadSanitizer does not see the synchronisation in GLib's resolver threads. */
     cmocka_unit_test (test_resolving),
 #endif
-    cmocka_unit_test (test_words),
+    cmocka_unit_test (test_state_and_error_names),
     cmocka_unit_test (test_lock_without_members),
   };
 

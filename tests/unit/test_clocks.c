@@ -76,7 +76,7 @@ step_back_while_waiting (gpointer data)
 
 /* No server listens at port 1: the call has to end by its own timeout. */
 static void
-test_time_out_over_a_step (void **state)
+test_timeout_over_a_step (void **state)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (10);
   g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
@@ -106,7 +106,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_wall_clock_steps),
-    cmocka_unit_test (test_time_out_over_a_step),
+    cmocka_unit_test (test_timeout_over_a_step),
   };
 
   g_log_set_writer_func (swallow, NULL, NULL);

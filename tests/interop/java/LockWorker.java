@@ -7,17 +7,19 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.curator.utils.ZKPaths;
 import org.apache.zookeeper.data.Stat;
 
-/*
- * Threads that take turns with whoever else wants the lock, through Java Curator, and tell each
- * step on stdout:
+/**
+ * Threads that take turns with other contenders for the lock, through Java Curator, and print each step on stdout:
  *
- * <pre> QUEUED thread t_ns                  before acquire is called GRANTED thread t_ns node czxid
- * t_ns: right after acquire returned RELEASED thread t_ns                t_ns: before release is
- * called DONE                                all threads have ended ERROR text
- * something failed; the process ends with 1 </pre>
+ * <pre>
+ * QUEUED thread t_ns                  before acquire is called
+ * GRANTED thread t_ns node czxid      t_ns: right after acquire returned
+ * RELEASED thread t_ns                t_ns: before release is called
+ * DONE                                all threads have ended
+ * ERROR text                          something failed; the process ends with 1
+ * </pre>
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, which is what System.nanoTime reads on Linux: those of
- * all processes of a machine compare.
+ * Times are nanoseconds of CLOCK_MONOTONIC, which is what System.nanoTime reads on Linux: all processes of a
+ * machine share that clock.
  */
 final class LockWorker
 {

@@ -20,8 +20,7 @@ interface Recipe
 
     void release() throws Exception;
 
-    /* Makes the recipe for each new thread, numbered from 1. What threads of a process can share,
-     * they do share. */
+    /** Creates the recipe for each new thread, numbered from 1. The threads of a process share what they can. */
     interface Factory
     {
         Recipe forThread(int thread);
@@ -157,8 +156,7 @@ interface Recipe
             }
         }
 
-        /* The recipe hides its lease. At most one contender has a node besides the holder's, with a
-         * higher number. */
+        /** The recipe hides its lease. At most one contender has a node besides the holder's, with a higher number. */
         @Override
         public String nodePath() throws Exception
         {
