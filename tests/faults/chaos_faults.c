@@ -64,7 +64,7 @@ note_fault (ChaosScene *scene, ChaosFaultKind kind, int process)
 }
 
 static void
-say (ChaosScene *scene, const char *name, int who)
+print_fault (ChaosScene *scene, const char *name, int who)
 {
   if (scene->verbose)
     {
@@ -85,7 +85,7 @@ begin_at_servers (ChaosScene *scene, Round *round)
       round->server_fault == LEADER_FROZEN || round->server_fault == LEADER_KILLED;
   round->member = leads ? leader : follower;
   note_fault (scene, CHAOS_AT_SERVERS, 0);
-  say (scene, server_names[round->server_fault], round->member);
+  print_fault (scene, server_names[round->server_fault], round->member);
   switch (round->server_fault)
     {
     case LEADER_FROZEN:
@@ -165,7 +165,7 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
   const ClientFault fault = (ClientFault) g_rand_int_range (scene->rand, 0, N_CLIENT_FAULTS);
   round->at_client[i] = TRUE;
   round->client_fault[i] = fault;
-  say (scene, client_names[fault], slot->process);
+  print_fault (scene, client_names[fault], slot->process);
   switch (fault)
     {
     case CLIENT_KILLED:

@@ -21,7 +21,7 @@ static const Pause PAUSES[N_PAUSES] = { { 0.5, "client stopped for 0.5 T" },
 
 /* The holder's first sample after it resumed. */
 static RecordEvent
-first_look_after (Lab *lab, int process, gint64 at_ns)
+first_sample_after (Lab *lab, int process, gint64 at_ns)
 {
   const gint64 deadline = wait_now_ms () + LAB_PATIENCE_MS;
   while (wait_now_ms () < deadline)
@@ -71,14 +71,14 @@ go_on (Lab *lab, Duel *duel)
   const gint64 continued_ns = wait_now_ns ();
   RecordEvent grant;
   lab_continue_holder (lab, duel->a);
-  const RecordEvent look = first_look_after (lab, duel->a, continued_ns);
+  const RecordEvent sample = first_sample_after (lab, duel->a, continued_ns);
   const gboolean was_granted =
-      lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, &grant) && grant.time_ns <= look.time_ns;
+      lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, &grant) && grant.time_ns <= sample.time_ns;
   print_message ("%-28s first look %4.1f ms after going on: %" G_GINT64_FORMAT
                  " ms left; %s by then\n",
-                 duel->name, (double) (look.time_ns - continued_ns) / 1e6, look.timeout_ms,
+                 duel->name, (double) (sample.time_ns - continued_ns) / 1e6, sample.timeout_ms,
                  was_granted ? "granted elsewhere" : "granted to nobody else");
-  assert_true (!was_granted || look.timeout_ms == 0);
+  assert_true (!was_granted || sample.timeout_ms == 0);
 }
 
 static void

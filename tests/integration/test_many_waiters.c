@@ -288,7 +288,7 @@ test_healthy (void **state)
 /* Faults that strike the crowd when half of it has been granted, and one holds. */
 typedef struct
 {
-  void (*befall) (Fixture *fixture, CuratorClient *client);
+  void (*strike) (Fixture *fixture, CuratorClient *client);
   gboolean is_cancellable;
   gboolean keeps_session;
   int least_granted;
@@ -334,7 +334,7 @@ pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   doorkeeper_open (&keeper);
   assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
-  mishap->befall (fixture, client);
+  mishap->strike (fixture, client);
   check_crowd (N_WAITERS, mishap->least_granted);
   assert_int_equal (curator_client_get_session_id (client) == session, mishap->keeps_session);
   assert_no_residue (fixture, path, PATIENCE_MS);
@@ -357,7 +357,7 @@ restart_server (Fixture *fixture, CuratorClient *client)
 static void
 test_server_restarts (void **state)
 {
-  const Mishap mishap = { .befall = restart_server,
+  const Mishap mishap = { .strike = restart_server,
                           .keeps_session = TRUE,
                           .least_granted = N_WAITERS };
   pass_half_then (*state, "/many/restart", &mishap);
@@ -373,7 +373,7 @@ end_session (Fixture *fixture, CuratorClient *client)
 static void
 test_session_ends (void **state)
 {
-  const Mishap mishap = { .befall = end_session, .least_granted = N_WAITERS };
+  const Mishap mishap = { .strike = end_session, .least_granted = N_WAITERS };
   pass_half_then (*state, "/many/expiry", &mishap);
 }
 
@@ -422,7 +422,7 @@ cancel_many (Fixture *fixture, CuratorClient *client)
 static void
 test_many_are_cancelled (void **state)
 {
-  const Mishap mishap = { .befall = cancel_many,
+  const Mishap mishap = { .strike = cancel_many,
                           .is_cancellable = TRUE,
                           .keeps_session = TRUE,
                           .least_granted = N_WAITERS - N_CANCELLED - N_CANCELLED / 4 };

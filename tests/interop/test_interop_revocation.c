@@ -105,9 +105,9 @@ ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *loc
   check (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   check (curator_attempt_revoke (fixture->client, nodes[0], &error), &error);
-  g_autofree char *said = peer_end (&peer);
+  g_autofree char *output = peer_end (&peer);
   g_autofree char *wanted = g_strdup_printf ("HOLDING %s\nREVOKED\nRELEASED\n", nodes[0]);
-  assert_string_equal (said, wanted);
+  assert_string_equal (output, wanted);
   check (curator_lock_acquire (lock, 5000, NULL, &error), &error);
   check (curator_lock_release (lock, &error), &error);
 }
@@ -166,8 +166,8 @@ test_java_asks_c (void **state)
                   curator_lease_get_node_path (lease));
   assert_true (wait_until (is_positive, &mutex_asked, LONG_MS));
   assert_true (wait_until (is_positive, &lease_asked, LONG_MS));
-  g_autofree char *said = peer_end (&peer);
-  assert_string_equal (said, "ASKED\nASKED\n");
+  g_autofree char *output = peer_end (&peer);
+  assert_string_equal (output, "ASKED\nASKED\n");
   wait_ms (200);
   assert_int_equal (g_atomic_int_get (&mutex_asked), 1);
   assert_int_equal (g_atomic_int_get (&lease_asked), 1);

@@ -28,7 +28,7 @@ typedef enum
   SIM_FAULT_DROP_QUIET, /* connection reset, but the library forgets the CONNECTING event */
   SIM_FAULT_DUPLICATE,  /* a second CONNECTED event without a reconnect */
   SIM_FAULT_SILENT,     /* nothing passes in either direction for a while */
-  SIM_FAULT_DEAF,       /* requests arrive and take effect, nothing comes back for a while */
+  SIM_FAULT_DEAF,       /* requests arrive and take effect, nothing is returned for a while */
   SIM_FAULT_OUTAGE,     /* connection reset, and no server can be reached for a while */
   SIM_FAULT_EXPIRE,     /* the server ends the session */
   SIM_FAULT_PAUSE,      /* the client's process stops for a while (SIGSTOP) */

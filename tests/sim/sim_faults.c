@@ -259,7 +259,7 @@ freeze_leader (SimWorld *world, gint64 duration_us)
 void
 sim_world_thaw (SimWorld *world)
 {
-  sim_trace (world, "the leader goes on");
+  sim_trace (world, "the leader resumes");
   world->frozen_until = 0;
   world->thaw_serial = world->next_serial;
   for (guint i = 0; i < world->live_sessions->len; i++)
@@ -300,7 +300,7 @@ sim_process_resume (SimProcess *process)
   SimWorld *world = process->world;
   CuratorZkHandle *handle = handle_of (process);
 
-  sim_trace (world, "%s: goes on", process->name);
+  sim_trace (world, "%s: resumes", process->name);
   process->paused_until = 0;
   process->suspended = FALSE;
   if (handle != NULL && sim_chance (world, 0.3))

@@ -357,7 +357,7 @@ deliver_reply (CuratorZkHandle *handle, SimItem *item)
     }
   if (ticket != NULL && !handle->mute)
     {
-      sim_trace (handle->world, "%s/%d: #%u %s says %d", handle->process->name, handle->id,
+      sim_trace (handle->world, "%s/%d: #%u %s returns %d", handle->process->name, handle->id,
                  request->serial, sim_op_name (request->op), item->rc);
       complete (ticket, request, item->rc);
     }

@@ -1,6 +1,6 @@
 /* A recipe under seeded schedules: many short histories, each with one profile of faults.
  *
- * SIM_SCHEDULES says how many, SIM_BASE_SEED where to begin; SIM_SEED replays one, SIM_TRACE=1
+ * SIM_SCHEDULES sets their number, SIM_BASE_SEED the first seed; SIM_SEED replays one, SIM_TRACE=1
  * prints all of it; SIM_TEST=test_calm runs one profile. The seed alone decides the profile and
  * everything else.
  */

@@ -79,9 +79,9 @@ play_once (const ScenePlay *play, guint32 seed)
       sim_actor_new (scene.world, scene.machines[i].process, "role", play->roles[i], &scene);
     }
   sim_world_run (scene.world);
-  if (play->look != NULL)
+  if (play->check != NULL)
     {
-      play->look (&scene);
+      play->check (&scene);
     }
   clear_away (&scene);
   const gboolean good = !sim_world_failed (scene.world);

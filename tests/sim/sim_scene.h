@@ -37,7 +37,7 @@ typedef struct
 typedef struct
 {
   SimActorFunc roles[SCENE_MACHINES]; /* of each machine; NULL: none */
-  void (*look) (Scene *scene);        /* called when all roles have returned; may be NULL */
+  void (*check) (Scene *scene);       /* called when all roles have returned; may be NULL */
   gint64 session_ms;                  /* 0: the default, long */
   guint n_seeds;                      /* 0: the default, a few */
 } ScenePlay;

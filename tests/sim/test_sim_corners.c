@@ -235,7 +235,7 @@ static void
 test_watched_by_exists (void **state)
 {
   const ScenePlay play = { .roles = { take_turns_as_a, take_turns_as_b },
-                           .look = expect_no_watches };
+                           .check = expect_no_watches };
   scene_play (&play);
 }
 
@@ -278,7 +278,7 @@ static void
 test_given_up_while_read_again (void **state)
 {
   const ScenePlay play = { .roles = { hold_about_as_long, give_up_about_then },
-                           .look = expect_no_watches,
+                           .check = expect_no_watches,
                            .session_ms = 2000 };
   scene_play (&play);
 }
@@ -475,7 +475,7 @@ static void
 test_no_containers (void **state)
 {
   const ScenePlay play = { .roles = { make_parents_without_containers },
-                           .look = expect_parents_to_stay };
+                           .check = expect_parents_to_stay };
   scene_play (&play);
 }
 
@@ -572,7 +572,7 @@ static void
 test_several_for_every_change (void **state)
 {
   const ScenePlay play = { .roles = { hold_and_wait_until_over, hear_of_every_change },
-                           .look = expect_no_watches };
+                           .check = expect_no_watches };
   scene_play (&play);
 }
 

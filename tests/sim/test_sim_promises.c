@@ -135,7 +135,7 @@ static void
 test_waiters_keep_their_place (void **state)
 {
   const ScenePlay play = { .roles = { hold_until_both_wait, wait_first, wait_second },
-                           .look = expect_order };
+                           .check = expect_order };
   scene_play (&play);
 }
 
@@ -199,7 +199,7 @@ static void
 test_end_of_the_counter (void **state)
 {
   const ScenePlay play = { .roles = { reach_the_end_as_a, reach_the_end_as_b, reach_the_end_as_c },
-                           .look = expect_refusals };
+                           .check = expect_refusals };
   scene_play (&play);
 }
 
