@@ -121,8 +121,7 @@ sim_contender_judge (SimContender *contender, const GError *error)
   judge_time (contender, outcome);
 }
 
-/* --- before and while holding
- * ------------------------------------------------------------------ */
+/* --- before and while holding ----------------------------------------------------------------- */
 
 static gint64
 some_timeout_ms (SimContender *contender)
@@ -333,8 +332,7 @@ sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
   contender->may_be_lost = FALSE;
 }
 
-/* --- the three ways
- * ------------------------------------------------------------------------------ */
+/* --- the three ways --------------------------------------------------------------------------- */
 
 /* TRUE if the hold was given back in there. */
 static gboolean

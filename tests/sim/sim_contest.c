@@ -177,8 +177,7 @@ close_all (SimContest *contest, gboolean zombies_only)
   sim_world_run (contest->world);
 }
 
-/* --- residue
- * --------------------------------------------------------------------------------------- */
+/* --- residue ---------------------------------------------------------------------------------- */
 
 static gboolean
 anything_pending (SimContest *contest)

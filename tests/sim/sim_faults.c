@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* --- scripted
- * ---------------------------------------------------------------------------------- */
+/* --- scripted --------------------------------------------------------------------------------- */
 
 void
 sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc, SimWhen when)
@@ -66,8 +65,7 @@ sim_process_loses_event (SimProcess *process, SimLoss where)
   return TRUE;
 }
 
-/* --- at random moments
- * ---------------------------------------------------------------------------- */
+/* --- at random moments ------------------------------------------------------------------------ */
 
 static gint64
 some_time (SimWorld *world)
@@ -166,8 +164,7 @@ sim_fault_strike_at_random (SimWorld *world)
     }
 }
 
-/* --- each of them
- * ---------------------------------------------------------------------------------- */
+/* --- each of them ----------------------------------------------------------------------------- */
 
 static CuratorZkHandle *
 handle_of (SimProcess *process)
@@ -407,8 +404,7 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
     }
 }
 
-/* --- the end of all faults
- * --------------------------------------------------------------------------- */
+/* --- the end of all faults -------------------------------------------------------------------- */
 
 static void
 raise_the_dead (SimWorld *world)
@@ -472,8 +468,7 @@ sim_world_heal (SimWorld *world)
   update_sessions (world);
 }
 
-/* --- for tests
- * ------------------------------------------------------------------------------------------ */
+/* --- for tests -------------------------------------------------------------------------------- */
 
 guint
 sim_process_n_kills (SimProcess *process)

@@ -195,8 +195,7 @@ arrive (CuratorZkHandle *handle, SimItem *item)
     }
 }
 
-/* --- the inbox
- * ---------------------------------------------------------------------------------- */
+/* --- the inbox -------------------------------------------------------------------------------- */
 
 void
 sim_handle_put (CuratorZkHandle *handle, SimItem *item)
@@ -304,8 +303,7 @@ sim_handle_die (CuratorZkHandle *handle, int state, int rc)
   sim_cond_wake (world, handle);
 }
 
-/* --- delivery
- * ------------------------------------------------------------------------------------- */
+/* --- delivery --------------------------------------------------------------------------------- */
 
 static void
 complete (CuratorZkTicket *ticket, SimRequest *request, int rc)

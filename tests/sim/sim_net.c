@@ -396,8 +396,7 @@ sim_conn_unsilence (SimWorld *world, SimConn *conn)
   sim_session_update (world, conn->session);
 }
 
-/* --- opening and cutting
- * ------------------------------------------------------------------------ */
+/* --- opening and cutting ---------------------------------------------------------------------- */
 
 /* Some of the requests in flight still arrive. */
 static void

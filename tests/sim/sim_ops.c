@@ -14,8 +14,7 @@ process_of (CuratorZkOps *ops)
   return (SimProcess *) ops;
 }
 
-/* --- the handle's life
- * ---------------------------------------------------------------------------- */
+/* --- the handle's life ------------------------------------------------------------------------ */
 
 static CuratorZkHandle *
 op_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
@@ -130,8 +129,7 @@ op_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, con
   return ZOK;
 }
 
-/* --- requests
- * --------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static gboolean
 is_valid_path (const char *path)
@@ -349,8 +347,7 @@ op_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *p
   return submit (handle, request, ticket);
 }
 
-/* --- clocks
- * --------------------------------------------------------------------------------------------- */
+/* --- clocks ----------------------------------------------------------------------------------- */
 
 /* The two clocks are far apart, so that mixing them up fails. */
 #define BOOTTIME_AHEAD_US (G_GINT64_CONSTANT (86400) * G_USEC_PER_SEC)

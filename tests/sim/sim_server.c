@@ -358,8 +358,7 @@ sim_server_apply (SimWorld *world, SimServer *server, gboolean all)
   sim_server_notice (world);
 }
 
-/* --- requests answered here
- * -------------------------------------------------------------------- */
+/* --- requests answered here ------------------------------------------------------------------- */
 
 static void
 list_children (SimWorld *world, SimNode *node, SimRequest *request)

@@ -251,8 +251,7 @@ sim_pin_to_one_cpu (void)
 #endif
 }
 
-/* --- processes
- * ------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------- */
 
 SimProcess *
 sim_process_new (SimWorld *world, const char *name)
@@ -316,8 +315,7 @@ sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op)
   return n;
 }
 
-/* --- possible steps
- * --------------------------------------------------------------------------------- */
+/* --- possible steps --------------------------------------------------------------------------- */
 
 void
 sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index)
@@ -475,8 +473,7 @@ collect (SimWorld *world)
   sim_ready (world, world->next_fault_at, SIM_STEP_FAULT, NULL, 0);
 }
 
-/* --- running a step
- * ------------------------------------------------------------------------------------- */
+/* --- running a step --------------------------------------------------------------------------- */
 
 void
 sim_server_hang_up (SimWorld *world, SimServer *server)

@@ -25,8 +25,7 @@ hold_and_wait_until_over (gpointer data)
   AWAIT (scene, scene->over);
 }
 
-/* --- an operator deletes nodes
- * ------------------------------------------------------------------- */
+/* --- an operator deletes nodes ---------------------------------------------------------------- */
 
 static void
 delete_nodes (Scene *scene)
@@ -192,8 +191,7 @@ test_late_notice_of_a_deletion (void **state)
   scene_play (&play);
 }
 
-/* --- nodes that may be listed, but not read
- * ---------------------------------------------------------- */
+/* --- nodes that may be listed, but not read --------------------------------------------------- */
 
 static void
 take_turns (Scene *scene, int i)
@@ -320,8 +318,7 @@ test_not_authorised (void **state)
   scene_play (&play);
 }
 
-/* --- limits
- * ------------------------------------------------------------------------------------------ */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 #define N_LONG_PATHS 600
 
@@ -445,8 +442,7 @@ test_more_than_may_be_under_way (void **state)
   scene_play (&other);
 }
 
-/* --- servers without containers
- * ------------------------------------------------------------------------ */
+/* --- servers without containers --------------------------------------------------------------- */
 
 static void
 make_parents_without_containers (gpointer data)
@@ -479,8 +475,7 @@ test_no_containers (void **state)
   scene_play (&play);
 }
 
-/* --- custom drivers
- * -------------------------------------------------------------------------------------- */
+/* --- custom drivers --------------------------------------------------------------------------- */
 
 static void
 describe_plain (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
@@ -603,8 +598,7 @@ test_lasting_node_at_close (void **state)
   scene_play (&play);
 }
 
-/* --- revocation
- * ----------------------------------------------------------------------------------------- */
+/* --- revocation ------------------------------------------------------------------------------- */
 
 static void
 note_revocation (CuratorLock *lock, gpointer data)

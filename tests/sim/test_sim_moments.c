@@ -111,8 +111,7 @@ machine_free (Machine *machine)
   g_free (machine);
 }
 
-/* --- P11: a lost watch event
- * ------------------------------------------------------------------- */
+/* --- P11: a lost watch event ------------------------------------------------------------------ */
 
 typedef CuratorLock *(*NewLock) (CuratorClient *client, const char *path, GError **error);
 
@@ -162,8 +161,7 @@ test_p11_lost_event (void **state)
     }
 }
 
-/* --- P20: heartbeats that never reached the leader
- * ----------------------------------------------- */
+/* --- P20: heartbeats that never reached the leader -------------------------------------------- */
 
 static gboolean
 believes (Machine *machine)
@@ -234,8 +232,7 @@ test_p20_pause_before_a_hold (void **state)
   assert_true (n_lost > N_SCHEDULES / 4);
 }
 
-/* --- P14: a slow callback
- * --------------------------------------------------------------------------- */
+/* --- P14: a slow callback --------------------------------------------------------------------- */
 
 #define SLEEP_MS (30 * 1000)
 
@@ -326,8 +323,7 @@ test_p14_callback_sleeps (void **state)
     }
 }
 
-/* --- P22: a grant needs a proof newer than the wake-up
- * --------------------------------------------- */
+/* --- P22: a grant needs a proof newer than the wake-up ---------------------------------------- */
 
 /* The proof is a check, or a node of a new session. */
 static guint
@@ -412,8 +408,7 @@ test_p22_stale_clock (void **state)
   assert_true (n_granted > 0);
 }
 
-/* --- settings
- * ------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static guint n_warned;
 

@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-/* --- a lost connection makes a hold suspect
- * --------------------------------------------------------- */
+/* --- a lost connection makes a hold suspect --------------------------------------------------- */
 
 static void
 hold_over_an_outage (gpointer data)
@@ -38,8 +37,7 @@ test_suspended_makes_suspect (void **state)
   scene_play (&play);
 }
 
-/* --- an abandoned attempt leaves no watch
- * ----------------------------------------------------------- */
+/* --- an abandoned attempt leaves no watch ----------------------------------------------------- */
 
 static void
 hold_until_over (gpointer data)
@@ -80,8 +78,7 @@ test_no_watch_after_timeout (void **state)
   scene_play (&play);
 }
 
-/* --- a waiter keeps its place
- * ------------------------------------------------------------------------ */
+/* --- a waiter keeps its place ----------------------------------------------------------------- */
 
 static void
 take_turn (Scene *scene, int i)
@@ -139,8 +136,7 @@ test_waiters_keep_their_place (void **state)
   scene_play (&play);
 }
 
-/* --- at the end of the counter: refused, never two holders
- * ------------------------------------------ */
+/* --- at the end of the counter: refused, never two holders ------------------------------------ */
 
 static void
 take_until_refused (Scene *scene, int i)
@@ -203,8 +199,7 @@ test_end_of_the_counter (void **state)
   scene_play (&play);
 }
 
-/* --- foreign children are ignored
- * ---------------------------------------------------------------------- */
+/* --- foreign children are ignored ------------------------------------------------------------- */
 
 static void
 put_foreign_children (Scene *scene, const char *path)
@@ -249,8 +244,7 @@ test_foreign_children (void **state)
   scene_play (&play);
 }
 
-/* --- raising the limit admits the next waiter at once
- * --------------------------------------------- */
+/* --- raising the limit admits the next waiter at once ----------------------------------------- */
 
 static void
 share_a_count (gpointer data)
@@ -298,8 +292,7 @@ test_more_leases_at_once (void **state)
   scene_play (&play);
 }
 
-/* --- a callback may block
- * --------------------------------------------------------------------------- */
+/* --- a callback may block --------------------------------------------------------------------- */
 
 static void
 on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *error,
@@ -330,8 +323,7 @@ test_callbacks_may_block (void **state)
   scene_play (&play);
 }
 
-/* --- a release that cannot be confirmed still ends the hold
- * ----------------------------------------- */
+/* --- a release that cannot be confirmed still ends the hold ----------------------------------- */
 
 static void
 release_in_an_outage (gpointer data)
@@ -359,8 +351,7 @@ test_release_in_an_outage (void **state)
   scene_play (&play);
 }
 
-/* --- expiry deletes the session's own node in front: that grants nothing
- * ----------------------------- */
+/* --- expiry deletes the session's own node in front: that grants nothing ---------------------- */
 
 static void
 on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, gpointer data)
