@@ -1,6 +1,7 @@
 /* Shared by the parts of the simulator. Runs with the baton, locks nothing.
  *
- *   sim_world.c     the schedule: which steps are possible, which one runs
+ *   sim_world.c     worlds, random numbers, processes
+ *   sim_schedule.c  the schedule: which steps are possible, which one runs
  *   sim_actor.c     threads, the baton, ops->wait and ops->wake
  *   sim_leader.c    the quorum: transactions, sessions, the reaper
  *   sim_server.c    one server's view of it: reads, watches, answers
@@ -348,9 +349,11 @@ struct _SimWorld
 gint64 sim_rand_us (SimWorld *world, gint64 max_us);
 gboolean sim_chance (SimWorld *world, double probability);
 guint sim_rand_below (SimWorld *world, guint n);
+gboolean sim_process_runs (SimProcess *process);
+
+/* sim_schedule.c */
 /* index distinguishes steps of one kind, and is the same in every run. */
 void sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index);
-gboolean sim_process_runs (SimProcess *process);
 
 /* sim_trace.c */
 void sim_trace_free (SimWorld *world);

@@ -133,3 +133,11 @@ scene_prepare (const char *program)
       cmocka_set_test_filter (g_getenv ("SIM_TEST"));
     }
 }
+
+void
+scene_expect_no_watches (Scene *scene)
+{
+  sim_world_run_for (scene->world, 1000);
+  EXPECT (scene, sim_process_server_watches (scene->machines[0].process) == 0);
+  EXPECT (scene, sim_process_server_watches (scene->machines[1].process) == 0);
+}

@@ -42,6 +42,8 @@ typedef struct
   guint n_seeds;                      /* 0: the default, a few */
 } ScenePlay;
 
+/* A check: no watches are left. */
+void scene_expect_no_watches (Scene *scene);
 /* Asserts that nothing failed under any seed. */
 void scene_play (const ScenePlay *play);
 /* For main: silences the log; SIM_TEST=test_x runs one scene. */
