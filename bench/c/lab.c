@@ -1,5 +1,5 @@
-/* The servers of the benchmark: one ZooKeeper server, and a proxy in front of it that counts requests
- * and bytes and can delay answers.
+/* The servers of the benchmark: one ZooKeeper server, and a proxy in front of it that counts
+ * requests and bytes and can delay answers.
  *
  *   bench_lab                 prints "server=HOST:PORT proxy=HOST:PORT pid=PID"
  *   delay MS                  each answer from now on that much later; ok
