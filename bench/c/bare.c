@@ -1,8 +1,8 @@
-/* The floor: the requests of a mutex on libzookeeper and nothing else. Create and list at once; behind others, watch
- * the one in front and the one in front of that, list when that one goes; delete. Twice that is a semaphore that nobody
- * else wants. No clean-up, no clock, no error but the end of the process: what this takes no library on top of it can go
- * below. No deadline, either: the rig has one for each answer. Threads: a Bare belongs to one, which waits; the
- * library's completion thread does the rest and wakes it. */
+/* The baseline: only the requests of a mutex, on libzookeeper. Create and list at once; behind
+ * others, watch the two nodes in front, list when the farther one goes; delete. An uncontended
+ * semaphore takes that twice. No clean-up, no clock, no error handling: no library on top of
+ * libzookeeper can be faster. No deadline, either: the rig has one for each answer. Threads: one
+ * thread uses a Bare and waits; libzookeeper's completion thread does the rest and wakes it. */
 #include "peer.h"
 
 #include <pthread.h>
@@ -23,13 +23,13 @@ struct _Bare
   gboolean async;
   pthread_mutex_t mutex;
   pthread_cond_t cond;
-  guint answers; /* that have come and were not waited for yet */
-  /* The completion thread's: */
+  guint answers; /* that have arrived and were not waited for yet */
+  /* Used by the completion thread: */
   gboolean connected;
   char *node;
   char *front;      /* path of the one watched, NULL when it is gone */
   char *further;    /* of the one in front of it */
-  gboolean is_next; /* the end of the one in front is the grant */
+  gboolean is_next; /* the deletion of the one in front is the grant */
   gboolean listing;
   GPtrArray *queue;
   guint left;
@@ -226,7 +226,7 @@ on_deleted (int rc, const void *data)
   answer ((Bare *) data);
 }
 
-/* Nobody waits for it, and it may be under way when the session is closed. */
+/* No thread waits for it, and it may be in flight when the session is closed. */
 static void
 on_left_behind (int rc, const void *data)
 {
@@ -282,7 +282,7 @@ create (Bare *bare, string_stat_completion_t done)
 static void
 acquire_node (Bare *bare)
 {
-  /* Nothing of this handle's is under way now, but for a delete. */
+  /* This handle has no request in flight now, except for a delete. */
   bare->is_next = FALSE;
   bare->listing = TRUE;
   create (bare, on_created);

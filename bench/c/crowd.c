@@ -10,7 +10,7 @@ typedef struct
   pthread_barrier_t *start;
   const int *stop;
   gint64 ops;   /* granted before the end */
-  gint64 total; /* those granted later, too */
+  gint64 total; /* including those granted later */
   Samples waits;
 } Contender;
 
@@ -41,8 +41,8 @@ contender_init (Contender *me, const Request *request, int i)
   samples_init (&me->waits);
 }
 
-/* crowd server= path= n= ms= [recipe=] [async=1]: ready; ok ops= ns= (of the window) total= (with those who
- * still waited at its end) q= (of waits) */
+/* crowd server= path= n= ms= [recipe=] [async=1]: ready; ok ops= ns= (of the window) total= (with
+ * those granted after its end) q= (of waits) */
 void
 verb_crowd (const Request *request)
 {

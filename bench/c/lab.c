@@ -1,13 +1,13 @@
-/* The ground on which the peers meet: one server, and a proxy in front of it that counts requests and
- * bytes and can be told to delay.
+/* The servers of the benchmark: one ZooKeeper server, and a proxy in front of it that counts
+ * requests and bytes and can delay answers.
  *
  *   bench_lab                 prints "server=HOST:PORT proxy=HOST:PORT pid=PID"
  *   delay MS                  each answer from now on that much later; ok
  *   reset                     counts from zero; ok
  *   counts                    ok to_server=BYTES to_client=BYTES all=N create=N delete=N ...
  *
- * Ends at the end of stdin. The server is as Debian runs it, but for the sync of its disk, which
- * would measure the disk; its JVM may compile as it likes.
+ * Exits at the end of stdin. The server runs as in Debian, except without fsync,
+ * which would measure the disk; its JVM may use all compilers.
  */
 #include "support/proxy.h"
 #include "support/zk_server.h"
@@ -25,18 +25,12 @@ print_counts (Proxy *proxy)
   {
     const char *name;
     int type;
-  } kinds[] = { { "all", PROXY_ANY_REQUEST },
-                { "create", PROXY_CREATE },
-                { "create2", PROXY_CREATE2 },
-                { "container", PROXY_CREATE_CONTAINER },
-                { "delete", PROXY_DELETE },
-                { "exists", PROXY_EXISTS },
-                { "get", PROXY_GET_DATA },
-                { "list", PROXY_GET_CHILDREN },
-                { "list2", PROXY_GET_CHILDREN2 },
-                { "multi", PROXY_MULTI },
-                { "unwatch", PROXY_REMOVE_WATCHES },
-                { "ping", PROXY_PING } };
+  } kinds[] = { { "all", PROXY_ANY_REQUEST },        { "create", PROXY_CREATE },
+                { "create2", PROXY_CREATE2 },        { "container", PROXY_CREATE_CONTAINER },
+                { "delete", PROXY_DELETE },          { "exists", PROXY_EXISTS },
+                { "get", PROXY_GET_DATA },           { "list", PROXY_GET_CHILDREN },
+                { "list2", PROXY_GET_CHILDREN2 },    { "multi", PROXY_MULTI },
+                { "unwatch", PROXY_REMOVE_WATCHES }, { "ping", PROXY_PING } };
   const ProxyBytes bytes = proxy_bytes (proxy);
   printf ("ok to_server=%" G_GUINT64_FORMAT " to_client=%" G_GUINT64_FORMAT, bytes.to_server,
           bytes.to_client);

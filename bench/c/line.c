@@ -1,5 +1,5 @@
-/* A line of contenders, each in a session of its own, all of whom queue before the first is served: how
- * many requests that takes does not depend on who is quick.
+/* A line of contenders, each in a session of its own, all of which queue before the first is
+ * granted, so that the number of requests does not depend on timing.
  */
 #include "peer.h"
 
@@ -11,8 +11,8 @@ typedef struct
 {
   pthread_t thread;
   Recipe recipe;
-  GAsyncQueue *granted; /* told at the grant; NULL: nobody wants to know */
-  GAsyncQueue *let_go;  /* a word here lets one of them release */
+  GAsyncQueue *granted; /* receives each grant; NULL: not wanted */
+  GAsyncQueue *let_go;  /* an item lets one of them release */
 } Party;
 
 typedef struct
@@ -47,7 +47,8 @@ group_parse (const char *text)
   return (Group){ g_strndup (text, (gsize) (colon - text)), atoi (colon + 1) };
 }
 
-/* Each one queues before the next one comes, or all at once and then they are waited for. */
+/* With "in_turn" each one queues before the next one starts; else all start at once. Waits until
+ * all queue. */
 static void
 queue_group (const Request *request, const Group *group, Party *parties, int first, int in_front)
 {
@@ -65,7 +66,7 @@ queue_group (const Request *request, const Group *group, Party *parties, int fir
   peer_await_queue (request, group->recipe, in_front + group->n);
 }
 
-/* Between a grant and its release everything that the others ask is answered. */
+/* Between a grant and its release all requests of the others are answered. */
 static void
 one_at_a_time (Party *parties, int n)
 {
@@ -77,9 +78,9 @@ one_at_a_time (Party *parties, int n)
     }
 }
 
-/* line server= observe= path= first=RECIPE:N [then=RECIPE:N] [in_turn=1] [async=1] [stepwise=1]: ready;
- * with stepwise "ready" again after each grant, and "go" lets it release; ok ns= (until all have had
- * the lock). One more of the first recipe holds it until the first "go". */
+/* line server= observe= path= first=RECIPE:N [then=RECIPE:N] [in_turn=1] [async=1] [stepwise=1]:
+ * ready; with stepwise "ready" again after each grant, and "go" lets it release; ok ns= (until all
+ * have had the lock). One more of the first recipe holds it until the first "go". */
 void
 verb_line (const Request *request)
 {

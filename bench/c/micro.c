@@ -1,10 +1,9 @@
-/* One hot function, called so and so many times with the same input: for callgrind, which counts
- * instructions. What a run costs besides is the same for any number of calls; rig/micro.py takes the
- * difference of two.
+/* Calls one hot function many times with the same input, for callgrind, which counts instructions.
+ * The other costs of a run do not depend on the number of calls: rig/micro.py subtracts two runs.
  *
  *   bench_micro NAME CALLS
  *
- * Threads: none of our own; the re-entrant hold is had on the simulator.
+ * Threads: none of our own; the re-entrant hold is on the simulator.
  */
 #include "client/client-private.h"
 #include "client/dispatch.h"
@@ -24,7 +23,7 @@
 
 static char *names[LONGEST];
 
-/* As a server lists them: in no order, but always in the same one. */
+/* Unordered, as a server lists them, but always the same. */
 static void
 make_names (void)
 {
@@ -88,7 +87,7 @@ validate_path (int calls)
     }
 }
 
-/* Who is in front of the 33rd of 64? */
+/* Finds the nodes in front of the 33rd of 64. */
 static void
 predicate_64 (int calls)
 {
@@ -113,7 +112,7 @@ count_up (gpointer counter)
   ++*(int *) counter;
 }
 
-/* Handing a call to the user's thread, and that thread taking it. */
+/* Passing a callback to the callback thread, and running it there. */
 static void
 dispatch (int calls)
 {

@@ -1,11 +1,11 @@
-/* What the benchmark asks of this library, one verb a file. The programs in ../java, ../kazoo and
- * ../go understand the same lines, so that the rig can treat all four alike:
+/* The benchmark's peer for this library, one verb or more a file. The programs in ../java,
+ * ../kazoo and ../go understand the same protocol, so that the rig can treat all four alike:
  *
  *   request    VERB key=value ...        on stdin
  *   reply      ok key=value ...          on stdout
  *
- * A verb that has something to prepare answers "ready ..." first and waits for the line "go".
- * Anything that fails ends the process with a message on stderr: a figure is never made up.
+ * A verb with a preparation answers "ready ..." first and waits for the line "go". Any failure ends
+ * the process with a message on stderr, so that no wrong figure is reported.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -18,29 +18,32 @@ typedef struct
   GHashTable *values;
 } Request;
 
-/* Both end the process when there is no such key. */
+/* Both exit when the key is missing. */
 const char *request_text (const Request *request, const char *key);
 gint64 request_number (const Request *request, const char *key);
-/* 0 when there is no such key. */
+/* FALSE when the key is missing. */
 gboolean request_flag (const Request *request, const char *key);
 
+/* Before and after all other calls. */
+void peer_init (void);
+void peer_clear (void);
 G_NORETURN void peer_die (const char *what, const GError *error);
-/* One line, flushed. */
+/* Prints one line and flushes it. */
 void peer_reply (const char *format, ...) G_GNUC_PRINTF (1, 2);
-/* Tells that all is prepared, and returns at "go". */
+/* Prints "ready" and returns at "go". */
 void peer_ready_steady (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 gint64 peer_now_ns (void);
 
-/* The i-th session to the server that the key names, connected; kept until the process ends. With
- * "session_ms" in the request its time-out is that one. */
+/* The i-th session to the server that the key names, connected; kept until peer_clear().
+ * "session_ms" in the request sets its timeout. */
 CuratorClient *peer_session (const Request *request, const char *server_key, int i);
 /* Returns when n nodes of that recipe queue at the request's path. Asks the server at the request's
- * "observe", so that a proxy in between does not count the questions. */
+ * "observe", so that a proxy in between does not count these requests. */
 void peer_await_queue (const Request *request, const char *recipe, int n);
 
-/* Durations, from which the shape of their distribution is told: the 101 quantiles from 0 to 100 in
- * microseconds, as "12.3,12.9,...". */
+/* Durations. Their distribution is printed as the 101 quantiles from 0 to 100 in microseconds, as
+ * "12.3,12.9,...". */
 typedef struct
 {
   GArray *ns;
@@ -52,19 +55,19 @@ void samples_take (Samples *samples, Samples *from); /* empties from */
 void samples_clear (Samples *samples);
 char *samples_quantiles (Samples *samples);
 
-/* No lock of this library's: the requests of one, sent by libzookeeper alone, in a session of its own.
- * The parent is there. */
+/* A baseline without this library: the requests of a lock, sent through libzookeeper in a session
+ * of its own. The parent must exist. */
 typedef struct _Bare Bare;
 
 Bare *bare_new (const char *server, const char *path, gboolean is_semaphore, gboolean async);
 void bare_acquire (Bare *bare);
 void bare_release (Bare *bare);
-/* As many nodes as n waiters have; and the end of them all. */
+/* Creates the nodes of n waiters; deletes them. */
 void bare_queue (Bare *bare, guint n);
 void bare_drain (Bare *bare);
 void bare_free (Bare *bare);
 
-/* A lock of any recipe, held and given back by one thread. */
+/* A lock of any recipe, acquired and released by one thread. */
 typedef struct
 {
   CuratorLock *lock;
@@ -78,8 +81,8 @@ typedef struct
 /* name: mutex, read, write, semaphore, semmutex */
 void recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char *path,
                   gboolean async);
-/* The request's recipe, or a mutex if it names none, in the i-th session to its server. The recipe
- * "bare" is none of this library's, nor is "bare-semaphore". */
+/* The request's recipe, or a mutex if it names none, in the i-th session to its server. "bare" and
+ * "bare-semaphore" are baselines without this library. */
 void recipe_init_asked (Recipe *recipe, const Request *request, int i);
 void recipe_acquire (Recipe *recipe);
 void recipe_release (Recipe *recipe);

@@ -1,4 +1,4 @@
-/* The recipes behind one face. Threads: a Recipe belongs to one. */
+/* One interface to all recipes. Threads: one thread uses a Recipe. */
 #include "peer.h"
 
 #define LEASES 1
@@ -39,7 +39,7 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
   demand (recipe->lock != NULL || recipe->semaphore != NULL, name, error);
 }
 
-/* A lock of this library's has made the parents. */
+/* A lock of this library creates the parents first. */
 static void
 init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
 {
@@ -136,4 +136,25 @@ recipe_clear (Recipe *recipe)
   g_clear_pointer (&recipe->pair, curator_rw_lock_unref);
   g_clear_pointer (&recipe->semaphore, curator_semaphore_unref);
   g_clear_pointer (&recipe->bare, bare_free);
+}
+
+void
+peer_await_queue (const Request *request, const char *recipe, int n)
+{
+  CuratorClient *client = peer_session (request, "observe", -1);
+  Recipe observer;
+  int found = -1;
+  recipe_init (&observer, recipe, client, request_text (request, "path"), FALSE);
+  while (found < n)
+    {
+      g_autoptr (GError) error = NULL;
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (observer.lock, &error);
+      if (nodes == NULL)
+        {
+          peer_die ("participants", error);
+        }
+      g_usleep (found >= 0 ? 10000 : 0);
+      found = (int) g_strv_length (nodes);
+    }
+  recipe_clear (&observer);
 }

@@ -1,7 +1,7 @@
-/* The shape of a distribution in 101 numbers. Threads: one at a time for each Samples. */
+/* A distribution as 101 quantiles. Threads: one at a time for each Samples. */
 #include "peer.h"
 
-#define ENOUGH 200000 /* more than that add nothing to the shape */
+#define ENOUGH 200000 /* more do not change the quantiles */
 
 void
 samples_init (Samples *samples)

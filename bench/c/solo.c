@@ -1,4 +1,4 @@
-/* One thread that nobody disturbs: acquire, release, again. And one that only holds. */
+/* One thread without contention: acquire, release, repeat. And one that only holds. */
 #include "peer.h"
 
 /* solo server= path= recipe= ms= | ops= [async=1]: ok ops= ns= q= (of acquire and release) */

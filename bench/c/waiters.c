@@ -1,6 +1,6 @@
-/* Many who wait for one lock in one session, without a thread each; and chains on many paths.
+/* Many asynchronous waiters for one lock in one session; and chains of acquires on many paths.
  *
- * Threads: results come on the client's callback thread, one at a time; the main thread waits.
+ * Threads: results arrive on the client's callback thread, one at a time; the main thread waits.
  */
 #include "peer.h"
 
@@ -37,7 +37,7 @@ latch_down (Latch *latch)
   pthread_mutex_unlock (&latch->mutex);
 }
 
-/* Waits until it is 0 and destroys it. */
+/* Waits until the count is 0 and destroys the latch. */
 static void
 latch_finish (Latch *latch)
 {
@@ -76,7 +76,7 @@ size_behind (const char *text, const char *tag)
   return g_ascii_strtoll (size + strlen ("size=\""), NULL, 10);
 }
 
-/* In use, of all threads' arenas: mallinfo2 () knows the main one only. */
+/* Bytes in use in the arenas of all threads: mallinfo2 () covers the main one only. */
 static gint64
 allocated_bytes (void)
 {
@@ -111,7 +111,8 @@ on_turn (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer l
   latch_down (latch);
 }
 
-/* The server does what one session asks in order: its answer comes after what it says about deletes. */
+/* The server answers the requests of one session in order, so this list is answered after the
+ * deletes. */
 static void
 await_empty (CuratorLock *lock)
 {
@@ -123,7 +124,7 @@ await_empty (CuratorLock *lock)
     }
 }
 
-/* What the same takes without a lock: as many nodes, and as many deletes. */
+/* The baseline without a lock: the same number of creates and deletes. */
 static void
 drain_bare (const Request *request)
 {
@@ -138,9 +139,10 @@ drain_bare (const Request *request)
   recipe_clear (&recipe);
 }
 
-/* waiters server= observe= path= n= [recipe=bare]: ready once n nodes queue; ok bytes= resident= (at "go", for each
- * waiter) granted_ns= ns= (from the release of the holder, which has a session of its own, until the
- * last of n has had the lock, and until the server has confirmed that nobody queues any more) */
+/* waiters server= observe= path= n= [recipe=bare]: ready once n nodes queue; ok bytes= resident=
+ * (at "go", for each waiter) granted_ns= ns= (from the release of the holder, which has a session
+ * of its own, until the last of n has had the lock, and until the server has confirmed that the
+ * queue is empty) */
 void
 verb_waiters (const Request *request)
 {
@@ -244,7 +246,7 @@ verb_paths (const Request *request)
     }
 }
 
-/* idle server= path= n=: ok bytes= (allocated for a lock that nobody has taken yet) */
+/* idle server= path= n=: ok bytes= (allocated for a lock that was never acquired) */
 void
 verb_idle (const Request *request)
 {
@@ -265,7 +267,7 @@ verb_idle (const Request *request)
   peer_reply ("ops=%d bytes=%" G_GINT64_FORMAT, n, bytes / n);
 }
 
-/* reentrant server= path= ops=: ok ops= ns=. One level more and one level less, on top of a hold. */
+/* reentrant server= path= ops=: ok ops= ns=. Re-enters and releases one level on top of a hold. */
 void
 verb_reentrant (const Request *request)
 {

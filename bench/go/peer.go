@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rig's peer that uses go-zookeeper; ../c/peer.h says what the lines mean. Only the verbs that are compared.
+// The rig's peer that uses go-zookeeper; ../c/peer.h describes the protocol. It has only the verbs that are compared.
 package main
 
 import (
@@ -30,7 +30,7 @@ var (
 
 func must(err error) {
 	if err != nil {
-		log.Fatal(err) // a figure is never made up
+		log.Fatal(err) // no wrong figure is reported
 	}
 }
 

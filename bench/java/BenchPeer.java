@@ -22,7 +22,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** The rig's peer that uses Java Curator; ../c/peer.h says what the lines mean. */
+/** The rig's peer that uses Java Curator; ../c/peer.h describes the protocol. */
 final class BenchPeer
 {
     private static final int SESSION_TIMEOUT_MS = 30000;
@@ -32,7 +32,7 @@ final class BenchPeer
     private final Map<String, CuratorFramework> sessions = new HashMap<>();
     private Map<String, String> request = Map.of();
 
-    /** Acquire and release, whatever the recipe. */
+    /** Acquire and release of any recipe. */
     private interface Recipe
     {
         void acquire() throws Exception;
@@ -40,7 +40,7 @@ final class BenchPeer
         void release() throws Exception;
     }
 
-    /** Thread bodies may throw: that ends the process, as no figure is to be made up. */
+    /** Thread bodies may throw: that ends the process, so that no wrong figure is reported. */
     private interface Body
     {
         void run() throws Exception;
@@ -147,7 +147,7 @@ final class BenchPeer
         return session(text("server"), i);
     }
 
-    /** Until the path has n children; asked elsewhere, so that a proxy in between does not count the questions. */
+    /** Waits until the path has n children; asks another address, so that a proxy in between does not count these. */
     private void awaitQueue(int n) throws Exception
     {
         CuratorFramework observer = session(text("observe"), -1);
@@ -333,7 +333,7 @@ final class BenchPeer
         recipe.release();
     }
 
-    /** One session, n threads with a lock object each: of threads that share one, Curator wakes all at each release. */
+    /** One session, n threads with a lock object each: if threads share one, Curator wakes all of them. */
     private void waiters() throws Exception
     {
         int n = (int)number("n");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig's peer that uses kazoo; ../c/peer.h says what the lines mean. Only the verbs that are compared."""
+"""The rig's peer that uses kazoo; ../c/peer.h describes the protocol. It has only the verbs that are compared."""
 import os
 import sys
 import threading
@@ -37,7 +37,7 @@ def start(function):
     def run():
         try:
             function()
-        except BaseException as error:  # a figure is never made up
+        except BaseException as error:  # no wrong figure is reported
             print(error, file=sys.stderr, flush=True)
             os._exit(1)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by all scripts: where the project is, and how to talk to the user.
+# Shared by all scripts: the project's folder, and messages to the user.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly ROOT
@@ -13,7 +13,7 @@ fi
 # Not every script uses every colour.
 export BOLD DIM RED GREEN PLAIN
 
-# Messages go to stderr, so that what a script prints as its result can be captured.
+# Messages go to stderr, so that a script's result on stdout can be captured.
 heading() { printf '%s==> %s%s\n' "$BOLD" "$*" "$PLAIN" >&2; }
 say() { printf '    %s\n' "$*" >&2; }
 die() {

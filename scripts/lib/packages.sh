@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Installs the Debian packages that are missing; does nothing at all when none is.
+# Installs missing Debian packages; does nothing if there is none.
 
 PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
@@ -39,7 +39,7 @@ package_progress() {
 ensure_packages() {
   local missing=() package
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "not a Debian system; these packages, or their like, have to be there: $*"
+    say "not a Debian system; install the equivalents of these packages: $*"
     return
   fi
   for package in "$@"; do
@@ -47,7 +47,7 @@ ensure_packages() {
   done
   ((${#missing[@]})) || return 0
 
-  heading "Installing ${#missing[@]} packages and what they need"
+  heading "Installing ${#missing[@]} packages and their dependencies"
   say "${missing[*]}"
   local log
   log=$(mktemp)

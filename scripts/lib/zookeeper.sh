@@ -8,7 +8,7 @@ ZK_JARS=/usr/share/java
 
 zk_host() { echo "127.0.0.$1"; } # Linux answers on all of 127/8; clients see distinct addresses, as in real life
 
-# A port of 127.0.0.x that nobody listens on, below the range that outgoing connections use.
+# A free port of 127.0.0.x, below the range that outgoing connections use.
 zk_port_free() {
   local node=$1 port=$2
   ! (exec 3<>"/dev/tcp/$(zk_host "$node")/$port") 2>/dev/null
@@ -37,7 +37,7 @@ zk_ask() {
 }
 
 # zk_pid SERVER_DIR: the pid of the server that runs from there; fails if it does not run. A pid file alone is not
-# believed: the process must be the java that was given this very configuration.
+# enough: the process must be a java with this configuration.
 zk_pid() {
   local dir=$1 pid argument
   [[ -r $dir/pid ]] && read -r pid <"$dir/pid" && [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline ]] || return 1
@@ -80,7 +80,7 @@ zk_configure() {
 zk_launch() {
   local home=$1 main=org.apache.zookeeper.server.ZooKeeperServerMain
   (($2 > 1)) && main=org.apache.zookeeper.server.quorum.QuorumPeerMain
-  # Nothing here has to outlive a power cut, so a busy disk need not stall the locks: no fsync.
+  # No fsync: the data need not survive a power cut, and a busy disk would stall the locks.
   # A session of its own keeps Ctrl-C in this terminal away from the server.
   setsid java -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData \
     -Dzookeeper.admin.enableServer=false -Dzookeeper.jmx.log4j.disable=true -Dzookeeper.preAllocSize=1024 -Dzookeeper.forceSync=no \
@@ -95,7 +95,7 @@ zk_await() {
   local dir=$1 nodes=$2 node deadline=$((SECONDS + 30))
   for ((node = 1; node <= nodes; node++)); do
     until zk_ask "$(zk_host "$node")" "$ZK_CLIENT_PORT" srvr | grep -q '^Mode:'; do
-      # The pid is believed here without its command line: setsid may not have become java yet.
+      # Without a check of the command line: setsid may not have executed java yet.
       kill -0 "$(<"$dir/server$node/pid")" 2>/dev/null || return 1
       ((SECONDS < deadline)) || return 1
       sleep 0.1
@@ -119,7 +119,7 @@ zk_start() {
       echo "$connect" >"$dir/connect"
       return
     fi
-    # Somebody else may have taken a port between our look and the server's bind: other ports, then.
+    # Another program may have taken a port before the server's bind: try other ports.
     zk_stop "$dir"
     grep -qs 'Address already in use' "$dir"/server*/log || break
   done
@@ -138,7 +138,7 @@ zk_stop() {
         zk_pid "$home" >/dev/null || break
         sleep 0.1
       done
-      # Again only if it is still that process.
+      # Only if it is still that process.
       if pid=$(zk_pid "$home"); then
         kill -KILL "$pid" 2>/dev/null || true
       fi

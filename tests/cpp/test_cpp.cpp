@@ -1,5 +1,5 @@
-/* curator.hpp against a real server: what C++ adds to the C library. What the library itself does is
- * tested elsewhere. Built as C++17 and C++20, with each compiler there is. */
+/* curator.hpp against a real server: only what C++ adds to the C library. Built as C++17 and C++20,
+ * with each installed compiler. */
 #include <curator/curator.hpp>
 
 #include <gio/gio.h>
@@ -52,7 +52,7 @@ connect (Fixture *fixture, const curator::client_options &options = {})
   return client;
 }
 
-/* The code of the library's own error that the call throws; -1 if it throws none. */
+/* The CuratorError code that the call throws; -1 if it does not throw. */
 template <class Call>
 int
 code_of (Call &&call)
@@ -68,7 +68,7 @@ code_of (Call &&call)
   return -1;
 }
 
-/* What another thread gets at once. */
+/* The result of a try_lock on another thread. */
 template <class Lock>
 bool
 other_gets (Lock &lock)
@@ -110,7 +110,7 @@ test_unique_lock (void **state)
 }
 
 void
-test_time_outs (void **state)
+test_timeouts (void **state)
 {
   curator::client client = connect (static_cast<Fixture *> (*state));
   curator::mutex holder (client, "/cpp/time");
@@ -119,7 +119,7 @@ test_time_outs (void **state)
 
   assert_false (waiter.try_lock ());
   assert_false (waiter.try_lock_for (-1h));
-  assert_false (waiter.try_lock_for (1us)); /* rounded up, or it would be for ever */
+  assert_false (waiter.try_lock_for (1us)); /* rounded up, or it would wait forever */
   const auto began = std::chrono::steady_clock::now ();
   assert_false (waiter.try_lock_for (0.2s));
   assert_false (waiter.try_lock_until (std::chrono::system_clock::now () + 200ms));
@@ -183,7 +183,7 @@ test_shared_lock (void **state)
     assert_true (writing.owns_lock ());
     const auto reads = [&] { return std::shared_lock (theirs, std::try_to_lock).owns_lock (); };
     assert_false (std::async (std::launch::async, reads).get ());
-    /* The writer becomes a reader, and lets no other writer in between. */
+    /* The writer downgrades, and no other writer is granted in between. */
     const std::shared_lock reading (mine);
     writing.unlock ();
     assert_true (std::async (std::launch::async, reads).get ());
@@ -282,7 +282,7 @@ test_leases (void **state)
   struct pollfd poll_fd = { fd, POLLIN, 0 };
   assert_int_equal (poll (&poll_fd, 1, 0), 0);
 
-  /* Released by the end of its last handle, on whichever thread. */
+  /* Destroying the last handle releases it, on any thread. */
   curator::lease second = first.share ();
   curator::lease moved = std::move (first);
   assert_false (static_cast<bool> (first));  // NOLINT(bugprone-use-after-move): that is the point
@@ -380,7 +380,7 @@ test_acquire_async (void **state)
   curator::mutex mutex (client, "/cpp/async");
   std::promise<curator::lease> promise;
   std::future<curator::lease> granted = promise.get_future ();
-  /* What is captured need not be copied: callbacks are moved. */
+  /* Captures need not be copyable: callbacks are moved. */
   mutex.acquire_async (curator::forever, [kept = std::move (promise)] (
                                              curator::lease hold, const curator::error *) mutable {
     kept.set_value (std::move (hold));
@@ -395,7 +395,7 @@ test_acquire_async (void **state)
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_TIMED_OUT);
 }
 
-/* Counts critical messages, which are not fatal meanwhile. */
+/* Counts critical messages and makes them not fatal while it lives. */
 class criticals
 {
 public:
@@ -446,7 +446,7 @@ test_nothing_is_thrown_into_c (void **state)
     first.set_value ();
     throw std::runtime_error ("from a callback");
   });
-  /* Where parents are missing, calls made together are granted in any order. */
+  /* Create the parents first: without them, concurrent calls are granted in any order. */
   first.get_future ().get ();
   /* The lease of the first ended with its callback, or this would not return. */
   curator::lease next = mutex.acquire_lease ();
@@ -583,7 +583,7 @@ test_revocation (void **state)
   assert_true (which.get_future ().get ().native_handle () == permit.native_handle ());
 }
 
-/* Handles of all kinds in containers, through moves and swaps, with something held. */
+/* Handles of all kinds in containers, moved and swapped while a lock is held. */
 void
 test_moves (void **state)
 {
@@ -617,7 +617,7 @@ main ()
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_unique_lock),
-    cmocka_unit_test (test_time_outs),
+    cmocka_unit_test (test_timeouts),
     cmocka_unit_test (test_std_lock),
     cmocka_unit_test (test_shared_lock),
     cmocka_unit_test (test_release_without_waiting),

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #define MS G_GINT64_CONSTANT (1000000)
-/* A look that took longer than this says nothing about when it was taken. */
-#define LONGEST_LOOK_NS (5 * MS)
-#define PAUSE_NS        (50 * MS)
+/* The time of a sample that took longer than this is not known precisely enough. */
+#define LONGEST_SAMPLE_NS (5 * MS)
+#define PAUSE_NS          (50 * MS)
 
 struct _BeliefKeeper
 {
-  Recorder *looks;
+  Recorder *samples;
   Recorder *told; /* callbacks come one at a time */
   int period_us;
   pthread_t thread;
@@ -30,7 +30,7 @@ struct _Belief
   RecordEvent event;
   guint listener;
   gint64 deadline_ns;
-  gint64 looked_ns;
+  gint64 sampled_ns;
   gboolean over;
 };
 
@@ -40,30 +40,30 @@ typedef struct
   gint64 after_ns;
   gint64 left_ms;
   gint64 deadline_ns;
-} Look;
+} Sample;
 
-/* FALSE if the process was held up meanwhile, so that nobody knows when it looked. */
+/* FALSE if the process was delayed meanwhile, so that the time of the sample is unknown. */
 static gboolean
-look_once (CuratorLease *lease, Look *look)
+take_sample (CuratorLease *lease, Sample *sample)
 {
-  look->at_ns = wait_now_ns ();
-  look->left_ms = curator_lease_get_remaining_ms (lease);
+  sample->at_ns = wait_now_ns ();
+  sample->left_ms = curator_lease_get_remaining_ms (lease);
   if (curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
     {
-      look->left_ms = 0;
+      sample->left_ms = 0;
     }
-  look->after_ns = wait_now_ns ();
-  look->deadline_ns = look->after_ns + (look->left_ms + 1) * MS;
-  return look->after_ns - look->at_ns <= LONGEST_LOOK_NS;
+  sample->after_ns = wait_now_ns ();
+  sample->deadline_ns = sample->after_ns + (sample->left_ms + 1) * MS;
+  return sample->after_ns - sample->at_ns <= LONGEST_SAMPLE_NS;
 }
 
 static void
-record_sample (const Belief *belief, Recorder *recorder, const Look *look)
+record_sample (const Belief *belief, Recorder *recorder, const Sample *sample)
 {
   RecordEvent event = belief->event;
   event.op = RECORD_SAMPLE;
-  event.time_ns = look->left_ms > 0 ? look->at_ns : look->after_ns;
-  event.timeout_ms = look->left_ms;
+  event.time_ns = sample->left_ms > 0 ? sample->at_ns : sample->after_ns;
+  event.timeout_ms = sample->left_ms;
   recorder_add (recorder, event);
 }
 
@@ -73,34 +73,34 @@ record_deadline (Belief *belief, gint64 now_ns)
   RecordEvent event = belief->event;
   event.op = RECORD_DEADLINE;
   event.time_ns = MIN (belief->deadline_ns, now_ns);
-  recorder_add (belief->keeper->looks, event);
+  recorder_add (belief->keeper->samples, event);
   belief->over = TRUE;
 }
 
-/* With the keeper's mutex held. A holder that finds no time left never believes again. */
+/* With the keeper's mutex held. Once no time is left the belief has ended for good. */
 static void
 look_at (Belief *belief)
 {
-  Look look;
+  Sample sample;
   if (belief->over)
     {
       return;
     }
-  const gboolean clear = look_once (belief->lease, &look);
-  const gboolean paused = look.at_ns - belief->looked_ns > PAUSE_NS;
-  if (look.left_ms == 0)
+  const gboolean clear = take_sample (belief->lease, &sample);
+  const gboolean paused = sample.at_ns - belief->sampled_ns > PAUSE_NS;
+  if (sample.left_ms == 0)
     {
-      record_deadline (belief, look.at_ns);
-      record_sample (belief, belief->keeper->looks, &look);
+      record_deadline (belief, sample.at_ns);
+      record_sample (belief, belief->keeper->samples, &sample);
     }
   else if (clear)
     {
       if (paused)
         {
-          record_sample (belief, belief->keeper->looks, &look);
+          record_sample (belief, belief->keeper->samples, &sample);
         }
-      belief->deadline_ns = look.deadline_ns;
-      belief->looked_ns = look.at_ns;
+      belief->deadline_ns = sample.deadline_ns;
+      belief->sampled_ns = sample.at_ns;
     }
 }
 
@@ -127,7 +127,7 @@ BeliefKeeper *
 belief_keeper_new (const char *directory, int process, int period_us, gsize capacity)
 {
   BeliefKeeper *keeper = g_new0 (BeliefKeeper, 1);
-  keeper->looks = recorder_open (directory, process, 1000, capacity);
+  keeper->samples = recorder_open (directory, process, 1000, capacity);
   keeper->told = recorder_open (directory, process, 1001, capacity);
   keeper->period_us = period_us;
   keeper->beliefs = g_ptr_array_new ();
@@ -143,7 +143,7 @@ belief_keeper_free (BeliefKeeper *keeper)
   keeper->quit = TRUE;
   pthread_mutex_unlock (&keeper->mutex);
   pthread_join (keeper->thread, NULL);
-  recorder_close (keeper->looks);
+  recorder_close (keeper->samples);
   recorder_close (keeper->told);
   g_ptr_array_unref (keeper->beliefs);
   pthread_mutex_destroy (&keeper->mutex);
@@ -172,17 +172,17 @@ on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 Belief *
 belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event)
 {
-  Look look;
-  while (!look_once (lease, &look))
+  Sample sample;
+  while (!take_sample (lease, &sample))
     {
     }
-  if (look.left_ms == 0)
+  if (sample.left_ms == 0)
     {
       return NULL;
     }
   event->token = curator_lease_get_fencing_token (lease);
   event->session = curator_lease_get_session_id (lease);
-  event->time_ns = look.at_ns;
+  event->time_ns = sample.at_ns;
 
   Belief *belief = g_new0 (Belief, 1);
   belief->keeper = keeper;
@@ -190,8 +190,8 @@ belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event)
   belief->event = *event;
   belief->event.time_ns = 0;
   belief->event.result = RECORD_OK;
-  belief->deadline_ns = look.deadline_ns;
-  belief->looked_ns = look.at_ns;
+  belief->deadline_ns = sample.deadline_ns;
+  belief->sampled_ns = sample.at_ns;
   Told *told = g_new0 (Told, 1);
   told->recorder = keeper->told;
   told->event = belief->event;
@@ -221,14 +221,14 @@ gboolean
 belief_look (Belief *belief, gint64 *at_ns)
 {
   pthread_mutex_lock (&belief->keeper->mutex);
-  const gint64 before_ns = belief->looked_ns;
+  const gint64 before_ns = belief->sampled_ns;
   do
     {
       look_at (belief);
     }
-  while (!belief->over && belief->looked_ns == before_ns);
+  while (!belief->over && belief->sampled_ns == before_ns);
   const gboolean believed = !belief->over;
-  *at_ns = belief->looked_ns;
+  *at_ns = belief->sampled_ns;
   pthread_mutex_unlock (&belief->keeper->mutex);
   return believed;
 }

@@ -1,8 +1,8 @@
 /* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--verbose]
  *
- * The driver: an ensemble, workers, faults, and after each epoch the verdict. An epoch ends with all
- * faults healed and all workers quiet: then nothing may be left on the servers, no call may still be
- * under way, and the history must be good. See chaos.h for the workers. */
+ * The driver: runs an ensemble, workers and faults, and judges each epoch. At the end of an epoch
+ * all faults are healed and all workers quiet: then no residue may be left on the servers, no call
+ * may be in flight, and the history must be good. See chaos.h for the workers. */
 #include "chaos_faults.h"
 #include "resource.h"
 #include "support/four_letter.h"
@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 
 #define TICK_MS     500
-#define AGREE_MS    20000 /* for servers that lag behind */
-#define PATIENCE_MS 60000 /* for a call to end, once nothing is wrong any more */
+#define AGREE_MS    20000 /* until lagging servers have caught up */
+#define PATIENCE_MS 60000 /* for a call to end, once all faults are healed */
 
 typedef struct
 {
@@ -38,10 +38,10 @@ static gint64 seed_given = -1;
 static gboolean verbose;
 
 static const GOptionEntry OPTIONS[] = {
-  { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "How long, in all", "N" },
-  { "epoch", 0, 0, G_OPTION_ARG_INT, &epoch_seconds, "How long between two verdicts", "N" },
-  { "seed", 0, 0, G_OPTION_ARG_INT64, &seed_given, "The same faults again", "S" },
-  { "verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Tell each fault", NULL },
+  { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "Total duration", "N" },
+  { "epoch", 0, 0, G_OPTION_ARG_INT, &epoch_seconds, "Duration of an epoch", "N" },
+  { "seed", 0, 0, G_OPTION_ARG_INT64, &seed_given, "Repeat the faults of that run", "S" },
+  { "verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Print each fault", NULL },
   { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL }
 };
 
@@ -74,15 +74,10 @@ start_worker (Chaos *chaos, int i)
   g_autofree char *process = g_strdup_printf ("%d", slot->process);
   g_autofree char *seed = g_strdup_printf ("%u", g_rand_int (chaos->scene.rand));
   g_autofree char *output = output_of (chaos, slot->process);
-  const char *const argv[] = { CHAOS_WORKER,
-                               slot->connect_string,
-                               session,
-                               tick,
-                               process,
-                               seed,
-                               chaos->directory,
-                               chaos->resource_directory,
-                               NULL };
+  const char *const argv[] = {
+    CHAOS_WORKER,     slot->connect_string,      session, tick, process, seed,
+    chaos->directory, chaos->resource_directory, NULL
+  };
   slot->pid = process_spawn ((char *const *) argv, output);
   g_assert (slot->pid != 0);
 }
@@ -96,7 +91,7 @@ note_death (Chaos *chaos, int process)
   recorder_close (recorder);
 }
 
-/* What it wrote is kept; a new one takes its place, with its path. */
+/* Its logs are kept; a new process takes over its slot and its path. */
 static void
 replace_worker (gpointer data, int i)
 {
@@ -149,7 +144,7 @@ all_idle (gpointer data)
   return TRUE;
 }
 
-/* Where its threads are, for whoever has to find out why. */
+/* Prints the stacks of its threads. */
 static void
 print_stacks (pid_t pid)
 {
@@ -161,7 +156,7 @@ print_stacks (pid_t pid)
   g_printerr ("%s\n", text != NULL ? text : "");
 }
 
-/* How many threads do not end their turn. */
+/* The number of threads whose turn does not end. */
 static guint
 wait_for_quiet (Chaos *chaos)
 {
@@ -233,8 +228,7 @@ servers_agree (gpointer data)
           raw_zk_close (raw);
         }
     }
-  const gboolean agree =
-      g_string_equal (views[0], views[1]) && g_string_equal (views[1], views[2]);
+  const gboolean agree = g_string_equal (views[0], views[1]) && g_string_equal (views[1], views[2]);
   for (int i = 0; i < 3; i++)
     {
       g_string_free (views[i], TRUE);
@@ -285,7 +279,7 @@ no_leaked_fds (gpointer chaos)
   return count_leaked_fds (chaos) == 0;
 }
 
-/* All is healed and nobody wants anything: what is still there stays for ever. */
+/* All faults are healed and all workers quiet: a node that still exists would stay forever. */
 static void
 look_for_residue (Chaos *chaos)
 {
@@ -304,7 +298,7 @@ look_for_residue (Chaos *chaos)
   fail (chaos, "fds", count_leaked_fds (chaos));
 }
 
-/* Something hangs: who is in whose way? */
+/* A call hangs: prints ephemeral nodes, watches and connections. */
 static void
 tell_residue (Chaos *chaos)
 {
@@ -372,8 +366,7 @@ judge (Chaos *chaos)
       fail (chaos, "unreadable", 1);
       return;
     }
-  chaos->failures +=
-      chaos_judge (events, chaos->scene.faults, chaos->session_ms, chaos->figures);
+  chaos->failures += chaos_judge (events, chaos->scene.faults, chaos->session_ms, chaos->figures);
   figures_add (chaos->figures, "faults", chaos->scene.faults->len);
   fail (chaos, "unexpected_errors", chaos_cell (&chaos->cells->unexpected));
   fail (chaos, "refused_believers", chaos_cell (&chaos->cells->refused_believers));
@@ -419,7 +412,8 @@ open_servers (Chaos *chaos)
       slot->session_ms = sessions[i % 3];
       for (int s = 0; s < 3; s++)
         {
-          slot->proxies[s] = proxy_new (zk_server_address (zk_ensemble_server (scene->ensemble, s)));
+          slot->proxies[s] =
+              proxy_new (zk_server_address (zk_ensemble_server (scene->ensemble, s)));
         }
       slot->connect_string =
           g_strjoin (",", proxy_address (slot->proxies[0]), proxy_address (slot->proxies[1]),
@@ -458,9 +452,9 @@ tell_resource (Chaos *chaos)
   figures_add (chaos->figures, "unfenced_stale", (double) figures.unfenced_stale);
 }
 
-/* Servers that fail often may come to hold different data: a follower that loses its leader can lose
- * transactions that a quorum has committed (ZOOKEEPER-4712, ZOOKEEPER-4785; seen with 3.8.0). No lock
- * is safe on such servers, so the epoch says nothing about us. It is told, and others take over. */
+/* Servers that fail often may diverge: a follower that loses its leader can lose transactions that
+ * a quorum has committed (ZOOKEEPER-4712, ZOOKEEPER-4785; seen with 3.8.0). No lock is safe on such
+ * servers, so the epoch does not count. It is reported, and fresh servers take over. */
 static void
 void_epoch (Chaos *chaos)
 {

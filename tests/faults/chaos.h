@@ -1,8 +1,8 @@
-/* Chaos: processes with threads that take turns with locks of every recipe, while servers, paths and
- * the processes themselves fail at random.
+/* Chaos: processes with threads that take turns with locks of every recipe, while servers, paths
+ * and the processes themselves fail at random.
  *
- * What the driver and its workers share: the locks, and a few cells in a mapped file by which the
- * driver leads the workers through the phases of an epoch.
+ * Shared by the driver and its workers: the locks, and a few cells in a mapped file through which
+ * the driver controls the phases of an epoch.
  */
 #ifndef CURATOR_TEST_CHAOS_H
 #define CURATOR_TEST_CHAOS_H
@@ -33,7 +33,7 @@ typedef struct
 } ChaosLock;
 
 /* Locks 0 to 15 have paths of their own. The second member of the multi-locks is recorded as a
- * semaphore of one permit: its lease does not tell that member's token. */
+ * semaphore of one permit: its lease does not have that member's token. */
 #define CHAOS_LOCKS  18
 #define CHAOS_SECOND 15
 extern const ChaosLock chaos_locks[CHAOS_LOCKS];
@@ -44,7 +44,7 @@ typedef enum
 {
   CHAOS_CONNECT, /* workers connect */
   CHAOS_RUN,
-  CHAOS_QUIET, /* turns are finished, no new one is begun */
+  CHAOS_QUIET, /* turns end, no new one begins */
   CHAOS_END
 } ChaosPhase;
 
@@ -53,9 +53,9 @@ typedef struct
   guint32 phase;
   guint32 ready[CHAOS_PROCESSES]; /* connected */
   guint32 idle[CHAOS_PROCESSES];  /* threads that are quiet */
-  guint32 unexpected;             /* errors that no fault explains */
-  guint32 refused_believers;      /* writes refused to a holder that was right to write */
-  guint32 dead_reentries;         /* acquires that deepened a lost hold */
+  guint32 unexpected;             /* errors without a fault that explains them */
+  guint32 refused_believers;      /* writes refused to a rightful holder */
+  guint32 dead_reentries;         /* acquires that re-entered a lost hold */
 } ChaosCells;
 
 ChaosCells *chaos_cells_open (const char *directory);

@@ -40,11 +40,12 @@ static const char *const server_names[N_SERVER_FAULTS] = {
   "leader frozen",    "follower frozen", "leader killed", "follower killed", "follower silent",
   "follower refused", "follower mute",   "leader silent", "leader deposed",  "members slow"
 };
-static const char *const client_names[N_CLIENT_FAULTS]
-    = { "client killed",  "client stopped", "path silent", "path silent to server",
-        "path silent to client", "path refused", "path cut", "path slow" };
+static const char *const client_names[N_CLIENT_FAULTS] = {
+  "client killed",         "client stopped", "path silent", "path silent to server",
+  "path silent to client", "path refused",   "path cut",    "path slow"
+};
 
-/* What a round has begun and has to end. */
+/* The faults that a round has begun and must end. */
 typedef struct
 {
   gboolean at_servers;
@@ -63,7 +64,7 @@ note_fault (ChaosScene *scene, ChaosFaultKind kind, int process)
 }
 
 static void
-say (ChaosScene *scene, const char *name, int who)
+print_fault (ChaosScene *scene, const char *name, int who)
 {
   if (scene->verbose)
     {
@@ -80,10 +81,11 @@ begin_at_servers (ChaosScene *scene, Round *round)
   const int delay_ms = g_rand_int_range (scene->rand, 5, 150);
   round->at_servers = TRUE;
   round->server_fault = (ServerFault) g_rand_int_range (scene->rand, 0, N_SERVER_FAULTS);
-  const gboolean leads = round->server_fault == LEADER_FROZEN || round->server_fault == LEADER_KILLED;
+  const gboolean leads =
+      round->server_fault == LEADER_FROZEN || round->server_fault == LEADER_KILLED;
   round->member = leads ? leader : follower;
   note_fault (scene, CHAOS_AT_SERVERS, 0);
-  say (scene, server_names[round->server_fault], round->member);
+  print_fault (scene, server_names[round->server_fault], round->member);
   switch (round->server_fault)
     {
     case LEADER_FROZEN:
@@ -163,7 +165,7 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
   const ClientFault fault = (ClientFault) g_rand_int_range (scene->rand, 0, N_CLIENT_FAULTS);
   round->at_client[i] = TRUE;
   round->client_fault[i] = fault;
-  say (scene, client_names[fault], slot->process);
+  print_fault (scene, client_names[fault], slot->process);
   switch (fault)
     {
     case CLIENT_KILLED:

@@ -1,4 +1,4 @@
-/* The faults of the chaos: begun at random, ended in order, and noted with their times. */
+/* The faults of the chaos test: begun at random, ended in order, and recorded with their times. */
 #ifndef CURATOR_TEST_CHAOS_FAULTS_H
 #define CURATOR_TEST_CHAOS_FAULTS_H
 
@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-/* A worker's place: the process in it changes when it is killed. */
+/* A worker's slot: when its process is killed, another takes it over. */
 typedef struct
 {
   int process;
@@ -26,13 +26,13 @@ typedef struct
   GRand *rand;
   GArray *faults; /* of ChaosFault */
   gboolean verbose;
-  /* Kills the process in that slot and puts a new one there. */
+  /* Kills the process in that slot and starts a new one in it. */
   void (*replace) (gpointer data, int slot);
   gpointer data;
 } ChaosScene;
 
-/* One round: some faults at once, for a while, and the calm after them. FALSE if the ensemble has not
- * become whole again. */
+/* One round: some simultaneous faults for a while, and a calm phase. FALSE if the ensemble has not
+ * recovered. */
 gboolean chaos_round (ChaosScene *scene);
 
 #endif

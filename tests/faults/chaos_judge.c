@@ -7,9 +7,9 @@
 
 typedef struct
 {
-  guint64 token; /* of the newest exclusive hold, 0 once it was given back */
+  guint64 token; /* of the newest exclusive hold, 0 once released */
   int process;
-  gint64 released_ns; /* what the next grant follows: one of these, or nothing */
+  gint64 released_ns; /* the event that the next grant follows: one of these, or none */
   gint64 died_ns;
   gint64 lost_ns;
   guint64 lost_token;
@@ -22,7 +22,7 @@ typedef struct
   gint64 timeout_ms;
 } Ask;
 
-/* A process did not run. */
+/* A time in which a process did not run. */
 typedef struct
 {
   int process;
@@ -57,7 +57,7 @@ grant_key (const RecordEvent *event)
   return g_memdup2 (&key, sizeof key);
 }
 
-/* A fault of one of these kinds, as bits, overlaps; process 0: of anybody. */
+/* Whether a fault of one of these kinds (bits) overlaps; process 0: of any process. */
 static const ChaosFault *
 fault_at (const View *view, guint kinds, int process, gint64 from_ns, gint64 to_ns)
 {
@@ -82,7 +82,7 @@ on_ask (View *view, const RecordEvent *event)
   g_hash_table_replace (view->asks, actor_of (event), ask);
 }
 
-/* A stop asked for by a fault shows as a stall, too, and is none of the machine's. */
+/* A stop by a fault looks like a stall, too, but was not caused by the machine. */
 static void
 add_stall (View *view, const RecordEvent *event)
 {
@@ -110,7 +110,7 @@ stalled_ns (const View *view, int process, gint64 from_ns, gint64 to_ns)
   return sum;
 }
 
-/* How late, less what the process did not run of that time. */
+/* The lateness without the time in which the process did not run. */
 static void
 on_time_out (View *view, const RecordEvent *event, const Ask *ask)
 {
@@ -129,7 +129,7 @@ is_exclusive (const RecordEvent *event)
   return event->kind == RECORD_MUTEX || event->kind == RECORD_WRITE;
 }
 
-/* From what went before to this grant. */
+/* Figures of the times from the last loss, release and death to this grant. */
 static void
 measure_grant (View *view, const RecordEvent *event, const Ask *ask, LockView *lock)
 {
@@ -160,7 +160,7 @@ on_grant (View *view, const RecordEvent *event, const Ask *ask)
   if (!g_hash_table_insert (view->grants, grant_key (event),
                             g_memdup2 (&event->time_ns, sizeof event->time_ns)))
     {
-      return; /* a level more */
+      return; /* re-entry */
     }
   view->acquisitions++;
   if (event->kind != RECORD_SEMAPHORE)
@@ -201,14 +201,14 @@ on_loss (View *view, const RecordEvent *event)
     }
 }
 
-/* How long after its path went silent a holder was warned, as a share of its session's time-out. */
+/* The time from a silent path to the holder's warning, as a share of its session timeout. */
 static void
 on_suspect (View *view, const RecordEvent *event)
 {
   g_autofree gint64 *key = grant_key (event);
   const gint64 *granted_ns = g_hash_table_lookup (view->grants, key);
-  const ChaosFault *fault = fault_at (view, 1U << CHAOS_PATH_SILENT, event->process,
-                                      event->time_ns, event->time_ns);
+  const ChaosFault *fault =
+      fault_at (view, 1U << CHAOS_PATH_SILENT, event->process, event->time_ns, event->time_ns);
   if (fault != NULL && granted_ns != NULL && *granted_ns < fault->from_ns)
     {
       figures_add (view->figures, "suspect_share",

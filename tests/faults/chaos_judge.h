@@ -1,4 +1,4 @@
-/* What the history of an epoch of chaos says: violations, and figures. */
+/* Judges the history of an epoch of chaos: violations, and figures. */
 #ifndef CURATOR_TEST_CHAOS_JUDGE_H
 #define CURATOR_TEST_CHAOS_JUDGE_H
 

@@ -1,7 +1,7 @@
 /* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY
  *
- * One process of the chaos: threads that take turns with locks of every recipe, as their seed says,
- * and record it. See chaos.h. */
+ * One process of the chaos test: threads that take turns with locks of every recipe, chosen by
+ * their seed, and record them. See chaos.h. */
 #include "belief.h"
 #include "chaos.h"
 #include "resource.h"
@@ -11,11 +11,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define LOOK_US     5000
-#define LOG_EVENTS  50000
-#define LONGEST_ASK 3000
+#define LOOK_US          5000
+#define LOG_EVENTS       50000
+#define LONGEST_ASK      3000
 #define TICK_OF_WATCH_MS 20
-#define STALL_MS 100
+#define STALL_MS         100
 
 typedef struct
 {
@@ -120,7 +120,7 @@ choose_lock (Turn *turn)
   Actor *actor = turn->actor;
   Worker *worker = actor->worker;
   guint lock = (guint) g_rand_int_range (actor->rand, 0, CHAOS_LOCKS - 1);
-  lock += lock >= CHAOS_SECOND; /* which is taken through multi-locks only */
+  lock += lock >= CHAOS_SECOND; /* which is acquired through multi-locks only */
   turn->kind = &chaos_locks[lock];
   turn->lock = worker->locks[lock];
   turn->semaphore = worker->semaphores[lock];
@@ -149,14 +149,13 @@ choose_lock (Turn *turn)
     }
 }
 
-/* A try may find a semaphore's turn taken, or the second member of a multi-lock, which does not make
- * the first one busy: these are asked with some time. */
+/* A try may fail because a semaphore's turn, or the second member of a multi-lock, is taken, which
+ * does not make the first one busy: these calls get a timeout. */
 static void
 choose_time (Turn *turn)
 {
   Actor *actor = turn->actor;
-  const gboolean may_try =
-      turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_RW_LOCK;
+  const gboolean may_try = turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_RW_LOCK;
   const int dice = g_rand_int_range (actor->rand, 0, 100);
   gint64 timeout_ms = CURATOR_WAIT_FOREVER;
   if (dice < 20 && may_try)
@@ -173,9 +172,8 @@ choose_time (Turn *turn)
   g_clear_object (&actor->cancellable);
   actor->cancellable = g_cancellable_new ();
   actor->cancel_at_ns =
-      chance (actor, 5)
-          ? wait_now_ns () + (gint64) g_rand_int_range (actor->rand, 1, 200) * 1000000
-          : 0;
+      chance (actor, 5) ? wait_now_ns () + (gint64) g_rand_int_range (actor->rand, 1, 200) * 1000000
+                        : 0;
   pthread_mutex_unlock (&actor->mutex);
 }
 
@@ -189,9 +187,8 @@ acquire (Turn *turn)
     {
       turn->leases = curator_semaphore_acquire_n (turn->semaphore, turn->event.permits, timeout_ms,
                                                   cancellable, &error);
-      turn->lease = turn->leases != NULL
-                        ? curator_lease_ref (g_ptr_array_index (turn->leases, 0))
-                        : NULL;
+      turn->lease =
+          turn->leases != NULL ? curator_lease_ref (g_ptr_array_index (turn->leases, 0)) : NULL;
     }
   else if (!turn->by_thread)
     {
@@ -224,11 +221,11 @@ release (Turn *turn)
     {
       result_of (turn, error);
     }
-  /* Leases of a semaphore are returned without a word of the server. */
+  /* Leases of a semaphore are released without a confirmation. */
   return error == NULL && turn->leases == NULL;
 }
 
-/* Looks, perhaps thinks for a moment, and writes: what comes too late, the resource refuses. */
+/* Checks the hold, pauses for a random moment, and writes: the resource refuses late writes. */
 static void
 write_resource (Turn *turn)
 {
@@ -254,7 +251,7 @@ write_resource (Turn *turn)
     }
 }
 
-/* Deepens the hold by one level and gives that back. */
+/* Re-enters the hold and releases that level. */
 static void
 reenter (Turn *turn)
 {
@@ -294,8 +291,7 @@ hold (Turn *turn)
   const gint64 longest_ms = chance (actor, 1)    ? actor->worker->session_ms * 3 / 2
                             : chance (actor, 10) ? 30
                                                  : 2;
-  const gint64 until =
-      wait_now_ms () + g_rand_int_range (actor->rand, 0, (gint32) longest_ms);
+  const gint64 until = wait_now_ms () + g_rand_int_range (actor->rand, 0, (gint32) longest_ms);
   write_resource (turn);
   if (turn->by_thread && chance (actor, 20))
     {
@@ -415,13 +411,13 @@ cancel_in_time (void *data)
   return NULL;
 }
 
-/* Does nothing but look at the clock: when it comes late, nobody in this process could help it. */
+/* Only reads the clock: when it is late, the whole process did not run. */
 static void *
 watch_clock (void *data)
 {
   Worker *worker = data;
-  Recorder *recorder
-      = recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
+  Recorder *recorder =
+      recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
   while (chaos_cell (&worker->cells->phase) != CHAOS_END)
     {
       const gint64 before_ms = wait_now_ms ();

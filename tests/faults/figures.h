@@ -1,4 +1,4 @@
-/* Figures of a test, one value a line, for the table that scripts/lib/figures makes of them. */
+/* Figures of a test, one value a line, for the table by scripts/lib/figures. */
 #ifndef CURATOR_TEST_FIGURES_H
 #define CURATOR_TEST_FIGURES_H
 
@@ -6,7 +6,7 @@
 
 typedef struct _Figures Figures;
 
-/* name: of the test; what it left there before is overwritten. The folder is CURATOR_FIGURES, or
+/* name: of the test; its earlier figures are overwritten. The folder is CURATOR_FIGURES, or
  * "figures" in the build folder. NULL if the file cannot be written. */
 Figures *figures_open (const char *name);
 void figures_add (Figures *figures, const char *name, double value);

@@ -1,8 +1,8 @@
 /* fault_holder CONNECT PATH SESSION-MS TICK-MS LOCK PROCESS DIRECTORY
  *
- * A process that takes a mutex and holds it until it is lost or SIGTERM comes, while it records what
- * it believes. It writes to the resource when it has the lock and again when it has lost it, as a
- * program does that looked at its lease, was stopped, and went on. */
+ * A process that acquires a mutex and holds it until it is lost or SIGTERM arrives, and records its
+ * beliefs. It writes to the resource while it holds the lock and again when it has lost it, as a
+ * program does that checked its lease, was stopped, and resumed. */
 #include "belief.h"
 #include "resource.h"
 #include "support/waiting.h"
@@ -114,18 +114,18 @@ main (int argc, char **argv)
   sigset_t term;
   sigemptyset (&term);
   sigaddset (&term, SIGTERM);
-  pthread_sigmask (SIG_BLOCK, &term, NULL); /* before there is any other thread */
+  pthread_sigmask (SIG_BLOCK, &term, NULL); /* before any other thread exists */
   const int process = atoi (argv[6]);
   static Holder holder;
   holder = (Holder){ .recorder = recorder_open (argv[7], process, 1, 64),
-                    .keeper = belief_keeper_new (argv[7], process, LOOK_US, 4096),
-                    .resource = resource_open (argv[7]),
-                    .cancellable = g_cancellable_new (),
-                    .event = { .lock = (guint32) atoi (argv[5]),
-                               .kind = RECORD_MUTEX,
-                               .timeout_ms = -1,
-                               .permits = 1,
-                               .limit = 1 } };
+                     .keeper = belief_keeper_new (argv[7], process, LOOK_US, 4096),
+                     .resource = resource_open (argv[7]),
+                     .cancellable = g_cancellable_new (),
+                     .event = { .lock = (guint32) atoi (argv[5]),
+                                .kind = RECORD_MUTEX,
+                                .timeout_ms = -1,
+                                .permits = 1,
+                                .limit = 1 } };
   pthread_t terminator;
   g_autoptr (GError) error = NULL;
   pthread_create (&terminator, NULL, wait_for_term, holder.cancellable);
@@ -133,8 +133,7 @@ main (int argc, char **argv)
 
   CuratorClient *client = connect_client (argv[1], atoi (argv[3]), atoi (argv[4]));
   holder.lock = curator_mutex_new (client, argv[2], &error);
-  gboolean fine =
-      holder.lock != NULL && curator_client_start (client, &error) && run (&holder);
+  gboolean fine = holder.lock != NULL && curator_client_start (client, &error) && run (&holder);
   if (error != NULL)
     {
       g_printerr ("%s\n", error->message);

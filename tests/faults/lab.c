@@ -74,8 +74,8 @@ lab_start_holder (Lab *lab, const char *connect_string, guint lock)
   g_autofree char *number = g_strdup_printf ("%u", lock);
   g_autofree char *who = g_strdup_printf ("%d", process);
   g_autofree char *output = g_strdup_printf ("%s/%d.out", lab->directory, process);
-  const char *const argv[] = { FAULT_HOLDER, connect_string, path,           session, tick,
-                               number,       who,            lab->directory, NULL };
+  const char *const argv[] = { FAULT_HOLDER, connect_string, path, session, tick, number,
+                               who,          lab->directory, NULL };
   const pid_t pid = process_spawn ((char *const *) argv, output);
   assert_true (pid != 0);
   g_array_append_val (lab->pids, pid);
@@ -94,7 +94,7 @@ print_output (Lab *lab, int process)
   g_autofree char *path = g_strdup_printf ("%s/%d.out", lab->directory, process);
   g_autofree char *text = NULL;
   g_file_get_contents (path, &text, NULL, NULL);
-  print_error ("process %d said:\n%s\n", process, text != NULL ? text : "(nothing)");
+  print_error ("output of process %d:\n%s\n", process, text != NULL ? text : "(nothing)");
 }
 
 static gboolean

@@ -1,9 +1,9 @@
-/* What the scenarios share: holders as processes of their own, duels between two of them, the
- * history of all, figures, and Java Curator as the peer that believes by its connection's state.
+/* Shared by the scenarios: holders as separate processes, duels between two of them, the common
+ * history, figures, and Java Curator as a peer that believes by its connection state.
  *
- * A duel: A holds behind the part that will be faulty, B waits at a healthy one. Whatever happens
- * then, A must have known that its hold is over before B is granted it. Times are of one clock,
- * which no signal and no suspended process stops.
+ * A duel: A holds behind the part that will be faulty, B waits at a healthy one. A must know that
+ * its hold is over before B is granted the lock. All times are of one clock, which does not stop
+ * with a process.
  */
 #ifndef CURATOR_TEST_LAB_H
 #define CURATOR_TEST_LAB_H
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define LAB_PATIENCE_MS 60000 /* for what must happen, but has no bound of its own to show */
+#define LAB_PATIENCE_MS 60000 /* for events that must happen, without a promised bound */
 #define LAB_TICK_MS     500
 #define LAB_SESSION_MS  4000
 
@@ -27,7 +27,8 @@ typedef struct _Lab Lab;
 
 /* name: of the test, under which its figures are kept. */
 Lab *lab_new (const char *name);
-/* Ends all holders that still run, judges the whole history, and frees. TRUE if it is good. */
+/* Ends all running holders, judges the whole history, and frees the lab. TRUE if the history is
+ * good. */
 gboolean lab_conclude (Lab *lab);
 /* The same, and asserts that it is. */
 void lab_finish (Lab *lab);
@@ -35,7 +36,7 @@ void lab_finish (Lab *lab);
 /* A process that holds the lock until it loses it or is ended. Returns its number. */
 int lab_start_holder (Lab *lab, const char *connect_string, guint lock);
 pid_t lab_pid (Lab *lab, int process);
-/* SIGTERM; asserts that it ends in good order. */
+/* SIGTERM; asserts that it exits successfully. */
 void lab_end_holder (Lab *lab, int process);
 /* SIGSTOP, returns when it is stopped; and SIGCONT. */
 void lab_stop_holder (Lab *lab, int process);
@@ -55,13 +56,13 @@ typedef struct
 {
   const char *name;
   const char *holder_at; /* connect strings */
-  const char *waiter_at; /* its first server is asked for the queue, too */
+  const char *waiter_at; /* its first server also answers for the queue */
   guint lock;
   int a; /* process numbers */
   int b;
   gint64 fault_ns;
 
-  gboolean lost; /* what came out */
+  gboolean lost; /* the results */
   gint64 suspect_ns;
   gint64 over_ns; /* the end of A's belief: LOST, its deadline, or its release */
   gint64 grant_ns;
@@ -73,15 +74,16 @@ void duel_start (Lab *lab, Duel *duel);
 void duel_note_fault (Duel *duel);
 /* Whether B is granted within that time. */
 gboolean duel_wait_grant (Lab *lab, Duel *duel, int timeout_ms);
-/* Has A give the lock back if it still holds, waits for B's grant, ends both, asserts that A knew
- * before B had, and prints and keeps the figures. */
+/* Makes A release the lock if it still holds, waits for B's grant, ends both, asserts that A knew
+ * before B's grant, and prints and records the figures. */
 void duel_finish (Lab *lab, Duel *duel);
 
 /* Java Curator: one lock, held until it is killed. */
 typedef struct _Control Control;
 Control *control_start (Lab *lab, const char *connect_string, guint lock);
-/* When it first said so (GRANTED, SUSPENDED, LOST), on the recorder's clock; 0 if it never did. */
+/* When it first printed that word (GRANTED, SUSPENDED, LOST), on the recorder's clock; 0 if it
+ * never did. */
 gint64 control_wait (Control *control, const char *word, int timeout_ms);
-void control_stop (Control *control); /* NULL is fine */
+void control_stop (Control *control); /* NULL is allowed */
 
 #endif

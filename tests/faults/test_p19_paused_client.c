@@ -1,7 +1,7 @@
-/* P19: a holder that is stopped, by a signal, a debugger or a virtual machine's host, and goes on.
- * Nobody can keep it from believing while it stands still; but the first thing that it reads when
- * it goes on says that the hold is over, if the server had ended it. What it writes without looking
- * is turned away by a resource that compares tokens, and does harm to one that does not. */
+/* P19: a holder that is stopped, by a signal, a debugger or a virtual machine's host, and resumed.
+ * It cannot notice the loss while it is stopped, but the first check after it resumes reports the
+ * loss. A write without a check is refused by a resource that compares tokens, and corrupts one
+ * that does not. */
 #include "lab.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
@@ -10,7 +10,7 @@
 
 typedef struct
 {
-  double pause; /* in session time-outs */
+  double pause; /* in session timeouts */
   const char *name;
 } Pause;
 
@@ -19,9 +19,9 @@ static const Pause PAUSES[N_PAUSES] = { { 0.5, "client stopped for 0.5 T" },
                                         { 1.1, "client stopped for 1.1 T" },
                                         { 2.0, "client stopped for 2 T" } };
 
-/* What the holder read first when it went on. */
+/* The holder's first sample after it resumed. */
 static RecordEvent
-first_look_after (Lab *lab, int process, gint64 at_ns)
+first_sample_after (Lab *lab, int process, gint64 at_ns)
 {
   const gint64 deadline = wait_now_ms () + LAB_PATIENCE_MS;
   while (wait_now_ms () < deadline)
@@ -37,7 +37,7 @@ first_look_after (Lab *lab, int process, gint64 at_ns)
         }
       wait_ms (10);
     }
-  fail_msg ("process %d never looked again", process);
+  fail_msg ("process %d took no further sample", process);
   return (RecordEvent){ 0 };
 }
 
@@ -55,7 +55,7 @@ has_written (gpointer data)
   return resource_token (written->resource, written->lock) == written->token;
 }
 
-/* The later holder has not only been granted the lock, but worked with it. */
+/* The later holder has been granted the lock and has written. */
 static void
 wait_for_work_of (Lab *lab, const Duel *duel)
 {
@@ -71,14 +71,14 @@ go_on (Lab *lab, Duel *duel)
   const gint64 continued_ns = wait_now_ns ();
   RecordEvent grant;
   lab_continue_holder (lab, duel->a);
-  const RecordEvent look = first_look_after (lab, duel->a, continued_ns);
-  const gboolean was_granted = lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, &grant)
-                               && grant.time_ns <= look.time_ns;
+  const RecordEvent sample = first_sample_after (lab, duel->a, continued_ns);
+  const gboolean was_granted =
+      lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, &grant) && grant.time_ns <= sample.time_ns;
   print_message ("%-28s first look %4.1f ms after going on: %" G_GINT64_FORMAT
                  " ms left; %s by then\n",
-                 duel->name, (double) (look.time_ns - continued_ns) / 1e6, look.timeout_ms,
+                 duel->name, (double) (sample.time_ns - continued_ns) / 1e6, sample.timeout_ms,
                  was_granted ? "granted elsewhere" : "granted to nobody else");
-  assert_true (!was_granted || look.timeout_ms == 0);
+  assert_true (!was_granted || sample.timeout_ms == 0);
 }
 
 static void

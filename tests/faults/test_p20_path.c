@@ -1,5 +1,5 @@
 /* P20: the path between a holder and its server goes silent, in both directions or one, or becomes
- * slow. The holder is told by its own clock, before the server gives the lock to somebody else. */
+ * slow. The holder's own clock reports the loss before the server grants the lock to another. */
 #include "lab.h"
 #include "support/proxy.h"
 #include "support/waiting.h"
@@ -46,7 +46,7 @@ test_p20_path (void **state)
     }
   assert_true (duel_wait_grant (lab, &duels[0], LAB_PATIENCE_MS));
   assert_true (duel_wait_grant (lab, &duels[1], LAB_PATIENCE_MS));
-  /* Long enough for whatever is still going to be lost. */
+  /* Long enough for any loss to be reported. */
   wait_ms (LAB_SESSION_MS / 2);
   for (int i = 0; i < N_PATHS; i++)
     {

@@ -1,6 +1,6 @@
-/* P20: servers that stand still, restart one after the other, hear each other late or only one way.
- * Some of it costs a hold and some does not; what is lost is known to be lost before it is granted to
- * somebody else. */
+/* P20: servers that freeze, restart one after the other, or reach each other late or one way only.
+ * Some faults cost a hold and some do not; a holder always knows of a loss before another is
+ * granted the lock. */
 #include "ensemble.h"
 #include "support/waiting.h"
 
@@ -92,7 +92,8 @@ test_p20_slow_and_mute (void **state)
 {
   Scene *scene = *state;
   static const char *const names[N_DUELS] = { "members slow, at the leader", "members slow" };
-  static const char *const mute_names[N_DUELS] = { "follower mute, at the leader", "follower mute" };
+  static const char *const mute_names[N_DUELS] = { "follower mute, at the leader",
+                                                   "follower mute" };
   ZkLinks *links = zk_ensemble_links (scene->ensemble);
   const int leader = lab_wait_leader (scene->ensemble);
   Duel slow[N_DUELS];
@@ -112,7 +113,7 @@ test_p20_slow_and_mute (void **state)
   assert_true (mute[1].lost);
 }
 
-/* Holders that know all servers move on to the next one. */
+/* Holders that know all servers reconnect to the next one. */
 static void
 test_p20_rolling_restart (void **state)
 {

@@ -1,7 +1,7 @@
-/* P21: a follower is cut off from its leader, and goes on answering reads for as long as it hopes to
- * find the leader again. Who holds through it must know that the session may end on the leader's
- * side meanwhile. Java Curator, in the same run behind the same follower, is the control: it holds
- * by what its connection says, and that overlaps with the next holder. */
+/* P21: a follower is cut off from its leader, and serves reads until it gives the leader up. A
+ * client of that follower must know that the leader may expire its session meanwhile. Java Curator,
+ * in the same run behind the same follower, is the control: it believes its connection state, and
+ * so overlaps with the next holder. */
 #include "ensemble.h"
 
 static void
@@ -32,7 +32,8 @@ run_cut_off (int sync_limit, gboolean with_control)
   assert_true (duel.lost);
   if (with_control)
     {
-      print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);
+      print_message ("control, Java Curator        two confident holders for %.0f ms\n",
+                     overlap_ms);
       lab_figure (lab, "control_overlap_ms", overlap_ms);
       assert_true (overlap_ms > 0);
     }
@@ -46,7 +47,8 @@ test_p21_follower_cut_off (void **state)
   run_cut_off (LAB_SYNC_LATE, TRUE);
 }
 
-/* Its patience is shorter than the session: it closes its connections before the session ends. */
+/* It gives up sooner than the session timeout: it closes its connections before the session
+ * expires. */
 static void
 test_p21_follower_gives_up (void **state)
 {

@@ -1,14 +1,15 @@
-/* P21: the followers have lost their leader and elect another one, while the old one sees nothing but
- * silence and goes on leading nobody. Who holds through it must know before the new leader ends the
- * session. Java Curator, in the same run at the same server, is the control. */
+/* P21: the followers have lost their leader and elect another one, while the old one sees only
+ * silence and still believes that it leads. A client of the old leader must know that its hold is
+ * over before the new leader expires its session. Java Curator, in the same run at the same server,
+ * is the control. */
 #include "ensemble.h"
 
-/* Nobody can be granted anything until the followers have a leader. On a busy machine that takes them
- * longer than the old leader goes on for, and then there is nothing to see. */
+/* No lock can be granted until the followers have a leader. On a busy machine the old leader may
+ * give up before that, and then the run shows nothing. */
 #define ELECTION_MS 10000
-#define ROUNDS 4
+#define ROUNDS      4
 
-/* One leader deposed. FALSE if the others were too slow to elect; our own holder is judged even so. */
+/* Deposes the leader once. FALSE if the election was too slow; our own holder is still judged. */
 static gboolean
 depose (Lab *lab, ZkEnsemble *ensemble, guint round)
 {
@@ -31,7 +32,8 @@ depose (Lab *lab, ZkEnsemble *ensemble, guint round)
   const gint64 took_ms = (duel.grant_ns - duel.fault_ns) / 1000000;
   if (took_ms > ELECTION_MS)
     {
-      print_message ("no leader in time: granted elsewhere after %d ms; once more\n", (int) took_ms);
+      print_message ("no leader in time: granted elsewhere after %d ms; once more\n",
+                     (int) took_ms);
       return FALSE;
     }
   print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);

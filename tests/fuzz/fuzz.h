@@ -1,4 +1,4 @@
-/* What the fuzz targets share: libFuzzer's entry point and the input as text. */
+/* Shared by the fuzz targets: libFuzzer's entry point and the input as text. */
 #ifndef CURATOR_FUZZ_H
 #define CURATOR_FUZZ_H
 
@@ -10,7 +10,8 @@
 
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
 
-/* The input up to its first zero, in memory of exactly that size: a step too far is seen. */
+/* The input up to its first zero byte, in a block of exactly that size, so that an overrun is
+ * detected. */
 static inline char *
 fuzz_text (const uint8_t *data, size_t size)
 {

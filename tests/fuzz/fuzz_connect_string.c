@@ -1,4 +1,4 @@
-/* Connect strings: what is accepted can be printed in Java's form and says the same again. */
+/* Connect strings: an accepted one can be printed in Java's form and parses to the same again. */
 #include "fuzz.h"
 
 #include "client/connect_string.h"

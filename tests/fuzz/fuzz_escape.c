@@ -1,4 +1,4 @@
-/* Escaping: what is shown is harmless text, and says what it was. */
+/* Escaping: the result is printable and can be unescaped to the input. */
 #include "fuzz.h"
 
 #include "client/path.h"
@@ -15,8 +15,8 @@ unescape (const char *shown)
           continue;
         }
       g_assert_true (shown[1] == 'x' && g_ascii_isxdigit (shown[2]) && g_ascii_isxdigit (shown[3]));
-      g_string_append_c (text, (char) (g_ascii_xdigit_value (shown[2]) * 16
-                                       + g_ascii_xdigit_value (shown[3])));
+      g_string_append_c (
+          text, (char) (g_ascii_xdigit_value (shown[2]) * 16 + g_ascii_xdigit_value (shown[3])));
       shown += 4;
     }
   return g_string_free (text, FALSE);

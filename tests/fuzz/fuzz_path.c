@@ -1,4 +1,4 @@
-/* Paths and namespaces: against the words of PathUtils, on UTF-16 units as Java has them. */
+/* Paths and namespaces: compared with the rules of Java's PathUtils, on UTF-16 units. */
 #include "fuzz.h"
 
 #include "client/path.h"

@@ -1,10 +1,10 @@
-/* Children's names, one a line, to the order of the queue: against an oracle that compares texts as
- * Java does and knows nothing of numbers. The first byte chooses the recipe. */
+/* Orders children's names, one a line, and compares with an oracle that compares texts as Java
+ * does, without parsing numbers. The first byte chooses the recipe. */
 #include "fuzz.h"
 
 #include "inspect/grammar.h"
 
-/* What follows the last of these words, if it is a number as the server prints it; else NULL. */
+/* The text after the last of these words, if it is a number as the server prints it; else NULL. */
 static const char *
 oracle_key (const char *name, gboolean rw)
 {
@@ -27,7 +27,7 @@ is_writer (const char *name)
   return key != NULL && key - name >= 8 && memcmp (key - 8, "__WRIT__", 8) == 0;
 }
 
-/* How many are in front of own, and the last of them; FALSE where nobody can tell. */
+/* The number of nodes in front of own, and the last of them; FALSE where the order is undefined. */
 static gboolean
 oracle_decide (char **children, const char *own, gboolean rw, gsize *n_before, const char **before)
 {
@@ -44,13 +44,14 @@ oracle_decide (char **children, const char *own, gboolean rw, gsize *n_before, c
       int order = key == NULL ? 1 : strcmp (key, own_key);
       if (order == 0 && *child != own)
         {
-          /* Ties are for the queue's own tests. */
+          /* The queue's own tests cover ties. */
           return FALSE;
         }
       if (order < 0)
         {
           (*n_before)++;
-          *before = *before == NULL || strcmp (key, oracle_key (*before, rw)) > 0 ? *child : *before;
+          *before =
+              *before == NULL || strcmp (key, oracle_key (*before, rw)) > 0 ? *child : *before;
         }
     }
   return TRUE;

@@ -1,5 +1,5 @@
-/* Retry policies with any numbers: no sleep is negative or longer than was allowed, the end comes
- * where it was said, and no arithmetic overflows. */
+/* Retry policies with any numbers: no sleep is negative or longer than allowed, retries end at the
+ * limit, and no arithmetic overflows. */
 #include "fuzz.h"
 
 #include "retry/retry_policy.h"
@@ -23,8 +23,8 @@ check_exponential (CuratorRetryPolicy *policy, const Input *in)
   gint64 sleep_ms = -1;
 
   g_assert_true (curator_retry_policy_seed (policy, (guint32) in->elapsed_ms));
-  const gboolean again
-      = curator_retry_policy_allow_retry (policy, in->retry_count, in->elapsed_ms, &sleep_ms);
+  const gboolean again =
+      curator_retry_policy_allow_retry (policy, in->retry_count, in->elapsed_ms, &sleep_ms);
   g_assert_true (again == (count < MIN (in->n, 29)));
   g_assert_true (sleep_ms >= 0 && sleep_ms <= most);
   if (again)
@@ -38,8 +38,8 @@ static void
 check_sleeping (CuratorRetryPolicy *policy, const Input *in)
 {
   gint64 sleep_ms = -1;
-  const gboolean again
-      = curator_retry_policy_allow_retry (policy, in->retry_count, in->elapsed_ms, &sleep_ms);
+  const gboolean again =
+      curator_retry_policy_allow_retry (policy, in->retry_count, in->elapsed_ms, &sleep_ms);
   const int count = MAX (in->retry_count, 0);
 
   g_assert_true (sleep_ms == 0 || sleep_ms == MAX (in->sleep_ms, in->kind == 4 ? 1 : 0));
@@ -61,15 +61,15 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   Input in = { 0 };
   memcpy (&in, data, MIN (size, sizeof in));
   in.kind %= 5;
-  /* Pinned arguments are warned of. */
+  /* Policies warn of arguments out of range and clamp them. */
   g_log_set_default_handler (be_silent, NULL);
-  g_autoptr (CuratorRetryPolicy) policy
-      = in.kind == 0
-            ? curator_retry_policy_new_bounded_exponential_backoff (in.sleep_ms, in.limit_ms, in.n)
-        : in.kind == 1 ? curator_retry_policy_new_n_times (in.n, in.sleep_ms)
-        : in.kind == 2 ? curator_retry_policy_new_one_time (in.sleep_ms)
-        : in.kind == 3 ? curator_retry_policy_new_until_elapsed (in.limit_ms, in.sleep_ms)
-                       : curator_retry_policy_new_forever (in.sleep_ms);
+  g_autoptr (CuratorRetryPolicy) policy =
+      in.kind == 0
+          ? curator_retry_policy_new_bounded_exponential_backoff (in.sleep_ms, in.limit_ms, in.n)
+      : in.kind == 1 ? curator_retry_policy_new_n_times (in.n, in.sleep_ms)
+      : in.kind == 2 ? curator_retry_policy_new_one_time (in.sleep_ms)
+      : in.kind == 3 ? curator_retry_policy_new_until_elapsed (in.limit_ms, in.sleep_ms)
+                     : curator_retry_policy_new_forever (in.sleep_ms);
 
   if (in.kind == 0)
     {

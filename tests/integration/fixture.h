@@ -1,5 +1,5 @@
-/* What the integration tests share: a server, a proxy in front of it, an observer, clients, and
- * contenders (threads that acquire and release on order).
+/* Shared by the integration tests: a server, a proxy in front of it, an observer, clients, and
+ * contenders (threads that acquire and release on command).
  *
  * cmocka's assertions work on the test's own thread only. Contenders therefore record, and the test
  * asserts.
@@ -24,8 +24,8 @@
 #include <cmocka.h>
 
 #define SESSION_MS 4000
-#define LONG_MS    15000 /* for what must happen, but has no bound of its own to show */
-/* So long that no watch is read again, and no session lost to a busy machine, while a test runs. */
+#define LONG_MS    15000 /* for events that must happen, without a promised bound */
+/* So long that during a test no watch is read again and no session expires on a busy machine. */
 #define LONG_SESSION_MS 40000
 
 typedef struct
@@ -37,26 +37,26 @@ typedef struct
 
 /* Group set-up and tear-down; *state becomes a Fixture. */
 int fixture_start (void **state);
-int fixture_start_with_reaper (void **state); /* empty containers vanish within a moment */
-int fixture_start_slow (void **state); /* its sessions may last LONG_SESSION_MS */
+int fixture_start_with_reaper (void **state); /* empty containers are deleted soon */
+int fixture_start_slow (void **state);        /* allows sessions of LONG_SESSION_MS */
 int fixture_stop (void **state);
-/* Before each test: what a failed one left behind (a frozen server, a hole) must not fail others. */
+/* Before each test: undoes what a failed one left behind (a frozen server, a hole). */
 int fixture_heal (void **state);
 #define heal_and_test(function) cmocka_unit_test_setup (function, fixture_heal)
 
 const char *fixture_server (Fixture *fixture); /* addresses */
 const char *fixture_proxy (Fixture *fixture);
 
-/* Not started yet: session SESSION_MS, connection time-out as long, retries every 50 ms for ever. */
+/* Not started yet: session and connection timeout SESSION_MS, retries every 50 ms forever. */
 CuratorClient *client_new (const char *address);
 void client_start (CuratorClient *client);
-/* Made, started and connected. */
+/* Created, started and connected. */
 CuratorClient *client_connect (const char *address);
 CuratorLock *mutex_new (CuratorClient *client, const char *path);
 
-/* Ends the session that went through the proxy last, and returns its id. Its owner is cut off
- * meanwhile, so that it cannot come back to the dying session: it hears of the end when it
- * reconnects. */
+/* Expires the session that last went through the proxy, and returns its id. Its owner is cut off
+ * meanwhile, so that it cannot rejoin the session before it expires; it learns of the expiry when
+ * it reconnects. */
 gint64 fixture_expire (Fixture *fixture);
 
 /* Asserts that the error is this one and clears it. */
@@ -69,7 +69,7 @@ void check_error (GError **error, GQuark domain, int code, const char *name, con
                   int line);
 void check_ok (gboolean result, GError **error, const char *call, const char *file, int line);
 
-/* A thread that acquires, holds until told, and releases. */
+/* A thread that acquires, holds until commanded, and releases. */
 typedef struct
 {
   CuratorLock *lock;
@@ -78,7 +78,7 @@ typedef struct
   pthread_t thread;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  gboolean returned; /* acquire has; guards the next block */
+  gboolean returned; /* acquire has returned; guards the next block */
   gboolean told;     /* to release */
 
   gboolean acquired;
@@ -94,23 +94,23 @@ typedef struct
 } Contender;
 
 Contender *contender_start (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable);
-/* Waits until acquire has returned, whatever it said. */
+/* Waits until acquire has returned, with any result. */
 gboolean contender_wait (Contender *contender, int timeout_ms);
 gboolean contender_has_returned (Contender *contender);
 void contender_tell_release (Contender *contender);
-/* Tells it to release and waits until it has ended; then all its fields may be read. */
+/* Makes it release and joins its thread; then all its fields may be read. */
 void contender_join (Contender *contender);
-void contender_free (Contender *contender); /* joins first; NULL is fine */
+void contender_free (Contender *contender); /* joins first; NULL is allowed */
 gint64 contender_took_ms (Contender *contender);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Contender, contender_free)
 
-/* Connection states that a listener was told, in order. */
+/* Connection states that a listener received, in order. */
 typedef struct
 {
   pthread_mutex_t mutex;
   GArray *states;
-  GThread *thread; /* on which the last one came */
+  GThread *thread; /* thread of the last call */
 } StateLog;
 
 StateLog *state_log_new (CuratorClient *client);
@@ -124,7 +124,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (StateLog, state_log_free)
 
 /* Waits until the path has n children. */
 void assert_children (Fixture *fixture, const char *path, int n, int timeout_ms);
-/* No node below the path and no watch on any, at the latest after timeout_ms. */
+/* Waits until there is no node below the path and no watch on one, at most timeout_ms. */
 void assert_no_residue (Fixture *fixture, const char *path, int timeout_ms);
 
 #endif

@@ -1,10 +1,10 @@
-/* Scenarios of the frame sweep. Policies retry for ever and time-outs are long: whatever single frame is
- * lost, the outcome of every call is known. */
+/* Scenarios of the frame sweep. Policies retry forever and timeouts are long, so every call
+ * succeeds whichever frame is lost. */
 #include "frames.h"
 
 #include <string.h>
 
-/* A fault leaves the scenario; what it holds goes with its variables. */
+/* A failed requirement returns from the scenario; its variables release what they hold. */
 #define require(run, condition)                                                                    \
   do                                                                                               \
     {                                                                                              \
@@ -65,7 +65,7 @@ is_granted (Taking *taking)
   return taking_wait (taking, LONG_MS) && taking->leases != NULL;
 }
 
-/* Confirmed, or taken over by the reaper: ownership has ended in either case. */
+/* Confirmed, or left to the reaper: ownership has ended in both cases. */
 static gboolean
 is_given_back (gboolean released, GError **error)
 {
@@ -104,7 +104,7 @@ run_mutex (FrameRun *run)
   require (run, !curator_lock_is_owned_by_current_thread (lock));
 }
 
-/* Ours waits behind theirs, then theirs behind ours. */
+/* Our client waits behind the peer, then the peer behind us. */
 static void
 hand_over (FrameRun *run, CuratorLock *theirs, CuratorLock *ours, const char *queue)
 {
@@ -147,9 +147,9 @@ run_semaphore_mutex (FrameRun *run)
   hand_over (run, theirs, ours, "lock/leases");
 }
 
-/* Ours gives up behind theirs. */
+/* Our client gives up behind the peer. */
 static void
-run_time_out (FrameRun *run)
+run_timeout (FrameRun *run)
 {
   g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
   g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
@@ -181,7 +181,8 @@ run_cancel (FrameRun *run)
   require (run, give_back (holder));
 }
 
-/* Theirs has one of max, ours takes n as soon as that is back, and theirs again behind it. */
+/* The peer holds one of max, our client acquires n as soon as that is released, then the peer
+ * again. */
 static void
 take_leases (FrameRun *run, int max, int n)
 {
@@ -241,19 +242,20 @@ static void
 run_read (FrameRun *run)
 {
   g_auto (Pairs) pairs = pairs_of (run);
-  hand_over (run, curator_rw_lock_write_lock (pairs.theirs),
-             curator_rw_lock_read_lock (pairs.ours), "rw");
+  hand_over (run, curator_rw_lock_write_lock (pairs.theirs), curator_rw_lock_read_lock (pairs.ours),
+             "rw");
 }
 
 static void
 run_write (FrameRun *run)
 {
   g_auto (Pairs) pairs = pairs_of (run);
-  hand_over (run, curator_rw_lock_read_lock (pairs.theirs),
-             curator_rw_lock_write_lock (pairs.ours), "rw");
+  hand_over (run, curator_rw_lock_read_lock (pairs.theirs), curator_rw_lock_write_lock (pairs.ours),
+             "rw");
 }
 
-/* Writes, reads, no longer writes, while their writer waits. */
+/* Our client acquires the write lock, then the read lock, releases the write lock, while the peer's
+ * writer waits. */
 static void
 run_downgrade (FrameRun *run)
 {
@@ -305,7 +307,7 @@ is_asked (gpointer data)
   return g_atomic_int_get ((int *) data) > 0;
 }
 
-/* One holds, the other one asks for the lock back; in either direction. */
+/* One holds, the other requests revocation; in both directions. */
 static void
 ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
 {
@@ -337,8 +339,8 @@ has_value (gpointer data)
   return curator_shared_count_get (data) == 9;
 }
 
-/* Sets without a condition may be repeated; one with a condition must not be, and says so when its
- * answer is lost. */
+/* An unconditional set may be repeated; a conditional one must not be, and fails when its answer is
+ * lost. */
 static void
 follow_count (FrameRun *run, CuratorSharedCount *theirs, CuratorSharedCount *ours)
 {
@@ -370,7 +372,7 @@ run_shared_count (FrameRun *run)
 const FrameScenario frame_scenarios[] = {
   { "mutex", run_mutex },
   { "hand-off", run_hand_off },
-  { "time-out", run_time_out },
+  { "timeout", run_timeout },
   { "cancel", run_cancel },
   { "semaphore, 1 of 1", run_semaphore_1 },
   { "semaphore, 2 of 2", run_semaphore_n },

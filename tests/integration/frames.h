@@ -1,5 +1,5 @@
-/* A scenario is what a program does with one recipe, through a proxy that breaks the connection at one
- * frame of it. It says what is wrong by require(); it may be run again on the same path.
+/* A scenario uses one recipe through a proxy that breaks the connection at one frame. It reports
+ * failures with require(), and may be run again on the same path.
  *
  * Scenarios run on threads of their own, where cmocka's assertions do not work.
  */
@@ -11,10 +11,10 @@
 typedef struct
 {
   CuratorClient *client; /* through the proxy */
-  CuratorClient *peer;   /* beside it, undisturbed */
+  CuratorClient *peer;   /* directly to the server, without faults */
   RawZk *raw;
-  const char *path;      /* all that the scenario makes is below it */
-  GString *fault;        /* the first thing that was wrong; empty */
+  const char *path; /* the parent of all nodes of the scenario */
+  GString *fault;   /* the first failure; empty if none */
 } FrameRun;
 
 typedef struct

@@ -53,7 +53,7 @@ program_open_again (Program *program, const char *address)
   program->zh = open_handle (program, address);
 }
 
-/* The client that was told before is closed. */
+/* The client that it forwarded to before is closed. */
 static void
 set_client (Program *program, CuratorClient *client)
 {

@@ -1,4 +1,4 @@
-/* A program that uses ZooKeeper itself: one handle of its own, and its watcher. */
+/* A program with a ZooKeeper handle and a watcher of its own. */
 #ifndef CURATOR_TEST_PROGRAM_H
 #define CURATOR_TEST_PROGRAM_H
 
@@ -11,18 +11,18 @@ typedef struct
   zhandle_t *zh;
   int n_forwards; /* how often it forwards each event; 1 unless set */
   pthread_mutex_t mutex;
-  CuratorClient *client; /* whom it forwards to; guards itself and what follows: mutex */
+  CuratorClient *client; /* the client it forwards to; mutex guards this and the next */
   gboolean expired;
   GPtrArray *fired; /* paths of watches */
 } Program;
 
 /* Does not wait for the connection. address may end with a chroot. */
 Program *program_open (const char *address);
-void program_close (Program *program); /* its handle too; NULL is fine */
-/* A client over the program's handle, which from now on forwards; connection time-out SESSION_MS.
- * Closed with the program, at the latest. */
+void program_close (Program *program); /* its handle too; NULL is allowed */
+/* A client over the program's handle, which from now on forwards events to it; connection timeout
+ * SESSION_MS. Closed with the program, at the latest. */
 CuratorClient *program_client (Program *program);
-/* Another handle in place of the present one, which is closed. The client is not told. */
+/* Closes the present handle and opens another one. The client is not notified. */
 void program_open_again (Program *program, const char *address);
 
 /* The watcher to give to zoo_w… calls, with the program as context. */

@@ -1,5 +1,5 @@
-/* Acquires that are under way without a thread: of a lock, or of several leases of a semaphore. The
- * test's own thread starts them, looks at them and gives back what they brought. */
+/* Asynchronous acquires of a lock or of several leases of a semaphore. The test's thread starts
+ * them, inspects them and releases their leases. */
 #ifndef CURATOR_TEST_TAKING_H
 #define CURATOR_TEST_TAKING_H
 
@@ -7,7 +7,7 @@
 
 typedef struct
 {
-  gatomicrefcount refs; /* the test's, and the callback's until it has run */
+  gatomicrefcount refs; /* one by the test, one by the callback until it has run */
   pthread_mutex_t mutex;
   gboolean returned; /* guards the next block */
   int times;         /* how often the callback was called */
@@ -23,19 +23,19 @@ CuratorRwLock *rw_lock_new (CuratorClient *client, const char *path);
 Taking *taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
                       GCancellable *cancellable);
 Taking *taking_start_lock (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable);
-/* Started, granted within LONG_MS, or the test fails. */
+/* Starts it and waits for the grant; the test fails after LONG_MS. */
 Taking *taking_of (CuratorSemaphore *semaphore, int n);
 Taking *taking_of_lock (CuratorLock *lock);
 gboolean taking_wait (Taking *taking, int timeout_ms);
 gboolean taking_has_returned (Taking *taking);
-/* Waits and asserts that the leases came. */
+/* Waits and asserts that the leases were granted. */
 void taking_assert_granted (Taking *taking);
-/* Nothing comes for a while. */
+/* Asserts that nothing is granted for a while. */
 void taking_assert_waits (Taking *taking);
 CuratorLease *taking_lease (Taking *taking, guint i); /* borrowed */
 /* Releases every lease and asserts that the server confirmed. */
 void taking_give_back (Taking *taking);
-/* Drops what is still held; waits for a callback that has not come. */
+/* Drops leases still held; waits for an outstanding callback. */
 void taking_free (Taking *taking);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Taking, taking_free)

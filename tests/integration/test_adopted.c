@@ -1,5 +1,5 @@
-/* A client in the session of a handle that the program has: one session, two users. */
-#define THREADED 1 /* makes the synchronous calls visible */
+/* A client on a handle of the program's: one session, two users. */
+#define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
 
 static gboolean
@@ -14,7 +14,7 @@ program_create (Program *program, const char *path, int mode)
   return zoo_create (program->zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
 }
 
-/* connected: whether the handle is connected before the client has it. */
+/* connected: whether the handle is connected before the client adopts it. */
 static void
 lock_in_the_session (Fixture *fixture, gboolean connected)
 {
@@ -75,7 +75,7 @@ test_handle_that_comes_later (void **state)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
-/* Both watch the same node, and ours is removed when the wait is over. */
+/* Both watch the same node, and our watch is removed when the wait ends. */
 static void
 test_watches_of_the_program (void **state)
 {
@@ -114,7 +114,7 @@ test_watches_of_the_program (void **state)
   curator_client_close (direct);
 }
 
-/* Every event is told several times, and every watch hears session events besides. */
+/* Every event is forwarded several times, and every watch receives session events as well. */
 static void
 test_duplicate_events (void **state)
 {
@@ -177,7 +177,7 @@ test_expiry (void **state)
   curator_client_close (client);
 }
 
-/* The handle is exchanged although its session lives: what is held in it is lost all the same. */
+/* The handle is replaced while its session is alive: holds of that session are still lost. */
 static void
 test_exchange (void **state)
 {
@@ -210,7 +210,7 @@ test_exchange (void **state)
   curator_client_close (client);
 }
 
-/* Our own clock ends the session while no server is there, and the same session comes back. */
+/* Our own clock ends the session during an outage, and the same session reconnects. */
 static void
 test_session_outlives_our_clock (void **state)
 {

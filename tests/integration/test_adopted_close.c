@@ -1,5 +1,6 @@
-/* Closing a client in the program's session, which goes on: nothing of ours stays, all of theirs. */
-#define THREADED 1 /* makes the synchronous calls visible */
+/* Closing a client in the program's session, which continues: all of our nodes and watches are
+ * removed, the program's stay. */
+#define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
 
 static gboolean
@@ -64,7 +65,7 @@ test_nothing_stays (void **state)
   g_autoptr (CuratorLease) permit = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
   assert_ok (permit != NULL, &error);
   assert_children (fixture, "/left/waited", 2, LONG_MS);
-  wait_ms (600); /* a hold of some length watches its own node */
+  wait_ms (600); /* a longer hold watches its own node */
   assert_true (
       four_letter_watchers_of (fixture_server (fixture), curator_lease_get_node_path (lease)) == 1);
 
@@ -81,7 +82,7 @@ test_nothing_stays (void **state)
   assert_true (has_no_ephemerals (program));
   check_usable (program);
 
-  /* The server still has what we watched of others, until it has an event for it. */
+  /* The server keeps our watches on other nodes until they fire. */
   Watching watching = { fixture, program_session (program) };
   contender_join (holder);
   assert_true (wait_until (watches_nothing, &watching, LONG_MS));
@@ -89,7 +90,7 @@ test_nothing_stays (void **state)
   curator_client_close (direct);
 }
 
-/* The connection is away when the client is closed, and comes back in time. */
+/* The client is closed during an outage that ends in time. */
 static void *
 close_client (void *client)
 {
@@ -122,7 +123,7 @@ test_close_while_disconnected (void **state)
   check_usable (program);
 }
 
-/* It stays away: close does not wait for it for ever, and late answers find nobody. */
+/* The outage continues: close does not wait forever, and late answers are ignored. */
 static void
 test_close_without_network (void **state)
 {
@@ -144,12 +145,12 @@ test_close_without_network (void **state)
   assert_true (took >= SESSION_MS - 100 && took < SESSION_MS + 1000);
   contender_join (waiter);
   assert_false (waiter->acquired);
-  /* The requests were carried out, only their answers come after the close. */
+  /* The requests were executed, but their answers arrive after the close. */
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_children (fixture, "/left/hole", 0, LONG_MS);
 }
 
-/* The handle is closed by the program with answers and events under way, many times. */
+/* The program closes the handle with answers and events in flight, many times. */
 static void
 test_close_in_the_middle (void **state)
 {

@@ -1,7 +1,7 @@
-/* The child of a fork: whatever it calls is refused at once, sends nothing, and waits for nobody.
+/* The child of a fork: every call is refused at once, sends nothing and does not block.
  *
- * The parent's threads are not there, and one of them may have held the client's mutex: so the child
- * must not take it either. The test holds it while it forks.
+ * The parent's threads do not exist in the child, and one may have held the client's mutex, so the
+ * child must not lock it. The test holds it while it forks.
  */
 #include "fixture.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_THREAD__
-/* It knows that nobody will unlock the mutex. */
+/* The analysis sees that the mutex is never unlocked. */
 #define HOLD_MUTEX FALSE
 #else
 #define HOLD_MUTEX TRUE
@@ -35,7 +35,7 @@ expect (Child *child, gboolean as_wanted, const char *what)
 {
   if (!as_wanted)
     {
-      fprintf (stderr, "in the child of a fork: not so: %s\n", what);
+      fprintf (stderr, "in the child of a fork: expectation failed: %s\n", what);
       child->n_wrong++;
     }
 }

@@ -1,5 +1,5 @@
-/* The end of a client, under waiters and holders and from callbacks; and what a program that is executed
- * does not inherit. */
+/* Closing a client, with waiters and holders and from callbacks; and descriptors that an executed
+ * program must not inherit. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
     }
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   contender_join (holder);
-  /* A close that could not reach the server leaves the rest to the session's end. */
+  /* A close that cannot reach the server leaves the clean-up to the expiry of the session. */
   assert_no_residue (fixture, path, hole ? SESSION_MS + 2000 : 3000);
 }
 
@@ -74,7 +74,7 @@ test_close_while_holding (void **state)
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
 }
 
-/* The last reference goes while a lock and a lease still point to the client. */
+/* The last reference is dropped while a lock and a lease still point to the client. */
 static void
 test_unref_while_holding (void **state)
 {
@@ -105,7 +105,7 @@ test_close_never_started (void **state)
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);
 }
 
-/* Closing while it connects to nobody is quick, too. */
+/* Closing is quick while the client tries in vain to connect, too. */
 static void
 test_close_while_connecting (void **state)
 {
@@ -164,7 +164,7 @@ test_close_in_callback (void **state)
     }
 }
 
-/* Sockets and pipes that a program started now would inherit. */
+/* Sockets and pipes that an executed program would inherit. */
 static int
 count_inherited (void)
 {
@@ -177,7 +177,7 @@ count_inherited (void)
   return atoi (line);
 }
 
-/* A program that this process starts must not keep the connection open. */
+/* An executed program must not keep the connection open. */
 static void
 test_p33_exec_inherits_nothing (void **state)
 {

@@ -1,5 +1,5 @@
 /* TestInterProcessSemaphoreCluster.testCluster: clients of an ensemble take turns; without a quorum
- * nobody gets anything, with two of three servers they go on. */
+ * no client is granted, with two of three servers they continue. */
 #include "support/zk_server.h"
 #include "taking.h"
 
@@ -27,7 +27,7 @@ take_turns (void *data)
         {
           g_atomic_int_inc (worker->turns);
           wait_ms (5);
-          /* Not confirmed in time is no failure while there is no quorum. */
+          /* Without a quorum, a release that is not confirmed in time is no failure. */
           worker->unexpected +=
               !curator_lease_release (lease, &error)
               && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);

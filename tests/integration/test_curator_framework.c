@@ -1,5 +1,5 @@
-/* Curator's own tests of the framework and the client below it, by their names, as far as locks
- * rest on them. tests/README.md has the whole table. */
+/* Curator's own tests of the framework and of its client, by their names, as far as locks depend on
+ * them. tests/README.md has the whole table. */
 #include "fixture.h"
 
 /* TestBlockUntilConnected: currently connected. */
@@ -100,8 +100,8 @@ test_reconnect_without_expiration (void **state)
   curator_client_close (client);
 }
 
-/* testSessionExpirationFromTimeout and …WithRestart: the server stays away for longer than the
- * session; our own clock says LOST, and a new session follows when it is back. */
+/* testSessionExpirationFromTimeout and …WithRestart: the server is down for longer than the session
+ * timeout; our own clock reports LOST, and a new session follows when it is back. */
 static void
 test_session_expiration_from_timeout_with_restart (void **state)
 {
@@ -143,8 +143,8 @@ test_reconnect (void **state)
   curator_client_close (client);
 }
 
-/* BasicTests.testExpiredSession, TestFrameworkEdges.testSessionKilled: the client is as usable
- * after an expiry as before. */
+/* BasicTests.testExpiredSession, TestFrameworkEdges.testSessionKilled: the client is usable after
+ * an expiry. */
 static void
 test_session_killed (void **state)
 {
@@ -161,8 +161,8 @@ test_session_killed (void **state)
   assert_no_residue (fixture, "/framework/killed", 3000);
 }
 
-/* TestFrameworkEdges.testProtectionWithKilledSession: the session dies while the create is under
- * way; one node remains, that of the new session. */
+/* TestFrameworkEdges.testProtectionWithKilledSession: the session expires while the create is in
+ * flight; one node remains, that of the new session. */
 static void
 test_protection_with_killed_session (void **state)
 {
@@ -178,7 +178,7 @@ test_protection_with_killed_session (void **state)
       g_autoptr (Contender) contender = contender_start (lock, LONG_MS, NULL);
       assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
       assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
-      proxy_cut (fixture->proxy); /* whatever the dead session said is never heard */
+      proxy_cut (fixture->proxy); /* no answer of the expired session arrives */
       assert_true (contender_wait (contender, LONG_MS));
       assert_true (contender->acquired);
       assert_int_not_equal (contender->session, dead);
@@ -228,8 +228,8 @@ allow_twice (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user
   return g_atomic_int_add (&policy->asked, 1) < 2;
 }
 
-/* TestFrameworkEdges.testRetry, testFailure: the policy is asked, and when it says no the error
- * surfaces. */
+/* TestFrameworkEdges.testRetry, testFailure: the policy is consulted, and when it refuses a retry
+ * the error is returned. */
 static void
 test_retry_and_failure (void **state)
 {
@@ -284,8 +284,8 @@ test_quick_close (void **state)
     }
 }
 
-/* TestFrameworkEdges.testBackgroundLatencyUnSleep: what waits for the connection goes on as soon as
- * it is there, not at the next look. */
+/* TestFrameworkEdges.testBackgroundLatencyUnSleep: a call that waits for the connection continues
+ * as soon as there is one, not at the next retry. */
 static void
 test_background_latency_un_sleep (void **state)
 {
@@ -308,7 +308,8 @@ test_background_latency_un_sleep (void **state)
   curator_client_close (client);
 }
 
-/* TestCreate.testForbiddenAncestors: making parents needs no READ on what is above them. */
+/* TestCreate.testForbiddenAncestors: creating parents needs no READ permission on nodes above
+ * them. */
 static void
 test_forbidden_ancestors (void **state)
 {
@@ -325,8 +326,8 @@ test_forbidden_ancestors (void **state)
   assert_ok (curator_lock_release (lock, &error), &error);
 }
 
-/* TestFailedDeleteManager.testLostSession and testWithNamespaceAndLostSession: the delete cannot be
- * done while the server is down; it is done when it is back. */
+/* TestFailedDeleteManager.testLostSession and testWithNamespaceAndLostSession: the delete fails
+ * while the server is down and is retried when it is back. */
 static void
 guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_path)
 {
@@ -343,8 +344,8 @@ guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_pa
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   g_autoptr (StateLog) log = state_log_new (client);
   assert_true (zk_server_restart (fixture->server));
-  /* A server that is just starting may take a connection and say nothing for a while: what counts
-   * is the time from the reconnection on. */
+  /* A server that is just starting may accept a connection and not answer for a while: count the
+   * time from the reconnect. */
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_no_residue (fixture, full_path, 3000);
   curator_client_close (client);
@@ -362,7 +363,7 @@ test_failed_delete_with_namespace (void **state)
   guaranteed_delete (*state, "aisa", "/aisa/framework/delete");
 }
 
-/* testGuaranteedDeleteOnNonExistentNode: that there is nothing to delete is no failure. */
+/* testGuaranteedDeleteOnNonExistentNode: deleting a missing node is no failure. */
 static void
 test_guaranteed_delete_on_non_existent_node (void **state)
 {
@@ -381,7 +382,8 @@ test_guaranteed_delete_on_non_existent_node (void **state)
   assert_int_equal (proxy_count (fixture->proxy, PROXY_DELETE), 0);
 }
 
-/* TestWithCluster.testSessionSurvives: the connected server dies, another one takes the session. */
+/* TestWithCluster.testSessionSurvives: the connected server dies, another one takes over the
+ * session. */
 static void
 test_session_survives (void **state)
 {

@@ -1,6 +1,6 @@
 /* Curator's own tests of InterProcessMutex, by their names: TestInterProcessMutexBase and
- * TestInterProcessMutex. tests/README.md says where each of Curator's tests is, and why some are
- * not. */
+ * TestInterProcessMutex. tests/README.md lists all of Curator's tests, also those that are not
+ * ported. */
 #include "fixture.h"
 
 #define LOCK_PATH "/locks/our-lock"
@@ -48,7 +48,7 @@ test_waiting_process_killed_server (void **state)
   curator_client_close (client);
 }
 
-/* testKilledSession: the holder never releases; the session both share ends; the second one gets
+/* testKilledSession: the holder never releases; the shared session expires; the second thread gets
  * the lock. */
 static void
 test_killed_session (void **state)
@@ -67,7 +67,7 @@ test_killed_session (void **state)
   assert_true (waiter->token > holder->token);
 }
 
-/* testContainerCleanup: ten threads lock once each; the base path vanishes. */
+/* testContainerCleanup: ten threads lock once each; the base path is deleted. */
 static void
 test_container_cleanup (void **state)
 {
@@ -158,7 +158,7 @@ enter_often (void *data)
   return NULL;
 }
 
-/* testReentrantSingleLock: ten threads share one object; one at a time is inside. */
+/* testReentrantSingleLock: ten threads share one object; one at a time holds. */
 static void
 test_reentrant_single_lock (void **state)
 {
@@ -180,7 +180,7 @@ test_reentrant_single_lock (void **state)
   assert_no_residue (fixture, LOCK_PATH, 3000);
 }
 
-/* testReentrant2Threads: the second thread must not get in while the first is nested. */
+/* testReentrant2Threads: the second thread must not be granted while the first is nested. */
 static void
 test_reentrant_2_threads (void **state)
 {
@@ -250,8 +250,8 @@ count_request (CuratorLock *lock, gpointer user_data)
   g_atomic_int_inc ((int *) user_data);
 }
 
-/* TestInterProcessMutex.testRevoking: the listener of the only participant is told; it releases and
- * another one acquires within five seconds; no watch is left. */
+/* TestInterProcessMutex.testRevoking: the listener of the only participant is called; it releases
+ * and another client acquires within five seconds; no watch is left. */
 static void
 test_revoking (void **state)
 {
@@ -278,7 +278,7 @@ test_revoking (void **state)
       wait_ms (5);
     }
   assert_ok (curator_lock_release (lock, &error), &error);
-  assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error); /* gone: fine */
+  assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error); /* deleted: as expected */
   assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
   assert_ok (curator_lock_release (other, &error), &error);
   assert_no_residue (fixture, LOCK_PATH, 3000);
@@ -290,7 +290,7 @@ make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointe
   curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT_SEQUENTIAL);
 }
 
-/* testPersistentLock: the node outlives the session that made it, and the release deletes it. */
+/* testPersistentLock: the node outlives the session that created it, and the release deletes it. */
 static void
 test_persistent_lock (void **state)
 {

@@ -42,7 +42,7 @@ test_get_participant_nodes (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* testThatUpgradingIsDisallowed: Java waits out its time; here the answer comes at once. */
+/* testThatUpgradingIsDisallowed: Java times out; here the call fails at once. */
 static void
 test_that_upgrading_is_disallowed (void **state)
 {
@@ -61,7 +61,8 @@ test_that_upgrading_is_disallowed (void **state)
   assert_ok (curator_lock_release (write, &error), &error);
 }
 
-/* testThatDowngradingRespectsThreads: another thread's write lock lets nobody else read. */
+/* testThatDowngradingRespectsThreads: while one thread holds the write lock, no other thread may
+ * read. */
 static void
 test_that_downgrading_respects_threads (void **state)
 {
@@ -76,8 +77,8 @@ test_that_downgrading_respects_threads (void **state)
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
 }
 
-/* testDowngrading, testContendingDowngrading: the writer reads, lets go of writing, and the writer
- * that waits does not get in until the reading ends. */
+/* testDowngrading, testContendingDowngrading: the writer acquires the read lock and releases the
+ * write lock; the waiting writer is not granted until the read lock is released. */
 static void
 test_contending_downgrading (void **state)
 {
@@ -99,7 +100,7 @@ test_contending_downgrading (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* testSetNodeData: the payload is what the constructor was given, at that time. */
+/* testSetNodeData: the payload is a copy of the constructor's argument. */
 static void
 test_set_node_data (void **state)
 {
@@ -122,8 +123,8 @@ test_set_node_data (void **state)
   taking_give_back (writer);
 }
 
-/* testLockPath: the writer's session ends; a reader gets in, the writer's node is gone, and its
- * release succeeds even so. */
+/* testLockPath: the writer's session expires; a reader is granted, the writer's node is gone, and
+ * its release still succeeds. */
 static void
 test_lock_path (void **state)
 {
@@ -146,7 +147,8 @@ test_lock_path (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* TestInterProcessMultiMutex.testSomeReleasesFail: the error is told, the good one is released. */
+/* TestInterProcessMultiMutex.testSomeReleasesFail: the error is returned, the other lock is
+ * released. */
 static void
 test_some_releases_fail (void **state)
 {
@@ -167,8 +169,8 @@ test_some_releases_fail (void **state)
   assert_no_residue (fixture, "/test/good", 3000);
 }
 
-/* TestInterProcessMultiMutex.testSomeLocksFailToLock: the first was had, and goes back; the error of
- * the second is told. */
+/* TestInterProcessMultiMutex.testSomeLocksFailToLock: the first is acquired and released; the error
+ * of the second is returned. */
 static void
 test_some_locks_fail_to_lock (void **state)
 {
@@ -187,7 +189,7 @@ test_some_locks_fail_to_lock (void **state)
   assert_no_residue (fixture, "/test/good", 3000);
 }
 
-/* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents made for them. */
+/* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents created for them. */
 static void
 test_lock_acls (void **state)
 {

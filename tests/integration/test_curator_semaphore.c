@@ -149,7 +149,8 @@ test_threads (void **state)
   assert_int_equal (tally.peak, 1);
 }
 
-/* testSimple, testSimple2: one more than there are is refused, and given after one was closed. */
+/* testSimple, testSimple2: a lease beyond the limit is refused, and granted after another is
+ * closed. */
 static void
 test_simple (void **state)
 {
@@ -188,7 +189,7 @@ test_get_participant_nodes (void **state)
     }
 }
 
-/* testThreadedLeaseIncrease: the count grows from 1 to 2, and the second acquire returns. */
+/* testThreadedLeaseIncrease: the count is raised from 1 to 2, and the second acquire returns. */
 static void
 test_threaded_lease_increase (void **state)
 {
@@ -210,7 +211,7 @@ test_threaded_lease_increase (void **state)
   taking_give_back (second);
 }
 
-/* testClientClose: the end of the client frees its lease. */
+/* testClientClose: closing the client frees its lease. */
 static void
 test_client_close (void **state)
 {
@@ -226,7 +227,8 @@ test_client_close (void **state)
   taking_give_back (next);
 }
 
-/* testNoOrphanedNodes: the waiter's node is deleted by somebody; it recovers and leaves nothing. */
+/* testNoOrphanedNodes: the waiter's node is deleted by another client; the waiter recovers and
+ * leaves nothing. */
 static void
 test_no_orphaned_nodes (void **state)
 {
@@ -246,7 +248,8 @@ test_no_orphaned_nodes (void **state)
   assert_no_residue (fixture, LEASES, 3000);
 }
 
-/* testInterruptAcquire: a cancelled waiter leaves the holder's node only; the next one gets in. */
+/* testInterruptAcquire: a cancelled waiter leaves only the holder's node; the next waiter is
+ * granted. */
 static void
 test_interrupt_acquire (void **state)
 {
@@ -266,8 +269,8 @@ test_interrupt_acquire (void **state)
   taking_give_back (next);
 }
 
-/* testAcquireAfterLostServer: the server stops while one has created its node but not yet listed;
- * when it runs again all acquire. */
+/* testAcquireAfterLostServer: the server stops after one client has created its node and before it
+ * has listed; after the restart all acquire. */
 static void
 test_acquire_after_lost_server (void **state)
 {

@@ -1,11 +1,11 @@
-/* Clients that are destroyed in every state, many times, with nothing left in this process or at the
- * server. Sanitizers look at what happens to memory meanwhile. */
+/* Clients destroyed in every state, many times, with nothing left in this process or on the server.
+ * Sanitizers check memory meanwhile. */
 #include "taking.h"
 
 #include <dirent.h>
 
 #define N_WORKERS  4
-#define N_EACH     50 /* of every state, by each worker: 1,000 in all */
+#define N_EACH     50 /* per state and worker: 1,000 in all */
 #define N_WAITERS  16
 #define N_STORMS   10
 #define PATIENT_MS 10000
@@ -25,13 +25,13 @@ typedef struct
   const char *server;
   Proxy *proxy;
   CuratorClient *peer;
-  CuratorLock *held; /* by the peer, for others to wait for */
+  CuratorLock *held; /* by the peer, so that others wait */
   const char *path;
   pthread_t thread;
   int number;
   int round;
   int done[N_STATES];
-  char *fault; /* the first one; cmocka's assertions belong to the main thread */
+  char *fault; /* the first one; cmocka's assertions work on the main thread only */
 } Worker;
 
 #define require(worker, condition)                                                                 \
@@ -61,7 +61,7 @@ is_connected (CuratorClient *client)
   return curator_client_block_until_connected (client, LONG_MS, NULL, NULL);
 }
 
-/* Every second time closed by name, else by its last reference. */
+/* Every second client is closed explicitly, the others by their last reference. */
 static void
 destroy (Worker *worker, CuratorClient *client)
 {
@@ -134,7 +134,7 @@ destroy_awaited (Worker *worker)
       takings[i] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
     }
   g_usleep ((gulong) g_random_int_range (0, 10000));
-  /* A waiter keeps its lock, and so its client: what ends it is close. */
+  /* A waiter keeps a reference to its lock, and so to its client: only close ends it. */
   curator_client_close (client);
   curator_lock_unref (lock);
   curator_client_unref (client);
@@ -196,7 +196,7 @@ destroy_in_callback (Worker *worker)
     {
       curator_client_start (closer.client, NULL);
       g_autoptr (CuratorLock) lock = curator_mutex_new (closer.client, worker->path, NULL);
-      /* Somebody holds it; or it is too early to tell. */
+      /* Held by another client, or not decided yet. */
       curator_lock_acquire_async (lock, worker->round % 20, NULL, on_lease, &closer);
     }
   require (worker, wait_until (is_done, &closer, LONG_MS));
@@ -206,12 +206,12 @@ static void
 destroy_reconnecting (Worker *worker)
 {
   CuratorClient *client = start (worker, proxy_address (worker->proxy));
-  /* Nobody shall wait for the end of the session that is left. */
+  /* A path of its own, so that no client waits for the expiry of the remaining session. */
   g_autofree char *path = g_strdup_printf ("/destroy/cut-%d-%d", worker->number, worker->round);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, path, NULL);
   require (worker, is_connected (client));
-  g_autoptr (CuratorLease) lease G_GNUC_UNUSED
-      = worker->round % 2 == 0 ? curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL) : NULL;
+  g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
+      worker->round % 2 == 0 ? curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL) : NULL;
   gboolean refuse = worker->round % 4 == 1;
   if (refuse)
     {
@@ -233,12 +233,12 @@ destroy_reconnecting (Worker *worker)
 static void *
 work (void *data)
 {
-  static void (*const destroyers[N_STATES]) (Worker *worker)
-      = { [IDLE] = destroy_idle,
-          [HELD] = destroy_held,
-          [AWAITED] = destroy_awaited,
-          [IN_CALLBACK] = destroy_in_callback,
-          [RECONNECTING] = destroy_reconnecting };
+  static void (*const destroyers[N_STATES]) (Worker
+                                             * worker) = { [IDLE] = destroy_idle,
+                                                           [HELD] = destroy_held,
+                                                           [AWAITED] = destroy_awaited,
+                                                           [IN_CALLBACK] = destroy_in_callback,
+                                                           [RECONNECTING] = destroy_reconnecting };
   Worker *worker = data;
   for (worker->round = 0; worker->round < N_EACH && worker->fault == NULL; worker->round++)
     {
@@ -355,8 +355,8 @@ test_p35_destroy_in_every_state (void **state)
   assert_server_is_clean (fixture);
 }
 
-/* Waiters come and go, each with a watch, while the connection breaks again and again: every break sends
- * a session event to every watcher. In the middle of it all is destroyed. */
+/* Waiters come and go, each with a watch, while the connection breaks repeatedly: every break sends
+ * a session event to every watcher. The client is destroyed in the middle. */
 static void
 test_p15_destroy_in_a_storm (void **state)
 {

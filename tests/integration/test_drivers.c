@@ -1,4 +1,4 @@
-/* Drivers of a program's own: what they decide is done, and the engine still cleans up. */
+/* Custom drivers: the engine follows their decisions and still cleans up. */
 #include "taking.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ typedef struct
 {
   CuratorCreateMode mode;
   gboolean protected_;
-  const char *name; /* instead of the lock name; NULL for that */
+  const char *name; /* NULL: the lock name */
   int destroyed;
   int max_leases_seen;
 } Plan;
@@ -46,7 +46,7 @@ lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *
   return lock;
 }
 
-/* A persistent node outlives the session of its maker, and its release deletes it. */
+/* A persistent node outlives the session of its creator, and its release deletes it. */
 static void
 test_persistent_nodes (void **state)
 {
@@ -71,7 +71,7 @@ test_persistent_nodes (void **state)
   taking_assert_waits (other);
   assert_ok (curator_lock_release (lock, &error), &error);
   taking_assert_granted (other);
-  /* One that gives up deletes its node too, though no session would. */
+  /* A waiter that gives up deletes its node too, although no session expiry would. */
   assert_false (curator_lock_acquire (lock, 200, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/driver/stays", 1, SETTLE_MS);
@@ -82,7 +82,7 @@ test_persistent_nodes (void **state)
   curator_client_close (client);
 }
 
-/* The same with the answer to the create lost, and with the asker gone by then. */
+/* The same when the answer to the create is lost and the caller has given up. */
 static void
 test_persistent_node_of_unknown_outcome (void **state)
 {
@@ -105,7 +105,7 @@ test_persistent_node_of_unknown_outcome (void **state)
   assert_no_residue (fixture, "/driver/lost", SETTLE_MS);
 }
 
-/* No prefix that tells whose a node is: after a lost answer there is still one node only. */
+/* A name without a GUID: after a lost answer there is still only one node. */
 static void
 test_plain_numbered_node_of_unknown_outcome (void **state)
 {
@@ -128,7 +128,7 @@ test_plain_numbered_node_of_unknown_outcome (void **state)
   assert_no_residue (fixture, "/driver/plain", SETTLE_MS);
 }
 
-/* The latest first: whoever has nobody behind it. Watches the one behind. */
+/* Last come, first served: grants the node that has none behind it, and watches the one behind. */
 static void
 latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_children,
               const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
@@ -144,7 +144,7 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
 }
 
 static void
-test_order_of_ones_own (void **state)
+test_custom_order (void **state)
 {
   Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
@@ -152,7 +152,7 @@ test_order_of_ones_own (void **state)
                                          .gets_the_lock = latest_first };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/latest", &funcs, &plan, 7);
-  /* Each one is the latest when it comes: all are granted, as this order wants it. */
+  /* Each one is the last when it comes: all are granted in this order. */
   g_autoptr (Taking) first = taking_of_lock (lock);
   g_autoptr (Taking) second = taking_of_lock (lock);
   assert_int_equal (plan.max_leases_seen, 7);
@@ -161,7 +161,7 @@ test_order_of_ones_own (void **state)
   assert_no_residue (fixture, "/driver/latest", SETTLE_MS);
 }
 
-/* Nobody to watch: every change of the children is looked at. */
+/* No node to watch: the driver re-evaluates at every change of the children. */
 static void
 only_two (CuratorLockDriver *driver, const char *const *children, gsize n_children,
           const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
@@ -217,7 +217,7 @@ test_several_leases (void **state)
   assert_no_residue (fixture, "/driver/n", SETTLE_MS);
 }
 
-/* Not sequential: a taken name is waited for, and another's node is never deleted. */
+/* Not sequential: waits while the name is taken, and never deletes a node of another client. */
 static void
 test_one_name (void **state)
 {
@@ -249,7 +249,7 @@ main (void)
     heal_and_test (test_persistent_nodes),
     heal_and_test (test_persistent_node_of_unknown_outcome),
     heal_and_test (test_plain_numbered_node_of_unknown_outcome),
-    heal_and_test (test_order_of_ones_own),
+    heal_and_test (test_custom_order),
     heal_and_test (test_without_a_node_to_watch),
     heal_and_test (test_several_leases),
     heal_and_test (test_one_name),

@@ -1,4 +1,5 @@
-/* Sessions that end: while waiting, while holding, with the server's word and without it. */
+/* Sessions that expire: while waiting, while holding, detected by the server and by our own
+ * clock. */
 #include "fixture.h"
 
 #include <poll.h>
@@ -10,7 +11,7 @@ typedef struct
   gint64 old_session;
 } NewNode;
 
-/* Two nodes, and none of them the dead session's. */
+/* Two nodes, neither of the expired session. */
 static gboolean
 waits_in_new_session (gpointer data)
 {
@@ -58,8 +59,8 @@ test_p12_waiter_goes_back_to_the_queue (void **state)
   assert_no_residue (fixture, "/expiry/wait", 3000);
 }
 
-/* The k-th request after the wake-up finds a dead session: the proof that the grant rests on. It
- * waits in the proxy while the session ends, so the server sees it too late. */
+/* The k-th request after the wake-up, the proof for the grant, reaches an expired session: the
+ * proxy holds it back while the session expires. */
 static void
 expire_at (Fixture *fixture, int k)
 {
@@ -78,7 +79,7 @@ expire_at (Fixture *fixture, int k)
   proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, 1, PROXY_HOLD_REQUEST);
   contender_join (holder);
   gboolean fired = proxy_wait_fired (fixture->proxy, 1, 1500);
-  /* A waiter that was granted before the session ended was granted rightly. */
+  /* A grant before the expiry is correct. */
   gboolean before = contender_has_returned (waiter);
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
   proxy_disarm (fixture->proxy);
@@ -105,9 +106,9 @@ test_p22_never_granted_on_a_dead_node (void **state)
     }
 }
 
-/* The session ends while the answer to the create is on its way, and the node, name and all, is there
- * again when the next one begins, as the node of a session that the server has not buried yet would be.
- * It is not ours: whoever takes it for ours believes in a hold that ends with another's session. */
+/* The session expires while the answer to the create is in flight. The next session finds a node of
+ * that name, as if the server had not removed the expired session's node yet. A client that takes
+ * that node for its own has a hold that ends with another session. */
 static void
 test_p3_node_of_an_earlier_session (void **state)
 {
@@ -137,7 +138,7 @@ test_p3_node_of_an_earlier_session (void **state)
   assert_no_residue (fixture, path, 3000);
 }
 
-/* A server that does not know the session any more answers with a new one and says nothing. */
+/* A server that no longer knows the session opens a new one without notice. */
 static void
 test_p27_new_session_unannounced (void **state)
 {
@@ -183,9 +184,9 @@ is_positive (gpointer data)
   return g_atomic_int_get ((int *) data) > 0;
 }
 
-/* What a holder is told, and what it must do before it may acquire again. */
+/* Notifications to a holder, and the release that it owes before it may acquire again. */
 static void
-test_p23_holder_is_told (void **state)
+test_p23_holder_is_notified (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -228,12 +229,12 @@ test_p23_holder_is_told (void **state)
 typedef struct
 {
   int asleep;
-  int told;         /* LOST, by the listener */
-  int told_in_time; /* before the callback went on */
+  int told;         /* when the listener received LOST */
+  int told_in_time; /* seen before the callback continued */
   int done;
 } Sleeper;
 
-/* As one that sleeps for half a minute, but no longer than it has to. */
+/* Stands for a sleep of half a minute, but ends as soon as the loss is seen. */
 static void
 sleep_through_the_loss (CuratorLock *lock, CuratorLease *lease, const GError *error,
                         gpointer user_data)
@@ -271,8 +272,8 @@ test_p14_callback_sleeps_through_the_loss (void **state)
   assert_no_residue (fixture, "/expiry/sleeper", LONG_MS);
 }
 
-/* The writer of the log is the program's: it may ask the client about itself, and waits for ever if a
- * message comes from under the client's mutex. */
+/* The log writer belongs to the program and may call the client: it would deadlock if a message
+ * were logged under the client's mutex. */
 static CuratorClient *logged_client;
 
 static GLogWriterOutput
@@ -286,7 +287,7 @@ ask_and_write (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
   return g_log_writer_default (level, fields, n_fields, NULL);
 }
 
-/* No server, no network: our own clock ends the hold, before the server can give it to another. */
+/* During an outage our own clock ends the hold before the server can grant it to another client. */
 static void
 test_lost_by_own_clock (void **state)
 {
@@ -307,8 +308,8 @@ test_lost_by_own_clock (void **state)
   assert_true (wait_until (is_lost, lease, (int) timeout + 1000));
   gint64 took = wait_now_ms () - frozen_ms;
   assert_true (took < timeout);
-  /* The connection's state follows Curator: SUSPENDED after 2/3 of the time-out without a word,
-   * LOST a whole time-out later. */
+  /* The connection's state follows Curator: SUSPENDED after 2/3 of the session timeout in silence,
+   * LOST a whole timeout later. */
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, (int) (timeout * 5 / 3 + 500 - took)));
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
   g_atomic_pointer_set (&logged_client, NULL);
@@ -321,7 +322,7 @@ test_lost_by_own_clock (void **state)
   curator_client_close (client);
 }
 
-/* A short outage: the session and the hold survive, and nobody is told LOST. */
+/* A short outage: the session and the hold survive, and no listener receives LOST. */
 static void
 test_short_outage_loses_nothing (void **state)
 {
@@ -345,7 +346,7 @@ test_short_outage_loses_nothing (void **state)
   curator_client_close (client);
 }
 
-/* Somebody deletes the holder's node. */
+/* Another client deletes the holder's node. */
 static void
 test_p24_node_deleted_by_another (void **state)
 {
@@ -360,7 +361,7 @@ test_p24_node_deleted_by_another (void **state)
   assert_ok (curator_lock_release (lock, &error), &error);
 }
 
-/* Somebody deletes a waiter's node: it queues again. */
+/* Another client deletes a waiter's node: the waiter queues again. */
 static void
 test_waiting_node_deleted_by_another (void **state)
 {
@@ -375,7 +376,7 @@ test_waiting_node_deleted_by_another (void **state)
   g_autofree char *theirs = g_strconcat ("/expiry/pushed/", names[1], NULL);
   assert_int_equal (raw_zk_delete (fixture->raw, theirs), ZOK);
   assert_children (fixture, "/expiry/pushed", 1, LONG_MS);
-  /* The next heartbeat finds out. */
+  /* The next heartbeat fails. */
   assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
   contender_join (holder);
   assert_true (contender_wait (waiter, LONG_MS));
@@ -386,7 +387,7 @@ test_waiting_node_deleted_by_another (void **state)
   assert_no_residue (fixture, "/expiry/pushed", 3000);
 }
 
-/* Who is in front of a waiter is pushed out of the queue: the waiter keeps its node, and its turn. */
+/* The node in front of a waiter is deleted: the waiter keeps its own node and its turn. */
 static void
 test_p18_place_is_kept (void **state)
 {
@@ -430,7 +431,7 @@ main (void)
     heal_and_test (test_p3_node_of_an_earlier_session),
     heal_and_test (test_p18_place_is_kept),
     heal_and_test (test_p14_callback_sleeps_through_the_loss),
-    heal_and_test (test_p23_holder_is_told),
+    heal_and_test (test_p23_holder_is_notified),
     heal_and_test (test_p27_new_session_unannounced),
     heal_and_test (test_lost_by_own_clock),
     heal_and_test (test_short_outage_loses_nothing),

@@ -1,4 +1,5 @@
-/* The lock that is one node: recognised after a lost answer, never taken from another. */
+/* The fixed-node lock: its node is recognised after a lost answer, and never taken over from
+ * another client. */
 #include "taking.h"
 
 #define PATH      "/fixed/node"
@@ -53,7 +54,7 @@ test_hold_and_hand_over (void **state)
   assert_gone (fixture);
 }
 
-/* All waiters wake at a release, one is first, and the others wait again. */
+/* A release wakes all waiters; one is granted, the others wait again. */
 static void
 test_herd (void **state)
 {
@@ -123,8 +124,8 @@ test_recognised_after_a_lost_answer (void **state)
     }
 }
 
-/* Two locks of one client, so of one session: the loser must not take the winner's node for its
- * own, whatever it does not know. */
+/* Two locks in one session: the loser must not take the winner's node for its own, even after a
+ * lost answer. */
 static void
 test_p29_not_confused_within_a_session (void **state)
 {
@@ -150,7 +151,8 @@ test_p29_not_confused_within_a_session (void **state)
   assert_gone (fixture);
 }
 
-/* The asker leaves while its create is under way; meanwhile the node may be another's. */
+/* The caller gives up while its create is in flight; the node may belong to another client by
+ * then. */
 static void
 test_given_up_with_unknown_outcome (void **state)
 {
@@ -161,21 +163,21 @@ test_given_up_with_unknown_outcome (void **state)
   g_autoptr (CuratorLock) theirs = fixed_new (direct);
   g_autoptr (CuratorLock) lock = fixed_new (client);
   raw_zk_make_path (fixture->raw, "/fixed");
-  /* Ours: it is deleted when the answer comes. */
+  /* Our own node: deleted when the answer arrives. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 300, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_true (raw_zk_exists (fixture->raw, PATH));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_gone (fixture);
-  /* Ours, and the connection breaks too: it is looked for and deleted. */
+  /* Our own node, and the connection breaks too: it is searched for and deleted. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 300, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   proxy_cut (fixture->proxy);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_gone (fixture);
-  /* Never arrived, and another one holds by then: it stays. */
+  /* The create never arrived, and another client holds by then: its node stays. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE);
   assert_false (curator_lock_acquire (lock, 300, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
@@ -188,7 +190,8 @@ test_given_up_with_unknown_outcome (void **state)
   assert_gone (fixture);
 }
 
-/* The holder's session ends and another takes the node: the old release must not delete it. */
+/* The holder's session expires and another client creates the node: the old release must not delete
+ * it. */
 static void
 test_p29_release_of_a_lost_hold (void **state)
 {
@@ -215,9 +218,9 @@ test_p29_release_of_a_lost_hold (void **state)
   curator_client_close (client);
 }
 
-/* Somebody else's program has such a node; its end lets us in. */
+/* A foreign program owns the node; its deletion grants the lock to us. */
 static void
-test_p29_a_stranger_s_node (void **state)
+test_p29_node_of_a_foreign_program (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -238,7 +241,7 @@ test_p29_a_stranger_s_node (void **state)
   taking_assert_waits (waiter);
   assert_int_equal (raw_zk_delete (fixture->raw, PATH), ZOK);
   taking_assert_granted (waiter);
-  /* And deleted under us: we are told. */
+  /* The node is deleted during our hold: the listener is called. */
   assert_int_equal (raw_zk_delete (fixture->raw, PATH), ZOK);
   assert_lease_state (taking_lease (waiter, 0), CURATOR_LEASE_LOST, 2000);
   g_autoptr (Taking) closed = taking_of_lock (lock);
@@ -257,7 +260,7 @@ main (void)
     heal_and_test (test_p29_not_confused_within_a_session),
     heal_and_test (test_given_up_with_unknown_outcome),
     heal_and_test (test_p29_release_of_a_lost_hold),
-    heal_and_test (test_p29_a_stranger_s_node),
+    heal_and_test (test_p29_node_of_a_foreign_program),
   };
   return cmocka_run_group_tests_name ("fixed-node lock", tests, fixture_start, fixture_stop);
 }

@@ -1,4 +1,4 @@
-/* Children of fork(): whatever they call is refused, nothing waits, and the parent notices nothing. */
+/* Children of fork(): every call is refused without blocking, and the parent is not affected. */
 #include "taking.h"
 
 #include "client/client-private.h"
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Sanitizers make a fork slow and see no more in the thousandth. ThreadSanitizer's own locks do not
- * survive one amid threads that work. */
+/* Under sanitizers a fork is slow, and many forks find no more than few. ThreadSanitizer's own
+ * locks do not survive a fork while other threads run. */
 #if defined(__SANITIZE_THREAD__)
 #define N_FORKS      100
 #define N_CONTENDERS 0
@@ -20,11 +20,11 @@
 #define N_FORKS      1000
 #define N_CONTENDERS 4
 #endif
-#define CHILD_SECONDS   60
-#define MOST_PAUSE_US   2000
-#define CHILD_IS_WRONG 1 /* exit code; the line comes through the pipe */
+#define CHILD_SECONDS  60
+#define MOST_PAUSE_US  2000
+#define CHILD_IS_WRONG 1 /* exit code; the line number comes through the pipe */
 
-/* One of everything, made by the parent. */
+/* One object of each type, created by the parent. */
 typedef struct
 {
   CuratorClient *client;
@@ -99,7 +99,7 @@ on_revocation (CuratorLock *lock, gpointer user_data)
   while (0)
 #define must_refuse(call) must (is_refused ((call), &error))
 
-/* Each returns the line that is wrong, or 0. */
+/* Each returns the line of the first failure, or 0. */
 static int
 check_client (const Things *things)
 {
@@ -200,7 +200,7 @@ check_count (CuratorSharedCount *count)
   return 0;
 }
 
-/* The order in which a program drops what it has. */
+/* Drops the objects in the order in which a program would. */
 static void
 drop_all (const Things *things)
 {
@@ -238,7 +238,7 @@ check_all (const Things *things)
   return line;
 }
 
-/* Forks; the child does all it can, and says by the pipe what was not refused. */
+/* Forks; the child makes every call, and reports through the pipe a call that was not refused. */
 static void
 fork_once (const Things *things, int number)
 {
@@ -287,7 +287,7 @@ things_new (CuratorClient *client)
   return things;
 }
 
-/* What the children did has had no effect: same session, same holds, nobody heard anything. */
+/* The children have had no effect: same session, same holds, no listener called. */
 static void
 things_free (Fixture *fixture, Things *things, StateLog *log, gint64 session)
 {
@@ -320,8 +320,8 @@ contend_in_circles (void *data)
   g_autoptr (CuratorLock) lock = mutex_new (noise->things->client, "/fork/noise");
   while (!g_atomic_int_get (&noise->stop))
     {
-      g_autoptr (CuratorLease) lease G_GNUC_UNUSED
-          = curator_semaphore_acquire (noise->things->semaphore, 20, NULL, NULL);
+      g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
+          curator_semaphore_acquire (noise->things->semaphore, 20, NULL, NULL);
       if (curator_lock_acquire (lock, 20, NULL, NULL))
         {
           g_atomic_int_inc (&noise->granted);
@@ -331,18 +331,19 @@ contend_in_circles (void *data)
   return NULL;
 }
 
-/* At any moment of what other threads do inside the library. */
+/* Forks at random moments, while other threads are inside the library. */
 static void
 test_p32_fork_at_random_moments (void **state)
 {
 #ifdef __SANITIZE_ADDRESS__
-  /* If another thread was inside its allocator, the child of a fork() waits in there for ever. */
+  /* If another thread was inside the sanitizer's allocator, the child of a fork() deadlocks
+   * there. */
   print_message ("left out: AddressSanitizer's allocator does not survive such a fork\n");
   skip ();
 #endif
   Fixture *fixture = *state;
   CuratorClient *client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, 10000); /* load shall not end it */
+  curator_client_set_session_timeout (client, 10000); /* must not expire under load */
   client_start (client);
   g_autoptr (StateLog) log = state_log_new (client);
   const gint64 session = curator_client_get_session_id (client);
@@ -369,7 +370,7 @@ test_p32_fork_at_random_moments (void **state)
   assert_no_residue (fixture, "/fork/noise", LONG_MS);
 }
 
-/* The worst moment, made certain: the client's mutex is locked, and in the child for ever. */
+/* The worst moment, forced: the client's mutex is locked, so in the child it is locked forever. */
 static void
 test_p32_fork_while_locked (void **state)
 {

@@ -1,7 +1,7 @@
-/* The frame sweep: every scenario with the connection broken at each of its frames in turn, before the
- * request, before its answer (once, and the next one, too) and after its answer, until it runs to its
- * end unharmed. Afterwards the scenario must succeed on the same path, and no node and no watch may be
- * left.
+/* The frame sweep: runs every scenario with the connection broken at each of its frames in turn,
+ * before the request, before its answer (once, and twice in a row) and after its answer, until a
+ * run ends before the fault. Afterwards the scenario must succeed on the same path, and no node and
+ * no watch may be left.
  *
  * Several sweeps run side by side, each with a proxy, a peer and an observer of its own.
  */
@@ -9,7 +9,7 @@
 
 #define N_WORKERS  6
 #define MAX_FRAMES 80
-#define SWEPT_MS   10000 /* a session that no load lets expire */
+#define SWEPT_MS   10000 /* must not expire under load */
 #define SETTLE_MS  5000
 
 typedef struct
@@ -29,7 +29,7 @@ static const Break breaks[] = {
 typedef struct
 {
   int cases;
-  gint64 slowest_ms; /* from the end of the scenario until nothing is left */
+  gint64 slowest_ms; /* from the end of the scenario until all residue is gone */
   GString *faults;
 } Result;
 
@@ -37,8 +37,8 @@ typedef struct
 {
   const char *server;
   pthread_mutex_t mutex;
-  gsize next;      /* job to be done: scenario times break */
-  Result *results; /* one for each job, written by who does it */
+  gsize next;      /* the next job: scenario times kind of break */
+  Result *results; /* one for each job, written by the thread that runs it */
 } Sweep;
 
 typedef struct
@@ -92,12 +92,12 @@ check_residue (Worker *worker, FrameRun *run, Result *result)
   result->slowest_ms = MAX (result->slowest_ms, wait_now_ms () - ended_ms);
 }
 
-/* FALSE when the scenario has fewer than k frames, or something was wrong. */
+/* FALSE when the scenario has fewer than k frames, or failed. */
 static gboolean
 break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k, Result *result)
 {
-  g_autofree char *path = g_strdup_printf ("/frames/%zd-%s-%d", scenario - frame_scenarios,
-                                           how->when, k);
+  g_autofree char *path =
+      g_strdup_printf ("/frames/%zd-%s-%d", scenario - frame_scenarios, how->when, k);
   g_autoptr (GString) fault = g_string_new (NULL);
   g_autoptr (CuratorClient) client = client_new (proxy_address (worker->proxy));
   FrameRun run = { client, worker->peer, worker->raw, path, fault };
@@ -181,7 +181,7 @@ worker_join (Worker *worker)
   proxy_free (worker->proxy);
 }
 
-/* How many cases of all were wrong. */
+/* Returns the number of failed cases. */
 static int
 print_results (const Result *results)
 {
@@ -234,7 +234,7 @@ test_p1_every_frame (void **state)
   int wrong = print_results (results);
   for (gsize i = 0; i < n_jobs; i++)
     {
-      /* The least of them, a re-entered mutex, creates, lists and deletes. */
+      /* The shortest scenario, a re-entered mutex, has a create, a list and a delete. */
       assert_true (results[i].cases >= 3);
       g_string_free (results[i].faults, TRUE);
     }

@@ -1,8 +1,8 @@
 /* Guarded writes: a check of the hold inside a transaction of the program's. */
-#define THREADED 1 /* makes the synchronous calls visible */
+#define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
 
-/* A transaction that makes a node if the hold that op checks is there. */
+/* A transaction that creates a node if the hold that op checks exists. */
 static int
 write_guarded (zhandle_t *zh, const zoo_op_t *op, const char *path)
 {
@@ -37,9 +37,9 @@ test_p25_while_held_only (void **state)
   curator_client_close (client);
 }
 
-/* The hold is lost unseen: the server refuses, whatever we believe. */
+/* The hold is lost and the client does not know yet: the server refuses. */
 static void
-test_p25_lost_unseen (void **state)
+test_p25_lost_without_notice (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -88,7 +88,7 @@ test_chroot (void **state)
 }
 
 static void
-test_name_of_everybody (void **state)
+test_shared_name_is_refused (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -108,9 +108,9 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_p25_while_held_only),
-    heal_and_test (test_p25_lost_unseen),
+    heal_and_test (test_p25_lost_without_notice),
     heal_and_test (test_chroot),
-    heal_and_test (test_name_of_everybody),
+    heal_and_test (test_shared_name_is_refused),
   };
   return cmocka_run_group_tests_name ("guarded_write", tests, fixture_start, fixture_stop);
 }

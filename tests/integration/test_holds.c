@@ -1,4 +1,4 @@
-/* Holds: whose they are, how deep, how they are tried for, and how leases move between threads. */
+/* Holds: ownership, re-entrance, try calls, and leases that move between threads. */
 #include "fixture.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ test_reentrance (void **state)
       assert_ok (curator_lock_release (lock, &error), &error);
       assert_true (curator_lock_is_owned_by_current_thread (lock));
     }
-  /* Going deeper asks the server nothing; only the heartbeat may have been sent meanwhile. */
+  /* Re-entry sends no request; only a heartbeat may have been sent meanwhile. */
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 0);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_DELETE), 0);
   assert_ok (curator_lock_release (lock, &error), &error);
@@ -85,7 +85,7 @@ typedef struct
   gboolean released;
 } Heir;
 
-/* The first one dies holding; the others look whether they are it. */
+/* The first thread ends while it holds; the others check that they do not own the lock. */
 static void *
 inherit (void *data)
 {
@@ -169,7 +169,7 @@ test_lease_released_by_another_thread (void **state)
   assert_no_residue (fixture, "/holds/lease", 3000);
 }
 
-/* A lease nobody keeps is given back. */
+/* A dropped lease is released. */
 static void
 test_dropped_lease_is_released (void **state)
 {
@@ -186,7 +186,7 @@ test_dropped_lease_is_released (void **state)
   assert_no_residue (fixture, "/holds/dropped", 3000);
 }
 
-/* The lock object goes while a thread holds through it. */
+/* The lock object is unreferenced while a thread holds it. */
 static void
 test_unref_while_held (void **state)
 {
@@ -293,7 +293,7 @@ test_async_queue (void **state)
     }
   assert_true (results.thread != g_thread_self ());
 
-  /* In vain: timed out, cancelled. */
+  /* Failures: timed out, cancelled. */
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   curator_lock_acquire_async (lock, 50, NULL, on_acquired, &results);
   assert_true (wait_results (&results, NULL, 5, 1, 0));
@@ -304,7 +304,7 @@ test_async_queue (void **state)
   assert_true (wait_results (&results, NULL, 5, 2, 0));
   assert_error (&results.error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
-  /* Released without waiting: ownership ends at once, the server's word comes later. */
+  /* Released asynchronously: ownership ends at once, the confirmation comes later. */
   curator_lock_release_async (lock, on_released, &results);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_true (wait_results (&results, NULL, 5, 2, 1));
@@ -315,8 +315,8 @@ test_async_queue (void **state)
   assert_no_residue (fixture, "/holds/async", 3000);
 }
 
-/* With a main context the callback comes there, and not before it is iterated; closing the client
- * answers what is still open. */
+/* With a main context the callback runs there, and not before it is iterated; closing the client
+ * completes outstanding calls. */
 static void
 test_async_in_context (void **state)
 {

@@ -1,4 +1,4 @@
-/* The example with a layout of its own: processes of several hosts, reading and writing. */
+/* The example with a custom layout: processes of several hosts, reading and writing. */
 #include "taking.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #define PATH "/hosts"
 
-/* It ends with its standard input, so it cannot outlive this test. */
+/* It exits at the end of its standard input, so it cannot outlive this test. */
 typedef struct
 {
   pid_t pid;
@@ -48,7 +48,7 @@ run_has_spoken (const Run *run, int timeout_ms)
   return poll (&pfd, 1, timeout_ms) == 1;
 }
 
-/* The name of the node, once it holds. It comes as one line in one write. */
+/* The name of the node once it holds, printed as one line in one write. */
 static char *
 run_node (const Run *run)
 {
@@ -97,9 +97,9 @@ test_hosts_read_and_write (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* Children of strangers, also such as end like ours, block nobody. */
+/* Foreign children do not block, not even with a suffix like ours. */
 static void
-test_strangers_are_ignored (void **state)
+test_foreign_children_are_ignored (void **state)
 {
   Fixture *fixture = *state;
   const char *const names[] = { "0", "W-0000000000", "ant-X-0000000000", "ant-W-1", "-" };
@@ -121,7 +121,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_hosts_read_and_write),
-    heal_and_test (test_strangers_are_ignored),
+    heal_and_test (test_foreign_children_are_ignored),
   };
   return cmocka_run_group_tests_name ("example of a driver", tests, fixture_start, fixture_stop);
 }

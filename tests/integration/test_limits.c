@@ -1,4 +1,4 @@
-/* What a server or the library below us cannot take is refused here, before it is sent. */
+/* Requests beyond the limits of the server or of libzookeeper are refused before they are sent. */
 #include "taking.h"
 
 #include "client/client-private.h"
@@ -10,7 +10,7 @@ set_much_data (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer 
   curator_node_request_set_data (request, much, 2 * 1024 * 1024);
 }
 
-/* A server ends the connection of who sends 1 MiB; the next try would end the next one. */
+/* A server closes a connection that sends 1 MiB; a retry would close the next one. */
 static void
 test_p5_payloads_too_long (void **state)
 {
@@ -49,7 +49,7 @@ test_p5_payloads_too_long (void **state)
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_CONNECTED);
 }
 
-/* A list of more than 1 MiB, which ends the connection of Java's clients. */
+/* A list of more than 1 MiB, at which Java clients close their connection. */
 static void
 test_p10_twenty_thousand_in_front (void **state)
 {
@@ -101,13 +101,13 @@ count_returned (Crowd *crowd)
   return n;
 }
 
-/* Everybody has been refused or watches. */
+/* Every waiter has been refused or watches. */
 static gboolean
 all_are_placed (gpointer data)
 {
   Crowd *crowd = data;
-  const int watches
-      = four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session);
+  const int watches =
+      four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session);
   return watches >= 0 && watches + count_returned (crowd) >= crowd->n;
 }
 
@@ -119,8 +119,9 @@ watches_are_back (gpointer data)
          >= crowd->wanted;
 }
 
-/* The library sends all watched paths in one packet when it reconnects, and a server ends the connection
- * over 1 MiB: so there are never so many. Paths are long, that few will do. */
+/* libzookeeper sends all watched paths in one packet when it reconnects, and a server closes the
+ * connection above 1 MiB, so watches are limited to less. Long paths reach the limit with few
+ * watches. */
 static void
 test_p16_watches_beyond_the_limit (void **state)
 {
@@ -181,10 +182,10 @@ test_p16_watches_beyond_the_limit (void **state)
   state_log_free (g_steal_pointer (&log));
 }
 
-/* What zoo_set_debug_level() sets; in no header. */
+/* Set by zoo_set_debug_level(); declared in no header. */
 extern ZooLogLevel logLevel;
 
-/* ZOOKEEPER-4809: at its debug level the library reads what it has freed. It is not ours to turn on. */
+/* ZOOKEEPER-4809: at its debug level libzookeeper reads freed memory. We must not turn that on. */
 static void
 test_p36_debug_log_is_off (void **state)
 {

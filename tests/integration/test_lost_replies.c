@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* Within this time after the connection is back nothing may be left over. */
+/* Within this time after the reconnect all residue must be gone. */
 #define SETTLE_MS 3000
 
-/* After the cut the acquire goes on by itself and succeeds with exactly one node. */
+/* After the cut the acquire continues by itself and succeeds with exactly one node. */
 static void
 acquire_through_loss (Fixture *fixture, const char *path, int times, ProxyAction action)
 {
@@ -50,7 +50,7 @@ test_create_never_arrived (void **state)
   acquire_through_loss (*state, "/lost/before2", 3, PROXY_CUT_BEFORE);
 }
 
-/* The caller leaves while nobody knows whether its node exists. */
+/* The caller gives up while it is unknown whether its node exists. */
 static void
 give_up_in_a_hole (Fixture *fixture, const char *path, gboolean cancel)
 {
@@ -85,9 +85,9 @@ test_p2_cancelled_while_creating (void **state)
   give_up_in_a_hole (*state, "/lost/off", TRUE);
 }
 
-/* What is to be deleted is gone when it is found: done, and not tried for ever. */
+/* The node to delete is gone already: the deletion is done, not retried forever. */
 static void
-test_p2_somebody_else_was_faster (void **state)
+test_p2_node_deleted_by_another (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/lost/faster";
@@ -108,12 +108,13 @@ test_p2_somebody_else_was_faster (void **state)
   assert_true (next->acquired);
   contender_join (next);
   assert_no_residue (fixture, path, SETTLE_MS);
-  /* One delete for each of the two nodes, and a second one where the first was of unknown outcome. */
+  /* One delete for each of the two nodes, and a second one where the outcome of the first was
+   * unknown. */
   wait_ms (500);
   assert_in_range (proxy_count (fixture->proxy, PROXY_DELETE), 1, 3);
 }
 
-/* The same when the connection breaks for good and a new one must be made. */
+/* The same when the connection breaks and a new one must be opened. */
 static void
 test_p1_given_up_then_cut (void **state)
 {
@@ -130,8 +131,8 @@ test_p1_given_up_then_cut (void **state)
   assert_no_residue (fixture, "/lost/cut", SETTLE_MS);
 }
 
-/* Every request of a contended acquire and release in turn is the one at which the connection is
- * cut. Returns FALSE when the scenario has fewer requests than k. */
+/* Cuts the connection at the k-th request of a contended acquire and release. Returns FALSE when
+ * the scenario has fewer requests than k. */
 static gboolean
 cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction action)
 {
@@ -211,7 +212,7 @@ main (void)
     heal_and_test (test_p1_given_up_with_unknown_outcome),
     heal_and_test (test_p1_given_up_then_cut),
     heal_and_test (test_p2_cancelled_while_creating),
-    heal_and_test (test_p2_somebody_else_was_faster),
+    heal_and_test (test_p2_node_deleted_by_another),
     heal_and_test (test_sweep_cut_before),
     heal_and_test (test_sweep_cut_before_reply),
     heal_and_test (test_sweep_cut_after_reply),

@@ -1,5 +1,5 @@
-/* Thousands of waiters in one process: each is granted in its turn whatever happens half way, and what
- * they cost while they wait is measured and given back.
+/* Thousands of waiters in one process: each is granted in its turn in spite of faults half way.
+ * Their memory is measured while they wait, and is freed afterwards.
  */
 #include "fixture.h"
 
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined (__has_feature)
-#if __has_feature (address_sanitizer) || __has_feature (thread_sanitizer)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define IS_SANITIZED 1
 #endif
 #endif
-#if defined (__SANITIZE_ADDRESS__) || defined (__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #endif
 #ifndef IS_SANITIZED
@@ -26,7 +26,8 @@ enum
   N_CANCELLED = N_WAITERS / 5,
   N_IN_TURNS = IS_SANITIZED ? 40 : 150,
   PATIENCE_MS = 120000,
-  /* What tables, pools and the allocator's caches may keep. The smallest block, leaked by each, is more. */
+  /* The allowance for tables, pools and the allocator's caches. The smallest block leaked by each
+   * waiter exceeds it. */
   SLACK_BYTES = 96 * 1024
 };
 
@@ -39,7 +40,7 @@ typedef struct
   gboolean cancelled;
 } Waiter;
 
-/* Those who wait for one path, in whatever client. */
+/* The waiters for one path, of all clients. */
 typedef struct Crowd
 {
   pthread_mutex_t mutex;
@@ -47,12 +48,12 @@ typedef struct Crowd
   int n_told;
   int n_granted;
   int n_cancelled;
-  int n_refused;        /* beyond what a session can watch */
+  int n_refused; /* beyond the watch limit of a session */
   int n_other;
   int n_twice;
   int n_out_of_order;
   gint64 last_number;
-  int park_at;          /* the grant that is kept until crowd_go_on() */
+  int park_at; /* the grant that is kept until crowd_go_on() */
   CuratorLease *parked;
 } Crowd;
 
@@ -114,7 +115,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
     }
   else
     {
-      g_printerr ("a waiter was told: %s\n", error->message);
+      g_printerr ("a waiter failed: %s\n", error->message);
       crowd.n_other++;
     }
   pthread_mutex_unlock (&crowd.mutex);
@@ -155,14 +156,15 @@ are_told (gpointer n)
   return yes;
 }
 
-/* Everybody was told once, nobody out of turn, and nobody went without but who was cancelled, or refused
- * in the test that wants that. */
+/* Every callback was called once and in turn. Every waiter was granted, except for those that were
+ * cancelled, or refused in the test of the limit. */
 static void
 check_crowd (int n, int least_granted)
 {
   if (!wait_until (are_told, &n, PATIENCE_MS))
     {
-      fail_msg ("%d of %d were told, %d of them granted", crowd.n_told, n, crowd.n_granted);
+      fail_msg ("%d of %d callbacks were called, %d of them with a grant", crowd.n_told, n,
+                crowd.n_granted);
     }
   pthread_mutex_lock (&crowd.mutex);
   assert_int_equal (crowd.n_told, n);
@@ -184,7 +186,7 @@ connect_patient (const char *address)
   return client;
 }
 
-/* Somebody else, who keeps the crowd waiting. */
+/* A holder in another session, which keeps the crowd waiting. */
 typedef struct
 {
   CuratorClient *client;
@@ -210,7 +212,7 @@ doorkeeper_open (Doorkeeper *keeper)
   curator_client_unref (keeper->client);
 }
 
-/* Whatever the client has asked for before was answered, and the answers are forgotten. */
+/* All requests of the client have been answered, and the answers freed. */
 static void
 settle (CuratorClient *client)
 {
@@ -227,7 +229,7 @@ is_heap_back (gpointer before)
   return heap_in_use () < *(gsize *) before + SLACK_BYTES;
 }
 
-/* The threads of a client that was closed may still be about to end. */
+/* Threads of a closed client may still be exiting. */
 static void
 assert_heap_back (gsize before)
 {
@@ -238,7 +240,7 @@ assert_heap_back (gsize before)
 #endif
 }
 
-/* The whole crowd once, behind a doorkeeper; returns the bytes of each one that waits. */
+/* Runs the whole crowd once, behind a doorkeeper; returns the bytes per waiter. */
 static double
 wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
 {
@@ -255,7 +257,8 @@ wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
   settle (client);
   const gsize waiting = heap_in_use ();
   const gint64 session = curator_client_get_session_id (client);
-  /* The first in line watches the doorkeeper; the others have one of their own in front. */
+  /* The first in line watches the doorkeeper; the others have a node of their own session in
+   * front. */
   assert_int_equal (four_letter_watches_of_session (fixture_server (fixture), session), 1);
   const gint64 begun = wait_now_ms ();
   doorkeeper_open (&keeper);
@@ -272,7 +275,7 @@ test_healthy (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
-  wait_and_pass (fixture, client, "/many/healthy"); /* tables and pools come to their size */
+  wait_and_pass (fixture, client, "/many/healthy"); /* tables and pools reach their size */
   const gsize before = heap_in_use ();
   G_GNUC_UNUSED const double each = wait_and_pass (fixture, client, "/many/healthy");
   assert_heap_back (before);
@@ -282,10 +285,10 @@ test_healthy (void **state)
   curator_client_close (client);
 }
 
-/* What befalls the crowd when half of it has passed, and one holds. */
+/* Faults that strike the crowd when half of it has been granted, and one holds. */
 typedef struct
 {
-  void (*befall) (Fixture *fixture, CuratorClient *client);
+  void (*strike) (Fixture *fixture, CuratorClient *client);
   gboolean is_cancellable;
   gboolean keeps_session;
   int least_granted;
@@ -322,7 +325,7 @@ pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
     {
       make_cancellable ();
     }
-  /* The one whose session a proxy has seen last is the crowd's. */
+  /* The session that a proxy has seen last is the crowd's. */
   const gint64 session = curator_client_get_session_id (client);
   for (int i = 0; i < N_WAITERS; i++)
     {
@@ -331,7 +334,7 @@ pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   doorkeeper_open (&keeper);
   assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
-  mishap->befall (fixture, client);
+  mishap->strike (fixture, client);
   check_crowd (N_WAITERS, mishap->least_granted);
   assert_int_equal (curator_client_get_session_id (client) == session, mishap->keeps_session);
   assert_no_residue (fixture, path, PATIENCE_MS);
@@ -354,8 +357,9 @@ restart_server (Fixture *fixture, CuratorClient *client)
 static void
 test_server_restarts (void **state)
 {
-  const Mishap mishap
-      = { .befall = restart_server, .keeps_session = TRUE, .least_granted = N_WAITERS };
+  const Mishap mishap = { .strike = restart_server,
+                          .keeps_session = TRUE,
+                          .least_granted = N_WAITERS };
   pass_half_then (*state, "/many/restart", &mishap);
 }
 
@@ -369,11 +373,11 @@ end_session (Fixture *fixture, CuratorClient *client)
 static void
 test_session_ends (void **state)
 {
-  const Mishap mishap = { .befall = end_session, .least_granted = N_WAITERS };
+  const Mishap mishap = { .strike = end_session, .least_granted = N_WAITERS };
   pass_half_then (*state, "/many/expiry", &mishap);
 }
 
-/* Picks one that was neither told nor picked yet. */
+/* Picks a waiter that is still waiting and was not picked yet. */
 static Waiter *
 pick (GRand *rand)
 {
@@ -390,8 +394,8 @@ pick (GRand *rand)
     }
 }
 
-/* Nothing is granted meanwhile, so each of them is told so. Some more are cancelled while the others
- * go on, and may be granted first. */
+/* Nothing is granted meanwhile, so each of them is cancelled for certain. Some more are cancelled
+ * while the others proceed, and may be granted first. */
 static void
 cancel_many (Fixture *fixture, CuratorClient *client)
 {
@@ -418,14 +422,14 @@ cancel_many (Fixture *fixture, CuratorClient *client)
 static void
 test_many_are_cancelled (void **state)
 {
-  const Mishap mishap = { .befall = cancel_many,
+  const Mishap mishap = { .strike = cancel_many,
                           .is_cancellable = TRUE,
                           .keeps_session = TRUE,
                           .least_granted = N_WAITERS - N_CANCELLED - N_CANCELLED / 4 };
   pass_half_then (*state, "/many/cancelled", &mishap);
 }
 
-/* Two clients whose nodes alternate: nobody has a neighbour, so all of them watch. */
+/* Two clients whose nodes alternate: no waiter has a neighbour, so all of them watch. */
 static void
 test_two_in_turns (void **state)
 {
@@ -466,7 +470,7 @@ test_two_in_turns (void **state)
     }
 }
 
-/* GLib's own allocator, where there is one, keeps for itself what is given back. */
+/* GLib's slice allocator, where there is one, keeps freed memory. */
 static void
 begin_again_without_slices (char **argv)
 {
@@ -506,7 +510,8 @@ typedef struct
   int n;
 } Refused;
 
-/* As many strangers as waiters, and of the waiters those who were not told. */
+/* As many foreign nodes as waiters, and the nodes of the waiters whose callbacks were not
+ * called. */
 static gboolean
 are_refused_told (gpointer data)
 {
@@ -517,7 +522,7 @@ are_refused_told (gpointer data)
 }
 
 static void
-delete_strangers (Fixture *fixture, const char *path)
+delete_foreign (Fixture *fixture, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
   for (char **name = names; *name != NULL; name++)
@@ -530,9 +535,9 @@ delete_strangers (Fixture *fixture, const char *path)
     }
 }
 
-/* What is watched is sent in one packet when the session moves to another connection, and a server does
- * not take more than a mebibyte. Half of that is enough: who comes then is told so, at once, and the
- * others, each behind a stranger, are watched for on the next connection too. */
+/* All watches are sent in one packet at a reconnect, and a server does not accept more than 1 MiB.
+ * The limit is half of that: a waiter beyond it is refused at once, and the watches of the others,
+ * each behind a foreign node, survive a reconnect. */
 static void
 test_p16_more_than_can_be_watched (void **state)
 {
@@ -565,7 +570,7 @@ test_p16_more_than_can_be_watched (void **state)
       queue_up (lock, n);
       settle (client);
     }
-  /* The last create, its list, and the delete of who was refused after that. */
+  /* The last create, its list, and the delete for the waiter refused after that. */
   settle (client);
   settle (client);
   Refused refused = { fixture, path->str, n };
@@ -582,7 +587,7 @@ test_p16_more_than_can_be_watched (void **state)
   assert_true (wait_until (is_unwatched, &watched, PATIENCE_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_true (wait_until (are_watched, &watched, PATIENCE_MS));
-  delete_strangers (fixture, path->str);
+  delete_foreign (fixture, path->str);
   check_crowd (n, n_waiting);
   assert_true (curator_client_get_session_id (client) == watched.session);
   assert_no_residue (fixture, path->str, PATIENCE_MS);
@@ -590,7 +595,7 @@ test_p16_more_than_can_be_watched (void **state)
 }
 
 #if !IS_SANITIZED
-/* Locks that nobody uses, before and after they were used once. */
+/* Idle locks, before and after their first use. */
 static void
 test_idle_locks (void **state)
 {

@@ -1,4 +1,4 @@
-/* Bad arguments, and bad company: names that other people put among the lock nodes. */
+/* Bad arguments, and foreign names among the lock nodes. */
 #include "fixture.h"
 
 #include <string.h>
@@ -85,7 +85,8 @@ test_bad_settings (void **state)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
-/* Credentials of a kind that the server does not know: the end, and everybody is told. */
+/* Credentials of a scheme that the server does not know: the handle fails, and every call and
+ * listener gets the error. */
 static void
 test_p5_refused_credentials (void **state)
 {
@@ -106,7 +107,7 @@ test_p5_refused_credentials (void **state)
   assert_no_residue (fixture, "/misuse/auth", SESSION_MS + 2000);
 }
 
-/* Children that no lock made are no contenders: they neither block nor crash, and they stay. */
+/* Foreign children are no contenders: they neither block nor crash, and they stay. */
 static void
 test_p8_foreign_children (void **state)
 {
@@ -134,7 +135,7 @@ test_p8_foreign_children (void **state)
       g_autofree char *path = g_strconcat ("/misuse/foreign/", names[i], NULL);
       assert_int_equal (raw_zk_create (fixture->raw, path, "x", ZOO_PERSISTENT, NULL), ZOK);
     }
-  /* Control characters and bytes that are not UTF-8 cannot be planted: the server refuses them. */
+  /* Control characters and invalid UTF-8 cannot be tested: the server refuses them. */
   static const char *const refused[] = { "/misuse/foreign/\x1b[2J", "/misuse/foreign/\n",
                                          "/misuse/foreign/\xff\xfe" };
   for (gsize i = 0; i < G_N_ELEMENTS (refused); i++)
@@ -157,7 +158,7 @@ test_p8_foreign_children (void **state)
   assert_children (fixture, "/misuse/foreign", (int) G_N_ELEMENTS (names), 3000);
 }
 
-/* Well-formed nodes of other programs do count, whatever stands before the lock's name. */
+/* Well-formed nodes of other programs do count, with any prefix before the lock's name. */
 static void
 test_nodes_of_other_clients (void **state)
 {
@@ -183,8 +184,8 @@ test_nodes_of_other_clients (void **state)
     }
 }
 
-/* The counter of the lock's path is at its end: no order can be had, so no lock either. The counter
- * is the parent's, and the node in front shows how far it is. */
+/* The counter of the lock's path is at its end: there is no order, so no lock is granted. The
+ * counter is the parent's; the node in front shows its value. */
 static void
 test_p7_sequence_end (void **state)
 {
@@ -219,8 +220,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_bad_paths),        heal_and_test (test_bad_connect_strings),
-    heal_and_test (test_bad_settings),     heal_and_test (test_p5_refused_credentials),
+    heal_and_test (test_bad_paths),           heal_and_test (test_bad_connect_strings),
+    heal_and_test (test_bad_settings),        heal_and_test (test_p5_refused_credentials),
     heal_and_test (test_p8_foreign_children), heal_and_test (test_nodes_of_other_clients),
     heal_and_test (test_p7_sequence_end),
   };

@@ -107,7 +107,7 @@ test_three_levels (void **state)
   assert_all_gone (fixture);
 }
 
-/* Whichever member is taken, the others that were acquired before it go back. */
+/* Whichever member is taken, those acquired before it are released. */
 static void
 test_p31_blocked_at_every_member (void **state)
 {
@@ -152,9 +152,9 @@ test_p31_blocked_at_every_member (void **state)
   assert_all_gone (fixture);
 }
 
-/* Java gives every member the whole time; here one time-out covers them all. */
+/* Java gives every member the whole timeout; here one timeout covers them all. */
 static void
-test_p17_one_time_out_for_all (void **state)
+test_p17_one_timeout_for_all (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -227,7 +227,7 @@ count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
     }
 }
 
-/* One lease for all members: it is as good as the worst of them, and released as one. */
+/* One lease for all members: its state is the worst of theirs, and its release releases all. */
 static void
 test_lease_of_a_mixture (void **state)
 {
@@ -251,7 +251,7 @@ test_lease_of_a_mixture (void **state)
   curator_lease_add_listener (lease, count_lost, &lost, NULL);
   struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
   assert_int_equal (poll (&pfd, 1, 0), 0);
-  /* Two of the members are the other client's, which loses its session. */
+  /* Two of the members belong to the other client, whose session expires. */
   fixture_expire (fixture);
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_lease_state (lease, CURATOR_LEASE_LOST, 2000);
@@ -265,7 +265,8 @@ test_lease_of_a_mixture (void **state)
   assert_all_gone (fixture);
 }
 
-/* A session ends under a thread's hold: what is left can be released, and acquired again. */
+/* A session expires during a thread's hold: the other members can be released, and acquired
+ * again. */
 static void
 test_expiry_of_some_members (void **state)
 {
@@ -333,9 +334,12 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_three_levels),         heal_and_test (test_p31_blocked_at_every_member),
-    heal_and_test (test_p17_one_time_out_for_all), heal_and_test (test_cancel_and_close),
-    heal_and_test (test_lease_of_a_mixture),   heal_and_test (test_expiry_of_some_members),
+    heal_and_test (test_three_levels),
+    heal_and_test (test_p31_blocked_at_every_member),
+    heal_and_test (test_p17_one_timeout_for_all),
+    heal_and_test (test_cancel_and_close),
+    heal_and_test (test_lease_of_a_mixture),
+    heal_and_test (test_expiry_of_some_members),
     heal_and_test (test_of_paths_and_of_none),
   };
   return cmocka_run_group_tests_name ("multi-lock", tests, fixture_start, fixture_stop);

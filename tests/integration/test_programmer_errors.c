@@ -1,6 +1,6 @@
-/* What only a program with a mistake in it passes: NULL, and an error that is set already.
+/* Programmer errors: NULL arguments, and an error that is already set.
  *
- * Every function says so once, as a critical message, returns what means nothing, and does nothing.
+ * Every function logs one critical message, returns its null value, and does nothing.
  */
 #include "fixture.h"
 
@@ -66,7 +66,7 @@ make_things (Things *things, void **state)
 static void
 drop_things (Things *things)
 {
-  /* Whatever was refused has left them as they were. */
+  /* Refused calls have not changed them. */
   assert_string_equal (things->stale->message, "of an earlier call");
   assert_int_equal (curator_lease_get_state (things->lease), CURATOR_LEASE_HELD);
   g_error_free (things->stale);
@@ -112,7 +112,7 @@ test_client (void **state)
   drop_things (&things);
 }
 
-/* Settings are for clients that were not started. */
+/* Settings are refused after the start. */
 static void
 test_settings_too_late (void **state)
 {
@@ -147,7 +147,7 @@ test_trace_events (void **state)
 }
 
 static void
-test_making_locks (void **state)
+test_creating_locks (void **state)
 {
   Things things;
 
@@ -315,7 +315,7 @@ main (void)
     heal_and_test (test_client),
     heal_and_test (test_settings_too_late),
     heal_and_test (test_trace_events),
-    heal_and_test (test_making_locks),
+    heal_and_test (test_creating_locks),
     heal_and_test (test_locks),
     heal_and_test (test_leases),
     heal_and_test (test_drivers),

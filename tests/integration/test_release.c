@@ -1,4 +1,4 @@
-/* Releases that the server cannot confirm: ownership ends all the same, the node goes later. */
+/* Releases that the server cannot confirm: ownership still ends, the node is deleted later. */
 #include "fixture.h"
 
 #define CONFIRM_MS 800
@@ -12,7 +12,7 @@ client_with_short_patience (Fixture *fixture)
   return client;
 }
 
-/* Holds, loses the server by that mode, releases, gets it back before the session ends. */
+/* Acquires, loses the server by that mode, releases, and reconnects before the session expires. */
 static void
 release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
 {
@@ -54,7 +54,7 @@ test_p28_pending_when_silent (void **state)
   release_without_server (*state, "/release/silent", PROXY_HOLE);
 }
 
-/* The delete is done but its reply is lost: NONODE on the second try is as good as done. */
+/* The delete is executed but its reply is lost: NONODE on the second try counts as success. */
 static void
 test_p28_delete_reply_lost (void **state)
 {
@@ -91,7 +91,7 @@ note_release (CuratorLock *lock, const GError *error, gpointer user_data)
   g_atomic_int_set ((int *) user_data, error == NULL ? 1 : 2);
 }
 
-/* Released without waiting while the server is away: told when it is back. */
+/* Released asynchronously during an outage: the callback is called after it. */
 static void
 test_p28_async_release_without_server (void **state)
 {
@@ -116,7 +116,8 @@ test_p28_async_release_without_server (void **state)
   assert_int_equal (g_atomic_int_get (&told), 1);
 }
 
-/* Whatever kind of lock: given up at once, and in the end deleted, though nobody asked to be told. */
+/* Any kind of lock, released without a callback: ownership ends at once, and the node is deleted in
+ * the end. */
 static void
 release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
 {
@@ -125,7 +126,7 @@ release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   curator_lock_release_async (lock, NULL, NULL);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
-  curator_lock_release_async (lock, NULL, NULL); /* of what is not held: nobody hears that either */
+  curator_lock_release_async (lock, NULL, NULL); /* not held: ignored without a callback */
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, path, 3000);
@@ -135,13 +136,13 @@ release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
 }
 
 static void
-test_p28_async_release_unheard (void **state)
+test_p28_async_release_without_callback (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/unheard");
-  g_autoptr (CuratorLock) semaphore
-      = curator_semaphore_mutex_new (client, "/release/unheard-semaphore", NULL);
+  g_autoptr (CuratorLock) semaphore =
+      curator_semaphore_mutex_new (client, "/release/unheard-semaphore", NULL);
   CuratorLock *const members[] = { mutex, semaphore };
   g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
 
@@ -151,7 +152,7 @@ test_p28_async_release_unheard (void **state)
   assert_no_residue (fixture, "/release/unheard-semaphore/leases", 3000);
 }
 
-/* A release that is never confirmed in its session is over with the session. */
+/* A release that is never confirmed ends with its session. */
 static void
 test_p28_pending_until_the_session_ends (void **state)
 {
@@ -179,7 +180,7 @@ main (void)
     heal_and_test (test_p28_delete_reply_lost),
     heal_and_test (test_p28_delete_never_arrived),
     heal_and_test (test_p28_async_release_without_server),
-    heal_and_test (test_p28_async_release_unheard),
+    heal_and_test (test_p28_async_release_without_callback),
     heal_and_test (test_p28_pending_until_the_session_ends),
   };
   return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);

@@ -1,8 +1,8 @@
-/* Asking for a lock back: every request is told, each write once, and nobody else is bothered. */
+/* Revocation: the listener is called once for each request, and no other listener is. */
 #include "taking.h"
 
 #define PATH     "/revoke/lock"
-#define QUIET_MS 200 /* what would be told too much comes within this time */
+#define QUIET_MS 200 /* a superfluous call would come within this time */
 
 typedef struct
 {
@@ -57,9 +57,9 @@ ask_back (CuratorClient *client, const char *node)
   assert_ok (curator_attempt_revoke (client, node, &error), &error);
 }
 
-/* Ten writes one after another, each seen before the next: told ten times, not more. */
+/* Ten writes, each seen before the next: ten calls, no more. */
 static void
-test_told_once_per_write (void **state)
+test_one_call_per_write (void **state)
 {
   Fixture *fixture = *state;
   Ear ear = { 0 };
@@ -68,7 +68,7 @@ test_told_once_per_write (void **state)
   g_autoptr (CuratorLock) lock = revocable_new (client, &ear);
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
-  /* Other words, also nearly the right one, ask for nothing. */
+  /* Other data, even nearly the right one, is no request. */
   const char *const words[] = { "", "__REVOKE", "__REVOKE__ ", "__revoke__" };
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
     {
@@ -81,7 +81,7 @@ test_told_once_per_write (void **state)
       assert_counter (&ear.asked, i, LONG_MS);
     }
   assert_asked (&ear, 10);
-  /* In quick succession some may be seen as one. */
+  /* In quick succession several writes may be seen as one. */
   for (int i = 0; i < 10; i++)
     {
       ask_back (other, node);
@@ -89,14 +89,14 @@ test_told_once_per_write (void **state)
   assert_counter (&ear.asked, 11, LONG_MS);
   wait_ms (QUIET_MS);
   assert_true (g_atomic_int_get (&ear.asked) <= 20);
-  /* Nothing more than a request: the hold is as it was. */
+  /* Only a request: the hold does not change. */
   assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_HELD);
   taking_give_back (held);
   ask_back (other, node);
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* Written when the node was there but its maker did not know yet: Java misses that. */
+/* Written after the node was created but before its owner knew: Java misses that. */
 static void
 test_early_request_is_not_missed (void **state)
 {
@@ -119,7 +119,7 @@ test_early_request_is_not_missed (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* A request during an outage is told afterwards, once. */
+/* A request during an outage is reported once, afterwards. */
 static void
 test_request_during_an_outage (void **state)
 {
@@ -173,7 +173,7 @@ test_registration_stays (void **state)
   ask_back (direct, curator_lease_get_node_path (taking_lease (again, 0)));
   assert_asked (&ear, 3);
   taking_give_back (again);
-  /* Until it is cleared: then the node carries the usual data again, and nobody is told. */
+  /* Until it is cleared: then the node has its usual data again, and the listener is not called. */
   assert_ok (curator_lock_make_revocable (lock, NULL, NULL, NULL, &error), &error);
   assert_counter (&ear.destroyed, 1, 3000);
   g_autoptr (Taking) plain = taking_of_lock (lock);
@@ -186,7 +186,7 @@ test_registration_stays (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-/* Each side of a read-write lock for itself. */
+/* Each side of a read-write lock separately. */
 static void
 test_read_and_write_locks (void **state)
 {
@@ -215,7 +215,7 @@ test_read_and_write_locks (void **state)
   assert_no_residue (fixture, "/revoke/rw", 3000);
 }
 
-/* Of a semaphore one lease is named, and none before it is held. */
+/* A request to a semaphore names a lease, and reaches none before it is held. */
 static void
 test_semaphores (void **state)
 {
@@ -273,7 +273,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_told_once_per_write),
+    heal_and_test (test_one_call_per_write),
     heal_and_test (test_early_request_is_not_missed),
     heal_and_test (test_request_during_an_outage),
     heal_and_test (test_registration_stays),

@@ -1,4 +1,4 @@
-/* Read-write locks: who may be inside together, in which order, and a writer that becomes a reader. */
+/* Read-write locks: who excludes whom, in which order, and a writer that becomes a reader. */
 #include "taking.h"
 
 #include <poll.h>
@@ -6,7 +6,7 @@
 
 #define PATH "/rw/lock"
 
-/* A thread that does one step after another when told, so that holds of one thread can be mixed. */
+/* A thread that runs one step at a time on command, so that holds of one thread can be mixed. */
 typedef enum
 {
   STEP_WRITE,
@@ -24,7 +24,7 @@ typedef struct
   pthread_cond_t changed;
   int order; /* 1 + the step, 0 when there is nothing to do; guards the next two */
   GError *error;
-  char *node; /* name of the node taken last */
+  char *node; /* name of the last node acquired */
 } Worker;
 
 static void
@@ -95,7 +95,7 @@ worker_new (CuratorRwLock *rw_lock)
   return worker;
 }
 
-/* Has the step done, within the time-outs of its calls. */
+/* Runs the step, within the timeouts of its calls. */
 static void
 worker_do (Worker *worker, Step step)
 {
@@ -324,7 +324,7 @@ release_it (void *lease)
   return GINT_TO_POINTER (curator_lease_release (lease, NULL));
 }
 
-/* Leases of either side: released on another thread, watched, with data and a token. */
+/* Leases of either side: released on another thread, with listeners, data and a token. */
 static void
 test_leases (void **state)
 {
@@ -377,7 +377,7 @@ test_refused_arguments (void **state)
   assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
 }
 
-/* A reference to one side keeps the pair; the last one of all frees it. */
+/* A reference to one side keeps the pair alive; the last one frees it. */
 static void
 test_sides_keep_the_pair (void **state)
 {

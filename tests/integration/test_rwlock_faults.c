@@ -1,4 +1,4 @@
-/* Read-write locks when something breaks: nothing is left, nobody holds what he lost. */
+/* Read-write locks under faults: no residue, and no thread owns a lost hold. */
 #include "taking.h"
 
 #define SETTLE_MS 3000
@@ -8,7 +8,7 @@ typedef CuratorLock *(*Side) (CuratorRwLock *rw_lock);
 static const Side sides[] = { curator_rw_lock_read_lock, curator_rw_lock_write_lock };
 
 static void
-test_p13_time_out_and_cancel_leave_nothing (void **state)
+test_p13_timeout_and_cancel_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/gave-up";
@@ -37,7 +37,7 @@ test_p13_time_out_and_cancel_leave_nothing (void **state)
   assert_no_residue (fixture, path, SETTLE_MS);
 }
 
-/* A writer that gives up must let the readers behind it through. */
+/* A writer that gives up must no longer block the readers behind it. */
 static void
 test_readers_pass_when_the_writer_leaves (void **state)
 {
@@ -100,7 +100,7 @@ test_p12_waiters_in_a_session_that_ends (void **state)
   assert_children (fixture, path, 3, LONG_MS);
   gint64 dead = fixture_expire (fixture);
   taking_give_back (holder);
-  /* Their order may have changed, and neither may hold while the other does. */
+  /* Their order may have changed, but they still exclude each other. */
   for (int i = 0; i < 2; i++)
     {
       for (gint64 end = wait_now_ms () + LONG_MS;
@@ -126,7 +126,7 @@ test_p12_waiters_in_a_session_that_ends (void **state)
   assert_no_residue (fixture, path, SETTLE_MS);
 }
 
-/* A writer whose session ended is not let in as a reader because it once was the writer. */
+/* A writer whose session has expired must not be granted the read lock by its old write hold. */
 static void
 test_p23_stale_writer_cannot_read (void **state)
 {
@@ -159,7 +159,8 @@ test_p23_stale_writer_cannot_read (void **state)
   curator_client_close (client);
 }
 
-/* The session ends before the writer's read node is made, and the writer does not know. */
+/* The session expires before the writer's read node is created, and the client does not know
+ * yet. */
 static void
 test_p23_session_ends_before_the_downgrade (void **state)
 {
@@ -175,7 +176,7 @@ test_p23_session_ends_before_the_downgrade (void **state)
   assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
   g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
-  /* Nothing tells this client that its session has ended, until its own clock does. */
+  /* This client detects the expiry of its session only by its own clock. */
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
   taking_assert_granted (next);
@@ -189,8 +190,8 @@ test_p23_session_ends_before_the_downgrade (void **state)
   assert_no_residue (fixture, path, SETTLE_MS);
 }
 
-/* Every request of a contended acquire of either side, and of a downgrade, is in turn the one at
- * which the connection is cut. */
+/* Cuts the connection at every request in turn of a contended acquire of either side, and of a
+ * downgrade. */
 static gboolean
 cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAction action)
 {
@@ -260,7 +261,7 @@ test_sweep_cut_before_reply (void **state)
   sweep (*state, PROXY_CUT_BEFORE_REPLY);
 }
 
-/* Children that are no lock nodes block neither side. */
+/* Foreign children block neither side. */
 static void
 test_p8_foreign_children (void **state)
 {
@@ -291,7 +292,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_p13_time_out_and_cancel_leave_nothing),
+    heal_and_test (test_p13_timeout_and_cancel_leave_nothing),
     heal_and_test (test_readers_pass_when_the_writer_leaves),
     heal_and_test (test_close_wakes_and_frees),
     heal_and_test (test_p12_waiters_in_a_session_that_ends),

@@ -1,4 +1,4 @@
-/* Who may do what under which ACLs; secrets that do not stay; TLS and SASL, which are refused. */
+/* Permissions under several ACLs; secrets wiped from memory; TLS and SASL, which are refused. */
 #include "taking.h"
 
 #include "client/features.h"
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define SETTLE_MS 3000
-/* ZooKeeper's are variables. */
+/* ZooKeeper's ids are variables, not constants. */
 #define MAY_READ  (1 << 0)
 #define MAY_WRITE (1 << 1)
 
@@ -22,7 +22,7 @@ typedef struct
 
 enum
 {
-  JOE, /* whose nodes the others meet */
+  JOE, /* the owner of the nodes that the others access */
   ANN,
   ADMIN,
   EVE, /* knows the group's name but not its password */
@@ -31,15 +31,13 @@ enum
 };
 
 static const Identity identities[N_IDENTITIES] = {
-  [JOE] = { "joe", "joe:apple", "team:orange" },
-  [ANN] = { "ann", "ann:pear", "team:orange" },
-  [ADMIN] = { "admin", "admin:fig", NULL },
-  [EVE] = { "eve", "eve:plum", "team:lemon" },
+  [JOE] = { "joe", "joe:apple", "team:orange" }, [ANN] = { "ann", "ann:pear", "team:orange" },
+  [ADMIN] = { "admin", "admin:fig", NULL },      [EVE] = { "eve", "eve:plum", "team:lemon" },
   [NOBODY] = { "nobody", NULL, NULL },
 };
 
-/* What the group may do with a node whose creator may do everything; -1: all may do everything. The
- * parent of the closed ones lets the group create, list and delete, and the admin do everything. */
+/* The group's permissions on a node whose creator has all of them; -1: everyone has all. The parent
+ * of restricted nodes lets the group create, list and delete, and the admin do everything. */
 static const struct
 {
   const char *name;
@@ -49,13 +47,11 @@ static const struct
 } sets[] = {
   { "open", -1, { "yyyyyy", "yyyyyy", "yyyyyy", "yyyyyy", "yyyyyy" } },
   { "members", MAY_READ, { "yyyyyy", "yy-yyy", "y--yyy", "------", "------" } },
-  { "revocable",
-    MAY_READ | MAY_WRITE,
-    { "yyyyyy", "yyyyyy", "y--yyy", "------", "------" } },
+  { "revocable", MAY_READ | MAY_WRITE, { "yyyyyy", "yyyyyy", "y--yyy", "------", "------" } },
   { "private", 0, { "yyyyyy", "y--yyy", "y--yyy", "------", "------" } },
 };
 
-/* An entry for "user:password", as DigestAuthenticationProvider makes its ids. */
+/* An ACL entry for "user:password", with an id as DigestAuthenticationProvider computes it. */
 static struct ACL
 entry_of (const char *credentials, int permissions)
 {
@@ -115,9 +111,9 @@ raw_of (Fixture *fixture, const Identity *identity)
 static void
 make_parent (Fixture *fixture, const char *path, int team)
 {
-  struct ACL entries[]
-      = { entry_of (identities[JOE].team, ZOO_PERM_CREATE | ZOO_PERM_READ | ZOO_PERM_DELETE),
-          entry_of (identities[ADMIN].own, ZOO_PERM_ALL) };
+  struct ACL entries[] = { entry_of (identities[JOE].team,
+                                     ZOO_PERM_CREATE | ZOO_PERM_READ | ZOO_PERM_DELETE),
+                           entry_of (identities[ADMIN].own, ZOO_PERM_ALL) };
   const struct ACL_vector acl = { G_N_ELEMENTS (entries), entries };
   assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
   assert_int_equal (team >= 0 ? raw_zk_set_acl (fixture->raw, path, &acl) : ZOK, ZOK);
@@ -129,7 +125,7 @@ make_parent (Fixture *fixture, const char *path, int team)
 static char
 outcome (gboolean success, GError **error)
 {
-  char letter = success                                                    ? 'y'
+  char letter = success                                                     ? 'y'
                 : g_error_matches (*error, CURATOR_ZK_ERROR, (int) ZNOAUTH) ? '-'
                                                                             : '?';
   if (letter == '?')
@@ -140,7 +136,7 @@ outcome (gboolean success, GError **error)
   return letter;
 }
 
-/* Joe's node, and who meets it. */
+/* Joe's node, and an identity that accesses it. */
 typedef struct
 {
   Fixture *fixture;
@@ -192,12 +188,12 @@ static char
 try_revoke (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  gboolean written = curator_attempt_revoke (
-      meeting->client, curator_lease_get_node_path (meeting->lease), &error);
+  gboolean written = curator_attempt_revoke (meeting->client,
+                                             curator_lease_get_node_path (meeting->lease), &error);
   return outcome (written, &error);
 }
 
-/* Waits behind Joe. What nobody may read is watched by its existence. */
+/* Waits behind Joe. A node that may not be read is watched by exists. */
 static char
 try_wait (Meeting *meeting, const char *path)
 {
@@ -219,7 +215,7 @@ try_wait (Meeting *meeting, const char *path)
   return letter;
 }
 
-/* Deletes Joe's node, who hears of it. */
+/* Deletes Joe's node; his listener is called. */
 static char
 try_break (Meeting *meeting)
 {
@@ -259,8 +255,7 @@ meet (Meeting *meeting, const char *path, char letters[7])
   letters[6] = '\0';
 }
 
-/* Five identities, six operations, four ACLs. Whatever is refused is refused with NOAUTH and leaves
- * nothing behind. */
+/* Five identities, six operations, four ACLs. Every refusal is NOAUTH and leaves no residue. */
 static void
 test_acl_matrix (void **state)
 {
@@ -298,7 +293,7 @@ test_acl_matrix (void **state)
   assert_int_equal (wrong, 0);
 }
 
-/* Nodes that nobody but their creator may read or write: the queue goes on in its order. */
+/* Nodes that only their creator may read or write: the queue keeps its order. */
 static void
 test_creator_only_queue (void **state)
 {
@@ -336,7 +331,7 @@ test_creator_only_queue (void **state)
 #define SECRET_LENGTH 24
 #define MASK          0x5a
 
-/* The test must not find its own copy: it keeps none but this one, masked. */
+/* The search must not find the test's own copy, so the only one is masked. */
 static char masked_secret[SECRET_LENGTH];
 
 static void
@@ -364,7 +359,8 @@ count_secrets (const char *bytes, gssize length)
   return n;
 }
 
-/* How often the secret stands in writable memory of a size that programs, not sanitizers, use. */
+/* The number of copies of the secret in writable memory; mappings as large as those of sanitizers
+ * are skipped. */
 static int
 count_secrets_in_memory (void)
 {
@@ -396,7 +392,7 @@ count_secrets_in_memory (void)
   return n;
 }
 
-/* Our copy of what was added goes with the client, and not into a freed block. */
+/* Our copy of the credentials is wiped when the client is freed. */
 static void
 test_secrets_are_wiped (void **state)
 {
@@ -432,13 +428,13 @@ assert_unsupported (const char *servers, const char *scheme)
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
 }
 
-/* Who asks for an encrypted connection does not get one in clear text. */
+/* A request for an encrypted connection must not get one in clear text. */
 static void
 test_tls_and_sasl_are_refused (void **state)
 {
-  static const char *const asking[]
-      = { "tls://127.0.0.1:2281", "SSL://127.0.0.1",        "ssl:127.0.0.1:2281",
-          "sasl://zk1:2181",      "127.0.0.1:2181, tls://b", "tls:zk1/app" };
+  static const char *const asking[] = { "tls://127.0.0.1:2281",    "SSL://127.0.0.1",
+                                        "ssl:127.0.0.1:2281",      "sasl://zk1:2181",
+                                        "127.0.0.1:2181, tls://b", "tls:zk1/app" };
   static const char *const names[] = { "ssl:2281", "tls", "sasl:2181/app", "sslhost:2181" };
   static const char *const schemes[] = { "sasl", "SASL", "x509", "tls" };
   for (gsize i = 0; i < G_N_ELEMENTS (asking); i++)
@@ -453,7 +449,7 @@ test_tls_and_sasl_are_refused (void **state)
     {
       assert_true (curator_features_check_connect_string (names[i], NULL));
     }
-  /* The library that runs is as the one that was found when this was configured. */
+  /* The running libzookeeper has the features that were found at configuration. */
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_TLS), HAS_TLS);
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_SASL), HAS_SASL);
 }

@@ -1,4 +1,4 @@
-/* Semaphores: how many, in which order, all or nothing, resized while running, and their leases. */
+/* Semaphores: the limit, the order, all or nothing, resizing while running, and leases. */
 #include "taking.h"
 
 #include <poll.h>
@@ -79,7 +79,7 @@ run_crowd (Fixture *fixture, int max)
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) first = semaphore_new (one, path, max);
   g_autoptr (CuratorSemaphore) second = semaphore_new (two, path, max);
-  /* One count of who is inside, whichever client let him in. */
+  /* One count of holders over all clients. */
   Crowd crowd = { .max = max, .rounds = 15 };
   Visitor visitors[2] = { { &crowd, first }, { &crowd, second } };
   pthread_t threads[12];
@@ -108,7 +108,7 @@ test_p30_never_more_than_its_size (void **state)
     }
 }
 
-/* The nodes are Curator's: a turn under locks, a lease under leases. */
+/* The nodes are those of Curator: a turn under locks, a lease under leases. */
 static void
 test_layout (void **state)
 {
@@ -130,7 +130,7 @@ test_layout (void **state)
   assert_int_equal (g_strv_length (nodes), 1);
   assert_string_equal (nodes[0], curator_lease_get_node_path (lease));
   assert_int_equal (curator_semaphore_get_max_leases (semaphore), 2);
-  /* One that waits has its turn, and those behind it have no lease nodes. */
+  /* The first waiter has the turn, and those behind it have no lease nodes. */
   g_autoptr (Taking) second = taking_of (semaphore, 1);
   g_autoptr (Taking) third = taking_start (semaphore, 1, LONG_MS, NULL);
   assert_children (fixture, "/semaphore/layout/leases", 3, LONG_MS);
@@ -180,7 +180,8 @@ test_order_of_arrival (void **state)
   assert_all_gone (fixture, "/semaphore/order");
 }
 
-/* Java keeps the turn for one lease only, so that two who want 2 of 2 can take one each. */
+/* Java keeps the turn for one lease only, so that two callers that want 2 of 2 can take one
+ * each. */
 static void
 test_two_of_two_never_deadlock (void **state)
 {
@@ -211,7 +212,7 @@ test_two_of_two_never_deadlock (void **state)
   assert_all_gone (fixture, "/semaphore/both");
 }
 
-/* Some of the leases wanted were there: none is kept, within one time-out for all of them. */
+/* Only some of the leases are available: none is kept, and one timeout covers all of them. */
 static void
 test_p30_all_or_nothing (void **state)
 {
@@ -279,9 +280,9 @@ release_it (void *lease)
   return GINT_TO_POINTER (curator_lease_release (lease, NULL));
 }
 
-/* A lease outlives its semaphore, any thread may release it, and all who watch it are told. */
+/* A lease outlives its semaphore, any thread may release it, and all its listeners are called. */
 static void
-test_leases_belong_to_nobody (void **state)
+test_leases_belong_to_no_thread (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -318,10 +319,13 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_p30_never_more_than_its_size), heal_and_test (test_layout),
-    heal_and_test (test_order_of_arrival),         heal_and_test (test_two_of_two_never_deadlock),
-    heal_and_test (test_p30_all_or_nothing),           heal_and_test (test_refused_arguments),
-    heal_and_test (test_leases_belong_to_nobody),
+    heal_and_test (test_p30_never_more_than_its_size),
+    heal_and_test (test_layout),
+    heal_and_test (test_order_of_arrival),
+    heal_and_test (test_two_of_two_never_deadlock),
+    heal_and_test (test_p30_all_or_nothing),
+    heal_and_test (test_refused_arguments),
+    heal_and_test (test_leases_belong_to_no_thread),
   };
   return cmocka_run_group_tests_name ("semaphore", tests, fixture_start, fixture_stop);
 }

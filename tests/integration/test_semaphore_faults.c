@@ -1,4 +1,4 @@
-/* What must never happen to a semaphore: a lease that nobody has, a turn that nobody gives back. */
+/* Semaphores under faults: no lease without a holder, no turn that is never released. */
 #include "taking.h"
 
 #include <poll.h>
@@ -24,7 +24,7 @@ make_both (Fixture *fixture, const char *path)
 }
 
 static void
-test_p13_time_out_and_cancel_leave_nothing (void **state)
+test_p13_timeout_and_cancel_leave_nothing (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/sem/gave-up";
@@ -32,7 +32,7 @@ test_p13_time_out_and_cancel_leave_nothing (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 1);
   g_autoptr (Taking) held = taking_of (semaphore, 1);
-  /* One waits for a lease, one for its turn; both leave in either way. */
+  /* One waits for a lease, one for its turn; both time out, and both are cancelled. */
   g_autoptr (Taking) with_turn = taking_start (semaphore, 1, 300, NULL);
   assert_children (fixture, "/sem/gave-up/leases", 2, LONG_MS);
   g_autoptr (Taking) without = taking_start (semaphore, 1, 250, NULL);
@@ -87,7 +87,8 @@ test_p35_close_wakes_and_frees (void **state)
   assert_all_gone (fixture, path);
 }
 
-/* The session ends: holds are lost, a waiter begins anew and gets its lease in the new session. */
+/* The session expires: holds are lost, a waiter starts over and gets its lease in the new
+ * session. */
 static void
 test_session_expiry (void **state)
 {
@@ -99,7 +100,7 @@ test_session_expiry (void **state)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 3);
   g_autoptr (Taking) blocker = taking_of (theirs, 2);
   g_autoptr (Taking) held = taking_of (semaphore, 1);
-  /* Has one of two under its turn; another one is still in the queue of turns. */
+  /* Holds one of two leases with its turn; another caller is still queued for the turn. */
   g_autoptr (Taking) waiter = taking_start (semaphore, 2, 60000, NULL);
   assert_children (fixture, "/sem/expiry/leases", 4, LONG_MS);
   g_autoptr (Taking) queued = taking_start (semaphore, 1, 60000, NULL);
@@ -123,8 +124,8 @@ test_session_expiry (void **state)
   assert_all_gone (fixture, path);
 }
 
-/* Every request of a contended acquire of two and their release is in turn the one at which the
- * connection is cut. */
+/* Cuts the connection at every request in turn of a contended acquire of two leases and their
+ * release. */
 static gboolean
 cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction action)
 {
@@ -186,7 +187,8 @@ test_sweep_cut_before_reply (void **state)
   sweep (*state, 2, PROXY_CUT_BEFORE_REPLY);
 }
 
-/* The k-th create's reply is stuck when the caller gives up: turn and lease must go all the same. */
+/* The reply to the k-th create is held back when the caller gives up: turn and lease must still be
+ * deleted. */
 static void
 give_up_at_create (Fixture *fixture, int k, gboolean cancel)
 {
@@ -221,7 +223,7 @@ test_p1_given_up_with_unknown_outcome (void **state)
     }
 }
 
-/* The delete of the turn is lost after the lease was had: Java leaks the lease then. */
+/* The delete of the turn is lost after the lease was granted: Java leaks the lease then. */
 static void
 test_p30_turn_delete_lost (void **state)
 {
@@ -245,7 +247,7 @@ test_p30_turn_delete_lost (void **state)
   assert_all_gone (fixture, path);
 }
 
-/* Children that are no lock nodes take no part; a numbered one of a stranger's takes a lease. */
+/* Foreign children do not count, but a foreign node with a number takes a lease. */
 static void
 test_p8_foreign_children (void **state)
 {
@@ -289,7 +291,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_p13_time_out_and_cancel_leave_nothing),
+    heal_and_test (test_p13_timeout_and_cancel_leave_nothing),
     heal_and_test (test_p35_close_wakes_and_frees),
     heal_and_test (test_session_expiry),
     heal_and_test (test_sweep_cut_before),

@@ -1,4 +1,4 @@
-/* The semaphore mutex: exclusive, not re-entrant, released by anybody. */
+/* The semaphore mutex: exclusive, not re-entrant, released by any thread. */
 #include "taking.h"
 
 #include <poll.h>
@@ -85,7 +85,7 @@ release_lock (void *lock)
 }
 
 static void
-test_not_reentrant_and_released_by_anybody (void **state)
+test_not_reentrant_and_released_by_any_thread (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
@@ -102,7 +102,7 @@ test_not_reentrant_and_released_by_anybody (void **state)
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_false (curator_lock_acquire (lock, 200, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  /* The failed tries have not taken the hold's place. */
+  /* The failed tries have not replaced the hold. */
   assert_true (curator_lock_get_lease (lock) == lease);
   assert_children (fixture, LEASES, 1, 3000);
   pthread_t thread;
@@ -141,7 +141,7 @@ test_hand_over (void **state)
   assert_all_gone (fixture);
 }
 
-/* The session ends: the hold is lost and must be released before the next one. */
+/* The session expires: the hold is lost and must be released before the next acquire. */
 static void
 test_expiry (void **state)
 {
@@ -204,7 +204,7 @@ test_gave_up_and_closed (void **state)
   assert_all_gone (fixture);
 }
 
-/* Replies lost at every request of an acquire that waits. */
+/* Replies lost at every request of a waiting acquire. */
 static void
 test_lost_replies (void **state)
 {
@@ -240,7 +240,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_exclusive),
-    heal_and_test (test_not_reentrant_and_released_by_anybody),
+    heal_and_test (test_not_reentrant_and_released_by_any_thread),
     heal_and_test (test_hand_over),
     heal_and_test (test_expiry),
     heal_and_test (test_gave_up_and_closed),

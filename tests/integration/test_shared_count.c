@@ -68,7 +68,7 @@ note_value (CuratorSharedCount *count, gint32 value, gpointer user_data)
   g_atomic_int_inc (&seen->calls);
 }
 
-/* testSimple: the seed, then what was set. */
+/* testSimple: the seed, then the value set. */
 static void
 test_simple (void **state)
 {
@@ -87,14 +87,14 @@ test_simple (void **state)
   assert_int_equal (raw_zk_get (fixture->raw, "/count/simple", &data, NULL), ZOK);
   assert_int_equal (g_bytes_get_size (data), 4);
   assert_memory_equal (g_bytes_get_data (data, NULL), wire, 4);
-  /* A seed does not overwrite what is there; negative numbers are numbers. */
+  /* A seed does not overwrite an existing value; negative numbers are allowed. */
   g_autoptr (CuratorSharedCount) other = count_started (client, "/count/simple", 99);
   assert_int_equal (curator_shared_count_get (other), 20);
   set_count (count, G_MININT32);
   assert_value (other, G_MININT32);
 }
 
-/* testMultiClients: five clients watch what the others set; the last value reaches everybody. */
+/* testMultiClients: five clients watch each other's values; the last value reaches all. */
 static void
 test_multi_clients (void **state)
 {
@@ -172,8 +172,8 @@ test_multi_client_different_seed (void **state)
   assert_int_equal (curator_shared_count_get (second), 10);
 }
 
-/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: an outage is no change,
- * and what changed meanwhile is told once afterwards. */
+/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: an
+ * outage is no change, and a change during it is reported once afterwards. */
 static void
 test_disconnect (void **state)
 {
@@ -202,7 +202,7 @@ test_disconnect (void **state)
   curator_client_close (client);
 }
 
-/* testDisconnectReconnectWithMultipleClients; and after a new session the count is followed too. */
+/* testDisconnectReconnectWithMultipleClients; the count is followed in a new session, too. */
 static void
 test_reconnect_and_new_session (void **state)
 {
@@ -231,7 +231,7 @@ test_reconnect_and_new_session (void **state)
   curator_client_close (client);
 }
 
-/* The write succeeded and its answer was lost: set is TRUE even so. */
+/* The write succeeded and its answer was lost: set still returns TRUE. */
 static void
 test_try_set_answer_lost (void **state)
 {
@@ -273,8 +273,7 @@ semaphore_of (CuratorClient *client, const char *path, CuratorSharedCount *count
   return semaphore;
 }
 
-/* A larger number wakes who waits, also if another client's count was set; a smaller one takes no
- * lease away. */
+/* A larger number wakes waiters, even if another client set it; a smaller one revokes no lease. */
 static void
 test_p30_resize_while_running (void **state)
 {

@@ -1,8 +1,8 @@
-/* The engine's shortcuts, request by request, as a proxy in front of a real server sees them.
+/* The engine's shortcuts, request by request, as seen by a proxy in front of a real server.
  *
- * A session's traffic is written as words: "create list watch" for requests, "gone" for the event that a
- * node was deleted. Left out is what depends on time and not on the order of things: pings, heartbeats,
- * and all that is about the session's own nodes, which a hold of more than a moment watches.
+ * A session's traffic is logged as words: "create list watch" for requests, "gone" for the event
+ * that a node was deleted. Traffic that depends on time is left out: pings, heartbeats, and watches
+ * of the session's own nodes, which a longer hold sets.
  */
 #include "taking.h"
 
@@ -73,7 +73,7 @@ word_of (const ProxyFrame *frame)
     }
 }
 
-/* In the order in which they passed. */
+/* In the order in which the proxy forwarded them. */
 static char *
 words_of (Fixture *fixture, gint64 session)
 {
@@ -91,8 +91,8 @@ words_of (Fixture *fixture, gint64 session)
         }
       const gboolean about_own = frame->path != NULL && frame->type != PROXY_DELETE
                                  && g_hash_table_contains (own, frame->path);
-      if (frame->session == session && !frame->is_reply && !about_own
-          && frame->type != PROXY_PING && frame->type != PROXY_MULTI)
+      if (frame->session == session && !frame->is_reply && !about_own && frame->type != PROXY_PING
+          && frame->type != PROXY_MULTI)
         {
           g_string_append_printf (words, "%s ", word_of (frame));
         }
@@ -100,7 +100,7 @@ words_of (Fixture *fixture, gint64 session)
   return g_string_free (words, FALSE);
 }
 
-/* Every request has its answer. */
+/* Waits until every request is answered. */
 static gboolean
 is_answered (Fixture *fixture)
 {
@@ -109,8 +109,8 @@ is_answered (Fixture *fixture)
   for (guint i = 0; i < log->len; i++)
     {
       const ProxyFrame *frame = g_ptr_array_index (log, i);
-      const gboolean counts = frame->type != PROXY_EVENT && frame->type != PROXY_PING
-                              && frame->type != PROXY_MULTI;
+      const gboolean counts =
+          frame->type != PROXY_EVENT && frame->type != PROXY_PING && frame->type != PROXY_MULTI;
       open += !counts ? 0 : frame->is_reply ? -1 : 1;
     }
   return open == 0;
@@ -138,7 +138,7 @@ is_as_wanted (gpointer data)
   return is_answered (scene->fixture);
 }
 
-/* All that passed since the log was started is what was wanted so far, no more and no less. */
+/* The log must equal all expected words so far. */
 static void
 check_words (Scene *scene)
 {
@@ -149,7 +149,7 @@ check_words (Scene *scene)
           g_autofree char *words = words_of (scene->fixture, scene->parties[i].session);
           print_error ("party %d: %s\n wanted: %s\n", i, words, scene->parties[i].wanted->str);
         }
-      fail_msg ("the wire saw something else");
+      fail_msg ("the traffic differs");
     }
 }
 
@@ -167,7 +167,7 @@ check_granted (Taking *taking)
   assert_ok (taking->leases != NULL, &taking->error);
 }
 
-/* Makes the parents, which is nothing that a second acquire would do. */
+/* Creates the parents, which a second acquire would not do. */
 static void
 warm_up (CuratorLock *lock)
 {
@@ -176,7 +176,7 @@ warm_up (CuratorLock *lock)
   assert_ok (curator_lock_release (lock, &error), &error);
 }
 
-/* --- nobody else is there --- */
+/* --- uncontended --- */
 
 static void
 check_rounds (Fixture *fixture, Party *party, CuratorLock *lock, const char *words)
@@ -201,8 +201,8 @@ test_uncontended (void **state)
   Party party;
   party_join (fixture, &party, "/shortcuts/alone/mutex");
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (party.client, "/shortcuts/alone/rw");
-  g_autoptr (CuratorLock) semaphore_mutex
-      = curator_semaphore_mutex_new (party.client, "/shortcuts/alone/semaphore", &error);
+  g_autoptr (CuratorLock) semaphore_mutex =
+      curator_semaphore_mutex_new (party.client, "/shortcuts/alone/semaphore", &error);
   assert_ok (semaphore_mutex != NULL, &error);
 
   check_rounds (fixture, &party, party.lock, "create list delete");
@@ -224,7 +224,7 @@ has_wanted_requests (gpointer data)
   return g_str_equal (words, scene->parties->wanted->str);
 }
 
-/* While the reply to its first request is held back, this is all that is sent. */
+/* The requests sent while the reply to the first is held back. */
 static void
 check_round_trip (Scene *scene, const char *words)
 {
@@ -236,7 +236,7 @@ check_round_trip (Scene *scene, const char *words)
     }
 }
 
-/* Six requests in three round trips: nothing is waited for but what decides. */
+/* Six requests in three round trips: only the deciding replies are waited for. */
 static void
 test_semaphore_in_three_round_trips (void **state)
 {
@@ -244,8 +244,7 @@ test_semaphore_in_three_round_trips (void **state)
   Party party;
   Scene scene = { fixture, &party, 1 };
   party_join (fixture, &party, NULL);
-  g_autoptr (CuratorSemaphore) semaphore
-      = semaphore_new (party.client, "/shortcuts/semaphore", 2);
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (party.client, "/shortcuts/semaphore", 2);
   Taking *first = taking_of (semaphore, 1);
   taking_give_back (first);
   taking_free (first);
@@ -261,7 +260,7 @@ test_semaphore_in_three_round_trips (void **state)
   assert_true (proxy_wait_fired (fixture->proxy, 1, PATIENCE_MS));
   check_round_trip (&scene, "create list");
 
-  /* The turn is given back, and the lease is there, before that is confirmed. */
+  /* The lease is granted before the release of the turn is confirmed. */
   proxy_arm (fixture->proxy, PROXY_DELETE, 1, 1, PROXY_HOLD_REPLY);
   proxy_let_go (fixture->proxy);
   assert_true (proxy_wait_fired (fixture->proxy, 1, PATIENCE_MS));
@@ -280,7 +279,7 @@ test_semaphore_in_three_round_trips (void **state)
   assert_no_residue (fixture, "/shortcuts/semaphore/leases", PATIENCE_MS);
 }
 
-/* --- several of one session --- */
+/* --- several waiters in one session --- */
 
 static void
 check_line (Fixture *fixture, Party *party, Taking **takings, int n)
@@ -298,7 +297,7 @@ check_line (Fixture *fixture, Party *party, Taking **takings, int n)
     }
 }
 
-/* Two requests each, a create and a delete; the first one of the line also lists and watches. */
+/* Two requests each, a create and a delete; the first of the line also lists and watches. */
 static void
 test_neighbours (void **state)
 {
@@ -337,15 +336,17 @@ test_neighbours (void **state)
   assert_no_residue (fixture, "/shortcuts/neighbours", PATIENCE_MS);
 }
 
-/* A stranger in between ends the line; who is behind it begins another. Its second watch is on a node of
- * its own session, which is not told here. */
+/* A foreign node in between ends the line; the waiter behind it begins another. Its second watch is
+ * on a node of its own session, which is left out here. */
 static void
-test_stranger_between_neighbours (void **state)
+test_foreign_node_between_neighbours (void **state)
 {
   Fixture *fixture = *state;
   static const int order[] = { 0, 1, 1, 2, 1, 1 };
-  static const char *const words[] = { "create list", "create list watch", "create",
-                                       "create list watch watch", "create list watch", "create" };
+  static const char *const words[] = {
+    "create list", "create list watch", "create", "create list watch watch", "create list watch",
+    "create"
+  };
   Party parties[3];
   Taking *takings[6];
   Scene scene = { fixture, parties, 3 };
@@ -393,10 +394,10 @@ test_stranger_between_neighbours (void **state)
   assert_no_residue (fixture, "/shortcuts/stranger", PATIENCE_MS);
 }
 
-/* --- sessions among themselves --- */
+/* --- several sessions --- */
 
-/* One who has it gives it back and queues again. Between the event and the grant of the next one there
- * is no request; the one behind that lists while nobody waits for it. */
+/* The holder releases and queues again. Between the event and the next grant there is no request;
+ * the waiter behind that lists off the critical path. */
 static void
 hand_over (Scene *scene, int holder)
 {
@@ -468,7 +469,7 @@ test_ring_of_eight (void **state)
   check_ring (*state, "/shortcuts/eight", 8);
 }
 
-/* The one in front went without having had the lock: its end proves nothing. */
+/* The node in front was deleted without having held the lock: its deletion proves nothing. */
 static void
 test_predecessor_gives_up (void **state)
 {
@@ -484,8 +485,8 @@ test_predecessor_gives_up (void **state)
   proxy_log_start (fixture->proxy);
   for (int i = 0; i < 4; i++)
     {
-      parties[i].taking = taking_start_lock (parties[i].lock, CURATOR_WAIT_FOREVER,
-                                             i == 2 ? cancellable : NULL);
+      parties[i].taking =
+          taking_start_lock (parties[i].lock, CURATOR_WAIT_FOREVER, i == 2 ? cancellable : NULL);
       party_want (&parties[i], i == 0   ? "create list"
                                : i == 1 ? "create list watch"
                                         : "create list watch watch");
@@ -494,7 +495,7 @@ test_predecessor_gives_up (void **state)
   g_cancellable_cancel (cancellable);
   assert_true (taking_wait (parties[2].taking, PATIENCE_MS));
   assert_error (&parties[2].taking->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  /* The one behind has watched the next in line already, and now watches the holder too. */
+  /* The waiter behind already watches the next in line, and now watches the holder too. */
   party_want (&parties[2], "unwatch unwatch delete");
   party_want (&parties[3], "gone list watch");
   check_words (&scene);
@@ -548,8 +549,8 @@ test_readers_share (void **state)
     }
   for (int i = 0; i < N; i++)
     {
-      readers[i] = taking_start_lock (curator_rw_lock_read_lock (rw_locks[2]),
-                                      CURATOR_WAIT_FOREVER, NULL);
+      readers[i] =
+          taking_start_lock (curator_rw_lock_read_lock (rw_locks[2]), CURATOR_WAIT_FOREVER, NULL);
       party_want (&parties[2], i == 0 ? "create list watch" : "create list");
       check_words (&scene);
     }
@@ -585,8 +586,8 @@ test_readers_share (void **state)
   assert_no_residue (fixture, "/shortcuts/readers", PATIENCE_MS);
 }
 
-/* The next writer's number is right behind the one that is given back, but a reader with that number
- * is in between. */
+/* The next writer's number follows the released one, but a reader with the released number is in
+ * between. */
 static void
 check_downgrade (Fixture *fixture, const char *path, gboolean read_first)
 {
@@ -608,7 +609,7 @@ check_downgrade (Fixture *fixture, const char *path, gboolean read_first)
       party_want (&party, "create");
     }
   g_autoptr (Taking) next = taking_start_lock (write, CURATOR_WAIT_FOREVER, NULL);
-  /* The server counts the reader although it has its number from us. */
+  /* The server's counter includes the reader, although our client chose its number. */
   party_want (&party, read_first ? "create list" : "create");
   check_words (&scene);
   if (!read_first)
@@ -642,7 +643,7 @@ main (void)
     heal_and_test (test_uncontended),
     heal_and_test (test_semaphore_in_three_round_trips),
     heal_and_test (test_neighbours),
-    heal_and_test (test_stranger_between_neighbours),
+    heal_and_test (test_foreign_node_between_neighbours),
     heal_and_test (test_ring_of_three),
     heal_and_test (test_ring_of_eight),
     heal_and_test (test_predecessor_gives_up),

@@ -1,4 +1,4 @@
-/* Connection states, their listeners and where those run, and waiting for a connection. */
+/* Connection states, their listeners and the threads they run on, and waiting for a connection. */
 #include "fixture.h"
 
 static void
@@ -64,7 +64,7 @@ test_expiry_brings_a_new_session (void **state)
   curator_client_close (client);
 }
 
-/* SUSPENDED first, LOST by our own clock, and all is well when the server is back. */
+/* SUSPENDED first, LOST by our own clock, and locks work again when the server is back. */
 static void
 test_long_outage (void **state)
 {
@@ -105,7 +105,7 @@ test_block_until_connected_in_vain (void **state)
   assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
-/* A server that comes late is found by itself. */
+/* The client connects by itself when the server starts late. */
 static void
 test_server_comes_late (void **state)
 {
@@ -132,7 +132,7 @@ iterate_until (GMainContext *context, StateLog *log, CuratorConnectionState want
   assert_int_equal (state_log_count (log, wanted), 1);
 }
 
-/* Callbacks come in the chosen context, hence on the thread that iterates it and only then. */
+/* Callbacks run in the chosen context, so only on the thread that iterates it. */
 static void
 test_chosen_context (void **state)
 {

@@ -1,4 +1,4 @@
-/* Counters and traced events: what happened is counted, once, and told in order. */
+/* Counters and traced events: each occurrence is counted once and traced in order. */
 #include "fixture.h"
 
 #include <curator/stats.h>
@@ -18,7 +18,7 @@ counters (CuratorClient *client)
   return now;
 }
 
-/* What was added to one counter since then. */
+/* The increase of one counter since then. */
 static guint64
 added (CuratorClient *client, const Counters *before, CuratorCounter counter)
 {
@@ -85,7 +85,7 @@ test_names (void **state)
 }
 
 static void
-test_room (void **state)
+test_room_for_counters (void **state)
 {
   Fixture *fixture = *state;
   guint64 values[N_KNOWN + 3];
@@ -112,7 +112,7 @@ test_requests_of_a_round (void **state)
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/round");
-  g_autoptr (CuratorLease) lease = hold (lock); /* makes the parents */
+  g_autoptr (CuratorLease) lease = hold (lock); /* creates the parents */
   const gint64 session = curator_lease_get_session_id (lease);
   end_hold (lock);
 
@@ -207,7 +207,7 @@ test_heartbeats (void **state)
   assert_true (wait_counted (client, &before, CURATOR_COUNTER_HEARTBEATS, 2));
   assert_int_equal (added (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED), 0);
 
-  /* An answer later than a tenth of the session proves nothing. */
+  /* An answer after more than a tenth of the session timeout is no proof. */
   proxy_set_delay (fixture->proxy, SESSION_MS / 5, 0);
   before = counters (client);
   assert_true (wait_counted (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED, 1));
@@ -276,7 +276,7 @@ test_losses (void **state)
     }
 }
 
-/* One line an event, heartbeats left out: "GRANTED path". */
+/* One line for each event, without heartbeats: "GRANTED path". */
 typedef struct
 {
   pthread_mutex_t mutex;
@@ -384,7 +384,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_names),
-    heal_and_test (test_room),
+    heal_and_test (test_room_for_counters),
     heal_and_test (test_requests_of_a_round),
     heal_and_test (test_waits_and_failures),
     heal_and_test (test_names_ignored),

@@ -1,4 +1,4 @@
-/* How long a call may take: time-outs and cancellation hold whatever the server does. */
+/* The duration of calls: timeouts and cancellation work whatever the server does. */
 #include "fixture.h"
 
 #define OVERRUN_MS 150
@@ -13,7 +13,7 @@ check_timeout (CuratorLock *lock, int timeout_ms, gboolean may_lose)
   gint64 took = wait_now_ms () - start;
   if (took > timeout_ms + OVERRUN_MS)
     {
-      fail_msg ("a time-out of %d ms took %d ms", timeout_ms, (int) took);
+      fail_msg ("a timeout of %d ms took %d ms", timeout_ms, (int) took);
     }
   if (!may_lose || !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST))
     {
@@ -81,7 +81,7 @@ test_p17_server_frozen (void **state)
   check_timeout (lock, 50, TRUE);
   check_timeout (lock, 300, TRUE);
   check_cancel (lock, 100);
-  check_timeout (lock, 4000, TRUE); /* the connection is given up on the way */
+  check_timeout (lock, 4000, TRUE); /* the connection is given up meanwhile */
   zk_server_thaw (fixture->server);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_ok (curator_lock_release (lock, &error), &error);
@@ -121,7 +121,7 @@ test_p17_no_server (void **state)
   check_cancel (lock, 100);
 }
 
-/* The policy used up ends a call before its time: Curator's ConnectionLoss. */
+/* An exhausted retry policy ends a call before its timeout: Curator's ConnectionLoss. */
 static void
 test_retries_used_up (void **state)
 {

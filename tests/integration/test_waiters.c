@@ -1,4 +1,5 @@
-/* Many waiters: whom they watch, whom a release wakes, and what those who give up leave behind. */
+/* Many waiters: the nodes they watch, the waiters that a release wakes, and residue of those that
+ * give up. */
 #include "fixture.h"
 
 #include <malloc.h>
@@ -56,7 +57,7 @@ index_of (char **names, const char *path)
   return -1;
 }
 
-/* Position p watches nothing but positions p - 1 and p - 2, and its own node once it holds. */
+/* Position p watches only positions p - 1 and p - 2, and its own node once it holds. */
 static void
 check_watches (Fixture *fixture, Queue *queue, int position)
 {
@@ -114,8 +115,8 @@ test_release_wakes_only_the_next (void **state)
   assert_true (contender_wait (queue.contenders[1], 2000));
   assert_true (queue.contenders[1]->acquired);
   wait_ms (100);
-  /* A wake-up is an event and at least one request; a ping or none is what others may show. The
-   * second in line may have a watch on the node that went, for it watches two. */
+  /* A wake-up is an event and at least one request; other sessions may send at most a ping. The
+   * second in line may have a watch on the deleted node, because it watches two. */
   for (int i = 3; i <= N_WAITERS; i++)
     {
       FourLetterPackets now = packets_of (fixture, &queue, i);
@@ -168,7 +169,7 @@ is_at_rest (gpointer data)
   return *seen == before;
 }
 
-/* Once the client's threads have freed what they were still at. */
+/* Waits until the client's threads have freed their last objects. */
 static gsize
 heap_at_rest (void)
 {
@@ -177,7 +178,7 @@ heap_at_rest (void)
   return seen;
 }
 
-/* Keeps the lock through the noise that the others make. */
+/* Holds the lock while the others come and go. */
 static CuratorClient *
 connect_patient (Fixture *fixture)
 {
@@ -213,9 +214,9 @@ acquire_five_thousand (Leftover *left, void (*acquire) (gpointer data), gpointer
     }
 }
 
-/* Tables and pools reach their size with the first ones, or, where much was under way at once, a little
- * later, and then keep it. A leak of a single byte per acquire shows in every further five thousand. (What
- * malloc keeps for each thread would blur that: ctest runs this without.) */
+/* Tables and pools reach their size with the first acquires, or a little later if many were in
+ * flight, and then keep it. A leak of a single byte per acquire shows in every further five
+ * thousand. (malloc's per-thread caches would blur that: ctest disables them.) */
 static void
 check_thousands (Leftover *left, void (*acquire) (gpointer data), gpointer data)
 {

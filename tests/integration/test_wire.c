@@ -1,5 +1,5 @@
-/* What a mutex leaves on the server, seen by a stranger: names, owners, payload, parents, ACL. It
- * must be what Apache Curator writes, byte for byte. */
+/* The nodes of a mutex on the server, read by another client: names, owners, payload, parents, ACL.
+ * They must equal those of Apache Curator, byte for byte. */
 #include "fixture.h"
 
 #include <netdb.h>
@@ -77,7 +77,7 @@ test_node (void **state)
   assert_no_residue (fixture, "/wire/node", 0);
 }
 
-/* The numbers under one parent go on; the prefix is new for every acquisition. */
+/* The numbers under one parent continue; the prefix is new for every acquisition. */
 static void
 test_every_acquisition_has_its_name (void **state)
 {
@@ -130,7 +130,8 @@ test_default_data (void **state)
     }
 }
 
-/* Parents are containers with an empty, not a null, payload: unused they vanish, one by one. */
+/* Parents are containers with an empty, not a null, payload: unused, they are deleted one by
+ * one. */
 static void
 test_parents_are_containers (void **state)
 {
@@ -153,7 +154,7 @@ test_parents_are_containers (void **state)
   assert_true (raw_zk_wait_gone (fixture->raw, "/boxes", LONG_MS));
 }
 
-/* Containers come and go under the contenders' feet; nobody notices. */
+/* Containers are deleted and recreated during the contest; no call fails. */
 static void
 test_p4_acquire_survives_reaped_parents (void **state)
 {
@@ -210,7 +211,7 @@ test_chroot (void **state)
       g_str_has_prefix (curator_lease_get_node_path (curator_lock_get_lease (lock)), "/l/_c_"));
   assert_int_equal (raw_zk_count_children (fixture->raw, "/root/app/l"), 1);
 
-  /* A waiter is woken by the path of a watch, so the chroot must fit there too. */
+  /* A waiter is woken by the path of a watch, so that path must respect the chroot, too. */
   g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
   assert_children (fixture, "/root/app/l", 2, LONG_MS);
   assert_ok (curator_lock_release (lock, &error), &error);
@@ -247,7 +248,7 @@ test_acl (void **state)
     }
   raw_zk_close (joe);
 
-  /* Somebody without the password gets a clear answer and leaves nothing. */
+  /* A client without the password gets a clear error and leaves no residue. */
   g_autoptr (CuratorClient) stranger = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (stranger, "/private/lock");
   assert_false (curator_lock_acquire (theirs, LONG_MS, NULL, &error));

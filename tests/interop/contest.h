@@ -1,4 +1,4 @@
-/* Contests of any recipe: processes in C and JVMs compete on one path, and all of them record. */
+/* Contests of any recipe: processes in C and JVMs compete on one path and record their events. */
 #ifndef CURATOR_TEST_CONTEST_H
 #define CURATOR_TEST_CONTEST_H
 
@@ -10,9 +10,9 @@
 #define CONTEST_LOCK 1
 
 /* C:    mutex, semmutex, semaphore:N[:Q], counted:PATH, read, write, rw (each fifth turn writes),
- *       downgrade (holds as a writer, then goes on as a reader), multi (a mutex and more)
- * Java: mutex, semmutex, semaphore:N, counted:PATH, read, write, rw (threads take turns in being
- *       readers and writers) */
+ *       downgrade (acquires as a writer, then downgrades), multi (a mutex and more)
+ * Java: mutex, semmutex, semaphore:N, counted:PATH, read, write, rw (threads are
+ *       readers and writers alternately) */
 typedef struct
 {
   const char *recipe; /* NULL ends the list */
@@ -33,12 +33,12 @@ typedef struct
   gpointer data;
 } ContestPlan;
 
-/* Events (RecordEvent) by time, or NULL, after saying why on stderr: somebody failed. */
+/* Events (RecordEvent) by time; NULL if a process failed, with a message on stderr. */
 GArray *contest_run (const ContestPlan *plan, int timeout_ms);
 
-/* How many acquires were granted; process 0: all. */
+/* The number of acquires granted; process 0: all. */
 int contest_grants (const GArray *events, int process);
-/* The most holds of that kind at a time, between two times (nanoseconds). */
+/* The maximum of simultaneous holds of that kind, between two times (nanoseconds). */
 int contest_peak (const GArray *events, RecordKind kind, gint64 from_ns, gint64 to_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the tests that hold a contest share: their server, and what has to be so afterwards. */
+/* Shared by the tests with a contest: their server, and the assertions afterwards. */
 #ifndef CURATOR_TEST_CONTEST_TEST_H
 #define CURATOR_TEST_CONTEST_TEST_H
 
@@ -16,9 +16,9 @@
 int contest_server_start (void **state);
 int contest_server_stop (void **state);
 
-/* Nobody broke a rule, and what was over was gone within a second. */
+/* No violation, and every node was deleted within a second of its release. */
 void assert_good_history (const GArray *events);
-/* No node below path, as an observer sees it. */
+/* No node below path, seen by an observer. */
 void assert_none_below (ZkServer *server, const char *path);
 /* The same for a semaphore's leases and turns. */
 void assert_semaphore_is_free (ZkServer *server, const char *path);

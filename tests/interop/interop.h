@@ -1,4 +1,4 @@
-/* Runs C and Java workers on one path and hands back what all of them recorded. */
+/* Runs C and Java workers on one path and returns their recorded events. */
 #ifndef CURATOR_TEST_INTEROP_H
 #define CURATOR_TEST_INTEROP_H
 
@@ -11,14 +11,14 @@ typedef struct
 {
   const char *connect_string;
   const char *path;
-  const char *java_recipe; /* as the Java worker names it */
+  const char *java_recipe; /* the Java worker's name for it */
   int c_processes;
   int threads;      /* in each process, of either language */
   int acquisitions; /* of each thread */
   int hold_ms;
 } InteropPlan;
 
-/* Events (RecordEvent) by time, or NULL, after saying why on stderr. */
+/* Events (RecordEvent) by time; NULL on failure, with a message on stderr. */
 GArray *interop_run (const InteropPlan *plan, int timeout_ms);
 
 #endif

@@ -1,4 +1,5 @@
-/* The C side of a contest: threads that take turns with a recipe and record it. See contest.h.
+/* The C side of a contest: threads that take turns with a recipe and record their events. See
+ * contest.h.
  *
  * usage: recipe_worker CONNECT PATH THREADS ACQUISITIONS HOLD-MS RECIPE LIMIT PROCESS DIRECTORY */
 #include "contest.h"

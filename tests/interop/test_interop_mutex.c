@@ -1,5 +1,5 @@
 /* One mutex, two C processes and one JVM with Apache Curator, four threads each: no two of the
- * twelve hold at the same time, fencing tokens rise from grant to grant whatever the language, and
+ * twelve hold at the same time, fencing tokens rise from grant to grant in both languages, and
  * neither language starves. */
 #include "interop.h"
 #include "support/checker.h"
@@ -33,7 +33,7 @@ is_java (const RecordEvent *event)
 }
 
 /* While both languages compete, a third of the threads is Java's and so should be about a third of
- * the grants. Half of a fair share is asked of either. */
+ * the grants. Each must get at least half of its fair share. */
 static void
 check_shares (const GArray *events)
 {

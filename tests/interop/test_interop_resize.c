@@ -5,7 +5,8 @@
 #include <curator/curator.h>
 
 #define COUNT_PATH "/interop/count"
-/* A new number reaches everybody, and the leases given under the old one end, within this time. */
+/* Within this time a new number reaches all clients, and the leases granted under the old one
+ * end. */
 #define SETTLE_MS 1000
 #define N_SIZES   3
 

@@ -1,4 +1,4 @@
-/* Revocation between the languages: C asks a holder in Java, Java asks holders in C. */
+/* Revocation between the languages: C requests it of a holder in Java, Java of holders in C. */
 #include "support/process.h"
 #include "support/raw_zk.h"
 #include "support/waiting.h"
@@ -64,7 +64,7 @@ has_node (gpointer data)
          && (g_regex_match_simple ("HOLDING .*\n", text, 0, 0) || strstr (text, "ERROR") != NULL);
 }
 
-/* What it said in all, once it has ended well. */
+/* Its whole output, once it has exited successfully. */
 static char *
 peer_end (Peer *peer)
 {
@@ -94,7 +94,7 @@ check (gboolean good, GError **error)
     }
 }
 
-/* Holders of each kind in Java, found among the participants and asked from here. */
+/* Holders of each kind in Java, found among the participants and requested to release from C. */
 static void
 ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *lock)
 {
@@ -105,9 +105,9 @@ ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *loc
   check (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   check (curator_attempt_revoke (fixture->client, nodes[0], &error), &error);
-  g_autofree char *said = peer_end (&peer);
+  g_autofree char *output = peer_end (&peer);
   g_autofree char *wanted = g_strdup_printf ("HOLDING %s\nREVOKED\nRELEASED\n", nodes[0]);
-  assert_string_equal (said, wanted);
+  assert_string_equal (output, wanted);
   check (curator_lock_acquire (lock, 5000, NULL, &error), &error);
   check (curator_lock_release (lock, &error), &error);
 }
@@ -143,8 +143,8 @@ is_positive (gpointer counter)
   return g_atomic_int_get ((int *) counter) > 0;
 }
 
-/* Java asks a mutex and a lease of a semaphore; each is told once. A JVM asks for both, since its
- * start takes longest. */
+/* Java requests a mutex and a lease of a semaphore; each listener is called once. One JVM requests
+ * both, because its start takes longest. */
 static void
 test_java_asks_c (void **state)
 {
@@ -166,8 +166,8 @@ test_java_asks_c (void **state)
                   curator_lease_get_node_path (lease));
   assert_true (wait_until (is_positive, &mutex_asked, LONG_MS));
   assert_true (wait_until (is_positive, &lease_asked, LONG_MS));
-  g_autofree char *said = peer_end (&peer);
-  assert_string_equal (said, "ASKED\nASKED\n");
+  g_autofree char *output = peer_end (&peer);
+  assert_string_equal (output, "ASKED\nASKED\n");
   wait_ms (200);
   assert_int_equal (g_atomic_int_get (&mutex_asked), 1);
   assert_int_equal (g_atomic_int_get (&lease_asked), 1);

@@ -1,5 +1,5 @@
-/* Read-write locks in C and Java on one path: readers overlap, writers never, and a writer in C that
- * becomes a reader lets no writer of either language come between. */
+/* Read-write locks in C and Java on one path: readers overlap, writers never, and no writer of
+ * either language is granted during a downgrade in C. */
 #include "contest_test.h"
 
 static void
@@ -26,8 +26,8 @@ test_readers_and_writers (void **state)
   assert_none_below (server, "/interop/rw");
 }
 
-/* The read node of a writer is younger than the nodes of the writers that already wait, so their
- * tokens are lower than its own. Between writers they rise even so. */
+/* The read node of a writer is created after the nodes of the waiting writers, so its token is
+ * higher than theirs. Between writers tokens still rise. */
 static gboolean
 is_token_of_a_reader (const GArray *events, const CheckViolation *violation)
 {

@@ -1,5 +1,5 @@
 /* The C side of an interop test: a process whose threads take turns through this library and record
- * it. The test's own executable, run again with "worker" as its first argument. */
+ * their events. The test's own executable, run again with "worker" as its first argument. */
 #ifndef CURATOR_TEST_WORKER_H
 #define CURATOR_TEST_WORKER_H
 

@@ -1,23 +1,23 @@
-/* The clock of a hold: LOST before anybody else can be granted.
+/* The clock of a hold: LOST comes before any other grant.
  *
- * Time goes in ticks of T/30, or what -DT says. A holder's client talks to a follower, which tells the leader whom it
- * has heard of when the leader pings it, every half of the servers' tick. Only that keeps a session
- * alive: the request that a follower passes on is no sign of life (LeaderZooKeeperServer's
- * submitLearnerRequest touches nothing). The links may fail at any moment and come back.
+ * Time advances in ticks of T/30, or as set by -DT. A holder's client is connected to a follower,
+ * which reports its active sessions when the leader pings it, every half of the servers' tick. Only
+ * that keeps a session alive: a request that a follower forwards does not (LeaderZooKeeperServer's
+ * submitLearnerRequest touches no session). The links may fail and recover at any moment.
  *
- * Left out: the rate of the clocks (the guard's T/100 is for it); that the end of a session is
- * rounded up to a tick, and that a new leader starts all sessions afresh, both of which give time.
- * Of earlier answers two are remembered, not sixteen, which is less to rely on.
+ * Left out: the rate of the clocks (covered by the guard's T/100); that expiry is rounded up to a
+ * tick, and that a new leader restarts all session timeouts, which both add time. Two earlier
+ * answers are remembered, not sixteen, which is weaker.
  *
- * An answer may take any time up to DELAY, when the connection is dropped; a heartbeat may go out
- * LATE after it is due. Neither matters for safety, and the main runs have the largest of the cases.
- * The hold begins with whatever the client knows of the leader, if that is enough for a grant.
- * Assumed: pings are LAG late at most, pauses of the leader included.
+ * An answer may take any time up to DELAY, at which the connection is dropped; a heartbeat may be
+ * sent LATE after it is due. Neither matters for safety, and the main runs use the largest values.
+ * The hold begins with any knowledge about the leader that suffices for a grant. Assumed: pings are
+ * at most LAG late, pauses of the leader included.
  *
- * Each of these takes one precaution away. NO_GUARD: no guard, and no thought of what the leader was
- * told. READ_BEAT: a heartbeat that a server answers alone. FROM_SENDING: a request counts as told
- * half a tick after it was sent, not answered. PINGS: the library's own ping, every third of T, is
- * relied on.
+ * Each of these removes one precaution. NO_GUARD: no guard, and no tracking of what the leader was
+ * told. READ_BEAT: a heartbeat that a server answers alone. FROM_SENDING: a request counts as
+ * reported half a tick after it was sent instead of answered. PINGS: relies on libzookeeper's own
+ * ping, every third of T.
  */
 #ifndef T
 #define T 30
@@ -44,7 +44,7 @@
 #endif
 #define SLACK 2 /* a ping may be T/30 late, and within one tick it may come last */
 
-/* The heartbeat on its way. */
+/* The heartbeat in flight. */
 #define NONE      0
 #define SENT      1
 #define FORWARDED 2 /* the follower has it */
@@ -87,7 +87,8 @@ hidden byte youngest;
 #define heard_of(i) (answers[i] >= proof + HALF + SLACK)
 #endif
 
-/* note_known: what was answered half a tick before the newest proof was sent, the leader was told. */
+/* note_known: the leader was told of every answer older than half a tick when the newest proof was
+ * sent. */
 inline note_told ()
 {
   youngest = proof;
@@ -106,7 +107,7 @@ inline note_told ()
   told = min (told, youngest + T / 3 + HALF);
 #endif
   youngest = 0;
-  /* What says less than is known already makes no difference any more. */
+  /* Discards knowledge that is older than the newest. */
   answers[0] = (earlier[0] >= told -> 0 : answers[0]);
   answers[1] = (earlier[1] >= told -> 0 : answers[1]);
   earlier[0] = (earlier[0] >= told -> OLD : earlier[0]);
@@ -114,7 +115,7 @@ inline note_told ()
   i = 0
 }
 
-#define is_young (told > proof + GUARD)
+#define is_bound_by_leader (told > proof + GUARD)
 
 #define must_beat (beat == NONE && wait == 0 && to_follower && late >= LATE)
 #define must_ping (since_ping >= HALF + LAG && to_leader)
@@ -123,7 +124,7 @@ inline note_told ()
 
 active proctype World ()
 {
-  /* The hold was granted just now, on an answer that came in time. */
+  /* The hold was granted just now, on an answer that arrived in time. */
   do
   :: proof < PROMPT -> proof++
   :: break
@@ -140,7 +141,7 @@ active proctype World ()
   fi;
   holds = in_time;
   do
-  /* Time goes on, unless something has to be done first. */
+  /* Time advances, unless an action is due. */
   :: atomic {
        holds && !must_beat && !must_ping ->
        late = (beat == NONE && wait == 0 -> more (late) : 0);
@@ -178,7 +179,7 @@ active proctype World ()
        fi;
        beat = NONE;
        beat_age = 0;
-       wait = (is_young -> HALF + SLACK : max (H - min (proof, H), H / 2));
+       wait = (is_bound_by_leader -> HALF + SLACK : max (H - min (proof, H), H / 2));
        wait = min (wait, H)
      }
   /* The follower. */
@@ -196,8 +197,8 @@ active proctype World ()
        since_ping = 0
      }
   :: atomic { left == 0 -> assert (!holds); break }
-  /* The links. A client that is back has been heard of: the leader is asked whether its session
-   * lives. */
+  /* The links. A client that reconnects is reported at once: its server asks the leader whether the
+   * session is alive. */
   :: atomic { to_leader = false }
   :: atomic { to_follower -> to_follower = false; beat = NONE; beat_age = 0 }
   :: atomic {

@@ -1,28 +1,28 @@
-/* The protocol of one lock path: who is granted, and what is left behind.
+/* The protocol of one lock path: grants and residue.
  *
- * Without time. What the clock is good for is one assumption here, that a server ends no session
- * whose lease is VALID; lease.pml is where that is checked.
+ * Without time. The clock is replaced by one assumption, that a server expires no session whose
+ * lease is VALID; lease.pml checks that.
  *
  * Modelled: N clients with one acquire and release each; the queue in order of creation (node
  * numbers are czxid order); sessions that first are refused (closing) and then lose their nodes;
- * creates that are sent, carried out and answered, with the connection lost at any point between;
+ * creates that are sent, executed and answered, with the connection lost at any point between;
  * reads of any prefix of the history that the client has not seen beyond yet; sync; watches;
  * cancellation; crashes; the reaper. Faults of all kinds share one budget, FAULTS.
  *
- * Merged into one step, as nothing can tell the difference: a read and its answer (a late answer is
- * a staler prefix), a delete and its answer (a delete whose answer is lost is sent again), a check
+ * Merged into one step, without an observable difference: a read and its answer (a late answer is a
+ * staler prefix), a delete and its answer (a delete whose answer is lost is sent again), a check
  * and its answer (one that comes too late does not count). A create of an old connection may be
- * carried out until the session is taken up again, not after: the server closes the old connection
- * first, and the leader refuses what another server sends for a session that has moved.
+ * executed until the session reconnects, not after: the server closes the old connection first, and
+ * the leader refuses requests by another server for a session that has moved.
  *
  * Left out: parents, read-write locks and semaphores, nodes deleted by third parties, the end of
- * the sequence numbers. The clients are alike, so they begin in order of their numbers.
+ * the sequence numbers. The clients are symmetric, so they begin in order of their numbers.
  *
- * Everything ends, as every retry is paid for from the budget. So "in the end" means: where nothing
- * can move any more. A waiter that sleeps for ever is an invalid end state.
+ * Every run ends, because every retry uses up some of the budget. So "in the end" means: when no
+ * step is possible any more. A waiter that sleeps forever is an invalid end state.
  *
- * Each of these takes one precaution away: NO_SESSION_CHECK NO_PROOF NO_RELIST NO_WATCH_READ
- * NO_REAPER NO_SYNC.
+ * Each of these removes one precaution: NO_SESSION_CHECK NO_PROOF NO_RELIST NO_WATCH_READ NO_REAPER
+ * NO_SYNC.
  */
 #ifndef N
 #define N 3
@@ -34,15 +34,15 @@
 #define NODES 8
 #define NONE  15
 
-/* What the call is doing. */
+/* The state of the call. */
 #define IDLE       0
-#define CREATING   1 /* until the answer; the pipe says how far it got */
+#define CREATING   1 /* until the answer; the pipe has its progress */
 #define FINDING    2 /* a create of unknown outcome */
 #define LISTING    3
 #define ARMING     4 /* about to read and watch pred */
 #define WAITING    5
 #define CONFIRMING 6
-#define ASLEEP     7 /* watches what will never change: only without NO_WATCH_READ's precaution */
+#define ASLEEP     7 /* watches a node that will never change: only with NO_WATCH_READ */
 #define HELD       8
 #define LOST       9
 #define ENDED      10 /* released, failed or cancelled; the reaper may have work */
@@ -54,12 +54,12 @@
 #define is_over(c) \
   (pc[c] == ENDED && to_delete[c] == 0 && to_find[c] == 0 && pipe[c] == EMPTY && closing[c] == 0)
 
-/* The pipe, of which only a create is worth following. */
+/* The pipe; only creates are modelled in it. */
 #define EMPTY    0
 #define SENT     1
 #define ANSWERED 2
 
-/* What the client's own clock says about its session. */
+/* The state of the session by the client's own clock. */
 #define UNPROVEN 0
 #define VALID    1
 #define LAPSED   2
@@ -70,7 +70,7 @@ byte lease[N];
 bool connected[N];
 byte guid[N];      /* of the attempt; a new one for every start */
 byte session[N];
-bool refused[N];   /* the servers know the session no more */
+bool refused[N];   /* the servers no longer know the session */
 byte closing[N];   /* bit set of refused sessions that still have their nodes */
 byte view[N];      /* a transaction that the client cannot look behind: less than it has seen */
 byte node[N];
@@ -97,7 +97,7 @@ hidden byte p;
 #define exists(n)     (n < n_nodes && died[n] == 0)
 #define sees(t, n)    (n < n_nodes && born[n] <= t && (died[n] == 0 || died[n] > t))
 
-/* A server that may lag, but not behind what this client must have seen. */
+/* A server that may lag, but not behind what this client has seen. */
 inline look (c)
 {
   v = view[c];
@@ -107,7 +107,7 @@ inline look (c)
   od
 }
 
-/* What nobody can see any more looks the same, whatever it was. */
+/* Normalises state that no client can observe any more. */
 inline bury (n, t)
 {
   died[n] = t;
@@ -117,7 +117,7 @@ inline bury (n, t)
   fi
 }
 
-/* The time of the next deaths, in p. Only who reads the queue can tell when they were. */
+/* The time of the next deletions, in p. Only readers of the queue can observe it. */
 inline time_of_death ()
 {
   p = 1;
@@ -146,7 +146,7 @@ inline create (c)
   view[c] = 0
 }
 
-/* leave_node: what is or may be on the server goes to the reaper. */
+/* leave_node: a node that exists or may exist goes to the reaper. */
 inline leave (c)
 {
 #ifndef NO_REAPER
@@ -240,7 +240,7 @@ proctype Client (byte c)
        seek (c, guid[c]);
        lease[c] = (refused[c] -> lease[c] : VALID);
        if
-       :: pc[c] == CREATING && p == NONE -> restart (c) /* its session is gone by now */
+       :: pc[c] == CREATING && p == NONE -> restart (c) /* its session has expired by now */
        :: pc[c] == CREATING && p != NONE -> node[c] = p; pc[c] = LISTING; view[c] = born[p]
        :: else ->
 #ifndef NO_REAPER
@@ -338,7 +338,7 @@ proctype Client (byte c)
        to_find[c] = 0
      }
 
-  /* The servers. A request may be carried out although its connection is gone. */
+  /* The servers. A request may be executed although its connection is gone. */
   :: atomic {
        pipe[c] == SENT && !refused[c] ->
        assert (n_nodes < NODES);

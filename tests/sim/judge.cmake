@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs a test of a library with a planted bug: it has to fail, and for the reason that was expected.
+# Runs a test of a library with a planted bug: it has to fail for the expected reason.
 # cmake -DNAME=… -DPROGRAM=… -DEXPECTED=regex -DRESULT=file -P judge.cmake
 file(REMOVE "${RESULT}")
 execute_process(
@@ -16,7 +16,7 @@ if(code EQUAL 0 OR NOT verdicts MATCHES "\n(--- |\\[  FAILED  \\] )([^\n]*(${EXP
     string(SUBSTRING "${text}" ${length} -1 text)
   endif()
   message("${text}")
-  message(FATAL_ERROR "${NAME} was not caught: the test says ${code}, and nothing of '${EXPECTED}'")
+  message(FATAL_ERROR "${NAME} was not caught: the test exited with ${code}, without a failure that matches '${EXPECTED}'")
 endif()
 set(what "${CMAKE_MATCH_2}")
 string(REGEX MATCH "found after [0-9]+ schedules" effort "${text}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Counts what the judges have written, and says so in a file.
+# Counts the results of judge.cmake and writes a report.
 # cmake "-DPUBLISHED=name;…" "-DOTHERS=name;…" -DRESULTS=folder -DREPORT=file -P planted_bugs.cmake
 set(missed "")
 set(lines "")
@@ -25,5 +25,5 @@ file(WRITE "${REPORT}" "${summary}\n\n${lines}")
 message("${summary}")
 if(missed)
   list(JOIN missed ", " missed)
-  message(FATAL_ERROR "not caught, or not tried in this run: ${missed}")
+  message(FATAL_ERROR "not caught, or not run: ${missed}")
 endif()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bugs planted in copies of the library's sources. A test is linked with the changed file in front of the
-# library, whose own object is then not taken, and judge.cmake wants it to fail, and for the right reason.
-# They say something of the tests, not of the library: sanitizers and coverage do without them.
+# Bugs planted in copies of the library's sources. Each test is linked with the changed file in front of the library,
+# which replaces the library's object. judge.cmake requires the test to fail for the expected reason.
+# They test the tests, not the library: sanitizer and coverage builds skip them.
 
 # curator_plant (name FILE source EXPECT regex CHANGE old new [old new ...]
 #                RECIPE recipe | SCENE test | TEST source [PUBLISHED])
-# Every old text has to be there: a plant must not wither when the source changes. The judge is the schedules
-# of a recipe, one scene of test_sim_promises.c, or another test's source.
+# Every old text must exist, so that a plant fails the configuration when the source changes. The judge is the schedules
+# of a recipe, one scene of test_sim_promises.c, or the source of another test.
 # PUBLISHED: one of the sixteen that tests/README.md names.
 set(planted_results "${CMAKE_CURRENT_BINARY_DIR}/plants/results")
 file(MAKE_DIRECTORY "${planted_results}")
@@ -28,7 +28,7 @@ function(curator_plant name)
     string(REPLACE "${old}" "${new}" text "${text}")
   endwhile()
   file(CONFIGURE OUTPUT "${planted}" CONTENT "#line 1 \"${source}\"\n${text}" @ONLY)
-  # What is planted leaves variables and functions without a use.
+  # Plants leave unused variables and functions.
   set_source_files_properties(
     "${planted}" PROPERTIES COMPILE_DEFINITIONS "CURATOR_COMPILATION;G_LOG_DOMAIN=\"curator\"" COMPILE_OPTIONS "-w")
 
@@ -64,7 +64,7 @@ curator_plant(
   no_guid_search PUBLISHED RECIPE mutex FILE lock/attempt.c EXPECT "hang|residue"
   CHANGE "attempt->unknown = attempt->unknown || curator_zk_is_ambiguous (rc)" "attempt->unknown = FALSE")
 curator_plant(
-  delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_wait.c EXPECT "not so"
+  delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_wait.c EXPECT "expectation failed"
   CHANGE "attempt->has_waited = TRUE@"
          "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, attempt->node, G_MAXINT64, NULL, NULL)@")
 curator_plant(
@@ -75,7 +75,7 @@ curator_plant(
 curator_plant(
   ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE client/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
   CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0" "until_suspect_us (session) <= 0")
-# Of the checks, only a heartbeat has its session as user data.
+# Only a heartbeat's check has its session as user data.
 curator_plant(
   heartbeat_by_exists PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
   CHANGE "return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
@@ -104,7 +104,7 @@ curator_plant(
 curator_plant(
   keep_watch_on_timeout PUBLISHED SCENE test_no_watch_after_timeout FILE lock/attempt_end.c EXPECT "watches"
   CHANGE "g_clear_pointer (&attempt->watch, curator_watch_release)" "g_clear_pointer (&attempt->watch, curator_watch_abandon)")
-# Goes on in the next session with the node of the one that died, and proves the session only.
+# Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
   CHANGE "g_ptr_array_add (paths, g_strdup (attempt->node))" "g_ptr_array_add (paths, g_strdup (attempt->internals->base))"
@@ -256,17 +256,17 @@ curator_plant(
 curator_plant(
   shortcut_neighbour_of_a_reader RECIPE rwlock FILE lock/line.c EXPECT "${two_holders}"
   CHANGE "clean = clean && !place->is_covered" "")
-# An event that comes late is taken for news of the session.
+# A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
   CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      grant (attempt)@"
          "  attempt->session->proof_us = attempt->session->known_us = curator_client_boottime_us (attempt->op.client)@\n  if (TRUE)\n    {\n      grant (attempt)@")
-# The end of the session, heard as the end of its own node in front.
+# The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
-  shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "not so"
+  shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
   CHANGE "attempt->is_next = attempt->is_next && !curator_watch_is_own (watch)@" ""
          "verdict->is_next && !front_is_ours (attempt)@" "verdict->is_next@")
-# The number right after that of a session before, taken for the next in line.
+# The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
@@ -274,7 +274,7 @@ curator_plant(
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)"
          "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_win (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)")
 
-# --- the count, for scripts/test and the reader ---
+# --- the count, for scripts/test and the report ---
 get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)
 get_property(planted_others GLOBAL PROPERTY CURATOR_PLANTED_OTHERS)
 add_test(NAME planted_bugs

@@ -1,13 +1,14 @@
-/* What the parts of the simulator share. Runs with the baton, locks nothing.
+/* Shared by the parts of the simulator. Runs with the baton, locks nothing.
  *
- *   sim_world.c     the schedule: what could happen now, which of it does
+ *   sim_world.c     worlds, random numbers, processes
+ *   sim_schedule.c  the schedule: which steps are possible, which one runs
  *   sim_actor.c     threads, the baton, ops->wait and ops->wake
- *   sim_leader.c    what the quorum decides: transactions, sessions, the reaper
+ *   sim_leader.c    the quorum: transactions, sessions, the reaper
  *   sim_server.c    one server's view of it: reads, watches, answers
- *   sim_net.c       connections: made, cut, silent
+ *   sim_net.c       connections: opened, cut, silent
  *   sim_handle.c    the client library: queues, events, completions, watches
  *   sim_ops.c       the ops table
- *   sim_faults.c    what goes wrong
+ *   sim_faults.c    faults, random and scripted
  */
 #ifndef SIM_PRIVATE_H
 #define SIM_PRIVATE_H
@@ -31,7 +32,7 @@ typedef struct _SimTxn SimTxn;
 typedef struct _SimScript SimScript;
 typedef struct _SimThread SimThread;
 
-/* --- what the quorum has decided ---------------------------------------------------------- */
+/* --- the log of the quorum ---------------------------------------------------------------- */
 
 typedef enum
 {
@@ -67,9 +68,9 @@ struct _SimSession
   gint64 timeout_us;
   GPtrArray *ephemerals; /* of GRefString, by creation */
   SimConn *conn;         /* the only one whose writes count */
-  gint64 expires_at;     /* SIM_NEVER while its client is heard of */
-  gboolean doomed;       /* the leader overslept its end: nothing saves it now */
-  guint end;             /* how much of the log includes its end */
+  gint64 expires_at;     /* SIM_NEVER while its client is heard from */
+  gboolean doomed;       /* the leader was paused beyond its expiry: it expires for certain */
+  guint end;             /* the length of the log that includes its end */
 };
 
 /* --- servers ------------------------------------------------------------------------------ */
@@ -80,7 +81,7 @@ struct _SimServer
   SimTree *tree;
   guint applied;        /* of world->log */
   gint64 next_apply_at; /* when the next transaction arrives, if there is one */
-  gint64 lag_until;     /* applies nothing until then */
+  gint64 lag_until;     /* applies no transaction until then */
   gint64 cut_until;     /* no quorum until then; 0 if it is fine */
   gint64 hangs_up_at;   /* when a cut server closes its clients' connections */
   gboolean liar;
@@ -94,12 +95,12 @@ struct _SimConn
   SimServer *server;
   SimSession *session;
   CuratorZkHandle *handle; /* NULL: an orphan, whose requests may still take effect */
-  GQueue requests;         /* on their way to the server, or waiting there */
+  GQueue requests;         /* in flight to the server, or queued there */
   SimRequest *waiting;     /* decided by the quorum, not yet applied here */
   gint64 last_arrival;
   gint64 silent_until; /* 0 if it is not */
   gboolean deaf;       /* silent towards the client only */
-  GQueue held;         /* SimItems that the silence keeps back */
+  GQueue held;         /* SimItems withheld by the silence */
   gint64 touches[SIM_N_TOUCHES];
   guint n_touches;
 };
@@ -120,20 +121,20 @@ struct _SimRequest
   guint serial;
   SimOp op;
   SimStage stage;
-  CuratorZkTicket *ticket; /* NULL for the library's own */
+  CuratorZkTicket *ticket; /* NULL for the library's own requests */
   char *path;              /* GRefString */
   GBytes *data;
   char **paths;
   int number; /* mode, version or watch type */
   gboolean watch;
   gint64 arrives_at;
-  gint64 patience_ends; /* no pings go out behind it: an answer must come by then */
+  gint64 patience_ends; /* no pings follow it: its answer must arrive by then */
   SimScript *script;
 
   /* the answer */
   int rc;
   guint decided;     /* how much of the log a server must have applied before it answers */
-  gboolean override; /* the client is told forced_rc instead */
+  gboolean override; /* the client receives forced_rc instead */
   int forced_rc;
   char *reply_path;
   struct Stat stat;
@@ -160,7 +161,7 @@ struct _SimItem
   int type;
   int state;
   char *path;       /* GRefString */
-  gboolean arrived; /* the library's own books are up to date with it */
+  gboolean arrived; /* the library's own state includes it */
   gboolean unwanted;
 };
 
@@ -193,7 +194,7 @@ struct _CuratorZkHandle
   gpointer context;
   SimHandleState state;
   int dead_rc;
-  gboolean dead_told; /* the event that says so was delivered */
+  gboolean dead_told; /* the CONNECTED event was delivered */
   gboolean bad_auth;
   gint64 timeout_us;
   SimSession *session;
@@ -208,7 +209,7 @@ struct _CuratorZkHandle
   gint64 stalled_until;
   gboolean delivering;
   gboolean closing;
-  gboolean mute; /* closing, and the delivery thread has left already */
+  gboolean mute; /* closing, and the delivery thread has exited already */
   gboolean close_done;
 };
 
@@ -228,7 +229,7 @@ struct _SimProcess
   gint64 paused_to;
   guint n_pauses;
   guint n_kills;
-  SimSession *killed; /* ended by force, and it does not know yet */
+  SimSession *killed; /* killed by the server, and the client does not know yet */
   gboolean suspended;
   gint64 suspended_us; /* by how much its CLOCK_MONOTONIC is behind */
   gint64 outage_until;
@@ -327,7 +328,7 @@ struct _SimWorld
   SimActor *running; /* NULL: the thread that drives the world */
   GArray *ready;     /* of SimStep */
   gint64 next_due;
-  gboolean anything; /* something other than faults is due some day */
+  gboolean anything; /* something other than a fault will be due */
   gboolean healing;
   gint64 next_fault_at;
   gint64 frozen_until; /* the leader is paused; 0 if it is not */
@@ -344,13 +345,15 @@ struct _SimWorld
 };
 
 /* sim_world.c */
-/* From zero to max: often zero, seldom long. */
+/* From zero to max: often zero, rarely long. */
 gint64 sim_rand_us (SimWorld *world, gint64 max_us);
 gboolean sim_chance (SimWorld *world, double probability);
 guint sim_rand_below (SimWorld *world, guint n);
-/* index tells apart what has the same kind, and is the same in every run. */
-void sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index);
 gboolean sim_process_runs (SimProcess *process);
+
+/* sim_schedule.c */
+/* index distinguishes steps of one kind, and is the same in every run. */
+void sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index);
 
 /* sim_trace.c */
 void sim_trace_free (SimWorld *world);
@@ -363,7 +366,7 @@ void sim_actor_switch_to (SimActor *actor);
 void sim_actor_free (SimActor *actor);
 void sim_lane_step (SimProcess *process, int lane);
 void sim_actors_collect (SimWorld *world);
-/* The running actor waits for somebody's sim_cond_wake(), or until that moment. */
+/* The running actor waits for sim_cond_wake() by another thread, or until that moment. */
 void sim_cond_wait (SimWorld *world, gpointer cond, gint64 until);
 void sim_cond_wake (SimWorld *world, gpointer cond);
 void sim_ops_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex);
@@ -402,19 +405,20 @@ void sim_conn_send (SimWorld *world, SimConn *conn, SimRequest *request);
 void sim_conn_flush (SimWorld *world, SimConn *conn);
 gboolean sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due);
 void sim_conn_execute (SimWorld *world, SimConn *conn);
-/* The server is through with it, or it with the server. */
+/* Removes a connection that has no requests left at the server. */
 void sim_conn_discard (SimWorld *world, SimConn *conn);
 /* Towards the client. Takes the item. */
 void sim_conn_push (SimWorld *world, SimConn *conn, SimItem *item);
 void sim_conn_silence (SimWorld *world, SimConn *conn, gint64 duration_us, gboolean deaf);
 void sim_conn_unsilence (SimWorld *world, SimConn *conn);
-/* The server hears of the client now; when did the leader hear of it last? */
+/* Records that the server received something; returns when the leader last heard from the
+ * client. */
 void sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when);
 gint64 sim_conn_last_touch (SimWorld *world, SimConn *conn);
 void sim_net_connect (SimWorld *world, CuratorZkHandle *handle);
-/* The library lets go of its connection, and the server of its client. */
+/* Ends a connection from both sides. */
 void sim_net_abandon (SimWorld *world, CuratorZkHandle *handle);
-/* rc: what the requests under way get. */
+/* rc: the result of the requests in flight. */
 void sim_net_drop (SimWorld *world, CuratorZkHandle *handle, int rc, gboolean tell);
 
 /* sim_handle.c */
@@ -429,7 +433,7 @@ void sim_handle_put (CuratorZkHandle *handle, SimItem *item);
 void sim_handle_put_session (CuratorZkHandle *handle, int state, gint64 delay_us);
 void sim_handle_deliver (CuratorZkHandle *handle);
 void sim_handle_lose_unarrived (CuratorZkHandle *handle);
-/* Ends what is under way; lose: how many of the last ones never hear of it. */
+/* Completes the requests in flight, except for the last `lose` ones, which never complete. */
 void sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, guint lose);
 void sim_handle_die (CuratorZkHandle *handle, int state, int rc);
 SimWatch *sim_handle_watch (CuratorZkHandle *handle, const char *path);
@@ -445,7 +449,7 @@ void sim_fault_strike_at_random (SimWorld *world);
 void sim_server_uncut (SimWorld *world, SimServer *server);
 void sim_server_hang_up (SimWorld *world, SimServer *server);
 void sim_world_thaw (SimWorld *world);
-/* The event that was to be lost there is at hand: it is lost now. */
+/* Drops the event if one was to be lost at this point. */
 gboolean sim_process_loses_event (SimProcess *process, SimLoss where);
 SimScript *sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_submit);
 void sim_process_resume (SimProcess *process);

@@ -1,8 +1,8 @@
 /* A simulated ZooKeeper, network, machine and scheduler for testing the client library.
  *
  * One SimWorld is one schedule: everything in it happens in virtual time and in an order that its
- * seed decides, so a failure can be replayed. The library stands on the ops table of a SimProcess
- * and cannot tell the difference.
+ * seed decides, so a failure can be replayed. The library runs on the ops table of a SimProcess
+ * instead of libzookeeper.
  *
  * Threads: one thread drives the world (sim_world_run). Actors, and the library's callback and
  * session lanes, have threads of their own, but a baton lets exactly one thread run at a time.
@@ -21,24 +21,24 @@ typedef struct _SimActor SimActor;
 
 /* --- configuration ---------------------------------------------------------------------- */
 
-/* Faults that strike at random times. */
+/* Faults that can strike at random times. */
 typedef enum
 {
   SIM_FAULT_DROP,       /* connection reset */
   SIM_FAULT_DROP_QUIET, /* connection reset, but the library forgets the CONNECTING event */
-  SIM_FAULT_DUPLICATE,  /* a second CONNECTED event out of the blue */
+  SIM_FAULT_DUPLICATE,  /* a second CONNECTED event without a reconnect */
   SIM_FAULT_SILENT,     /* nothing passes in either direction for a while */
-  SIM_FAULT_DEAF,       /* requests arrive and take effect, nothing comes back for a while */
+  SIM_FAULT_DEAF,       /* requests arrive and take effect, nothing is returned for a while */
   SIM_FAULT_OUTAGE,     /* connection reset, and no server can be reached for a while */
   SIM_FAULT_EXPIRE,     /* the server ends the session */
   SIM_FAULT_PAUSE,      /* the client's process stops for a while (SIGSTOP) */
-  SIM_FAULT_SUSPEND,    /* its machine sleeps for a while: CLOCK_MONOTONIC stops as well */
+  SIM_FAULT_SUSPEND,    /* its machine is suspended for a while: CLOCK_MONOTONIC stops as well */
   SIM_FAULT_STALL,      /* ZooKeeper's delivery thread does not get the CPU for a while */
-  SIM_FAULT_CUT,        /* a server is cut from the quorum: it still reads, answers pings */
+  SIM_FAULT_CUT,        /* a server is cut off from the quorum: it still serves reads and pings */
   SIM_FAULT_LIAR,       /* the same for a deposed leader: sync succeeds there, too */
   SIM_FAULT_LAG,        /* a server falls behind for a while */
-  SIM_FAULT_FREEZE,     /* the leader is paused: nothing is decided, and it wakes up late */
-  SIM_FAULT_REAP,       /* the container reaper comes by */
+  SIM_FAULT_FREEZE,     /* the leader is paused: no transaction commits, and it resumes late */
+  SIM_FAULT_REAP,       /* the container reaper runs */
   SIM_FAULT_CRASH,      /* the client's process dies */
   SIM_N_FAULTS
 } SimFault;
@@ -46,16 +46,16 @@ typedef enum
 typedef struct
 {
   int n_servers;          /* 1 to 8 */
-  gint64 tick_ms;         /* the servers' tickTime; bounds session time-outs as in ZooKeeper */
+  gint64 tick_ms;         /* the servers' tickTime; bounds session timeouts as in ZooKeeper */
   gint64 latency_max_us;  /* of one hop between client and server */
   gint64 lag_max_us;      /* of a server behind the commit */
   gint64 fault_every_us;  /* mean time between timed faults, 0 for none */
   gint64 faults_until_us; /* no timed fault starts after this moment */
-  gint64 outage_max_us;   /* how long the lasting ones may last */
+  gint64 outage_max_us;   /* the longest duration of a fault that lasts */
   guint weights[SIM_N_FAULTS];
 
   /* Per request: the connection is cut just before or just after the server executes it; the
-   * server refuses it (SESSIONMOVED, THROTTLEDOP); the library does not take it. */
+   * server refuses it (SESSIONMOVED, THROTTLEDOP); the library does not accept it. */
   double p_cut_before;
   double p_cut_after;
   double p_refuse;
@@ -64,9 +64,9 @@ typedef struct
   gboolean eager;         /* servers end sessions at the first moment at which they may */
   double p_connect_fails; /* per attempt */
   double p_open_fails;
-  gboolean private_nodes; /* nobody may delete an ephemeral node of another session */
+  gboolean private_nodes; /* deleting an ephemeral node of another session is a failure */
 
-  gint64 time_limit_us; /* of virtual time; a world that is older hangs */
+  gint64 time_limit_us; /* of virtual time; beyond it the world counts as hung */
   guint64 step_limit;
 } SimConfig;
 
@@ -76,7 +76,7 @@ void sim_config_calm (SimConfig *config);
 /* --- world ------------------------------------------------------------------------------ */
 
 SimWorld *sim_world_new (guint32 seed, const SimConfig *config);
-/* Every actor must be done and every handle closed, or the world complains. */
+/* Every actor must be done and every handle closed, or the world fails. */
 void sim_world_free (SimWorld *world);
 
 SimConfig *sim_world_config (SimWorld *world);
@@ -85,28 +85,28 @@ gint64 sim_world_now_us (SimWorld *world);
 
 /* Runs until every actor of a living process is done. FALSE if a failure was recorded. */
 gboolean sim_world_run (SimWorld *world);
-/* Runs for so long in virtual time, or until nothing is left that could ever happen. */
+/* Runs for this long in virtual time, or until no step is left. */
 gboolean sim_world_run_for (SimWorld *world, gint64 ms);
 /* No more faults; connections, servers and processes recover. Dead processes come back as zombies:
  * they run again, without a network, so that a test can take their memory apart. */
 void sim_world_heal (SimWorld *world);
 
-/* The first failure counts. It prints the seed, how to replay and the end of the trace. */
+/* Only the first failure counts. It prints the seed, how to replay it and the end of the trace. */
 void sim_world_fail (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean sim_world_failed (SimWorld *world);
-/* What the report of a failure calls this world. */
+/* The name of this world in the report of a failure. */
 void sim_world_set_label (SimWorld *world, const char *label);
-/* Recorded by tests, too: one line, names of lock nodes abbreviated. */
+/* Adds a line to the trace; tests may call it, too. Names of lock nodes are abbreviated. */
 void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 guint64 sim_world_trace_hash (SimWorld *world);
 guint64 sim_world_steps (SimWorld *world);
 
-/* The library warns of what a test does to it; the trace has that, too. SIM_TRACE shows them. */
+/* Moves the library's warnings, which tests provoke, to the trace. SIM_TRACE shows them. */
 void sim_swallow_warnings (void);
 /* A crash prints the seed and the trace of the newest world. */
 void sim_report_crashes (void);
-/* Keeps the whole test on one CPU: handing the baton over is several times faster so. Others who want
- * that CPU go first: time is the simulator's own, theirs is not. */
+/* Pins the test to one CPU, which makes passing the baton several times faster, and lowers its
+ * priority: other tests depend on real time, the simulator does not. */
 void sim_pin_to_one_cpu (void);
 
 /* --- processes: one client machine each --------------------------------------------------- */
@@ -115,8 +115,8 @@ SimProcess *sim_process_new (SimWorld *world, const char *name);
 CuratorZkOps *sim_process_ops (SimProcess *process);
 const char *sim_process_name (SimProcess *process);
 gboolean sim_process_is_dead (SimProcess *process);
-/* How often the server ended its session although it was well, and whether it has yet to learn of
- * that. No client can know then that its hold is over. */
+/* How often the server killed its healthy session, and whether the client has yet to learn of that.
+ * Until then no client can know that its hold is over. */
 guint sim_process_n_kills (SimProcess *process);
 gboolean sim_process_is_deceived (SimProcess *process);
 /* How often it was paused or suspended. */
@@ -138,17 +138,17 @@ void sim_world_add_client (SimWorld *world, SimProcess *process, struct _Curator
 
 typedef void (*SimActorFunc) (gpointer data);
 
-/* process may be NULL: then it is nobody's code and never paused. */
+/* process may be NULL: the actor then belongs to no process and is never paused. */
 SimActor *sim_actor_new (SimWorld *world, SimProcess *process, const char *name, SimActorFunc func,
                          gpointer data);
 gboolean sim_actor_is_done (SimActor *actor);
 /* Called by the running actor. */
 void sim_sleep_ms (SimWorld *world, gint64 ms);
 void sim_sleep_us (SimWorld *world, gint64 us);
-/* An actor that does this to its own process goes on until it waits next. */
+/* An actor that crashes its own process runs on until it waits next. */
 void sim_process_crash (SimProcess *process);
 
-/* --- faults on order ---------------------------------------------------------------------- */
+/* --- scripted faults ---------------------------------------------------------------------- */
 
 typedef enum
 {
@@ -170,8 +170,8 @@ const char *sim_op_name (SimOp op);
 typedef enum
 {
   SIM_AT_SUBMIT,     /* the call itself returns the code */
-  SIM_BEFORE_EFFECT, /* the completion brings the code, the server did nothing */
-  SIM_AFTER_EFFECT   /* the completion brings the code, the server did it */
+  SIM_BEFORE_EFFECT, /* the completion has the code, the server did nothing */
+  SIM_AFTER_EFFECT   /* the completion has the code, the server executed the request */
 } SimWhen;
 
 /* The nth (from 1; 0 is every) request of this kind from this process (NULL: from any) ends with
@@ -179,8 +179,8 @@ typedef enum
  * AUTHFAILED ends the handle; other codes are just the answer. */
 void sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc,
                        SimWhen when);
-/* The next event of a watch that is for this process gets lost: the server never sends it, or the
- * library takes it and tells nobody. */
+/* The next watch event for this process gets lost: the server never sends it, or the library
+ * receives it and does not deliver it. */
 typedef enum
 {
   SIM_LOST_NOWHERE,
@@ -188,19 +188,20 @@ typedef enum
   SIM_LOST_IN_LIBRARY
 } SimLoss;
 void sim_process_lose_event (SimProcess *process, SimLoss where);
-/* Whether one is still to be lost. */
+/* Whether an event is still to be lost. */
 gboolean sim_process_has_to_lose (SimProcess *process);
 /* How many requests of this kind the process has made (NULL: all have). */
 guint sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op);
 
 void sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 duration_us);
-/* Which server the process talks to, -1 for none; and the server it shall choose next. */
+/* The server that the process is connected to, -1 for none; and the one that it connects to
+ * next. */
 int sim_process_server (SimProcess *process);
 void sim_process_prefer_server (SimProcess *process, int server);
 
 /* --- the ensemble as an operator sees it ---------------------------------------------------- */
 
-/* Done at once by nobody's session. FALSE if ZooKeeper would refuse. */
+/* Executed at once, outside of any session. FALSE if ZooKeeper would refuse. */
 gboolean sim_world_put (SimWorld *world, const char *path, const char *data, int mode);
 gboolean sim_world_delete (SimWorld *world, const char *path);
 gboolean sim_world_exists (SimWorld *world, const char *path);
@@ -212,7 +213,7 @@ gint64 sim_world_owner (SimWorld *world, const char *path);
 void sim_world_set_counter (SimWorld *world, const char *path, gint32 next);
 /* Sets the data of a node, if it exists, to a number as a shared count has it. */
 void sim_world_set_number (SimWorld *world, const char *path, gint32 number);
-/* All the numbers that the node was ever set to, by version. */
+/* All the numbers that the node has been set to, by version. */
 GArray *sim_world_numbers (SimWorld *world, const char *path);
 /* The path of an ephemeral node, NULL if there is none. */
 const char *sim_world_find_ephemeral (SimWorld *world);

@@ -1,8 +1,8 @@
 /* Actors: real threads of which exactly one runs at a time, chosen by the world.
  *
  * A thread that holds the baton runs until it waits, sleeps or is done; then the baton goes back to
- * the thread that drives the world. Each thread sleeps at a gate of its own. Threads are kept in a
- * pool from one world to the next. The pool is used with the baton held, so it needs no lock.
+ * the thread that drives the world. Each thread sleeps at a SimGate of its own. Threads are kept
+ * in a pool from one world to the next. The pool is used with the baton held, so it needs no lock.
  */
 #include "sim-private.h"
 

@@ -1,4 +1,5 @@
-/* Who believes to hold a lock, and may they all be right? See sim_check.h. */
+/* Tracks which contenders believe that they hold a lock, and fails if two exclude each other. See
+ * sim_check.h. */
 #include "sim_check.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ typedef struct
   SimHoldKind kind;
   gint64 since;
   guint n_kills;
-  gboolean in_vain; /* over before it began */
+  gboolean in_vain; /* ended before it was recorded */
 } SimBelief;
 
 struct _SimCheck
@@ -21,7 +22,7 @@ struct _SimCheck
   char *name;
   SimStillHeld still_held;
   GPtrArray *beliefs;
-  guint64 alone_token; /* the highest of those that held alone */
+  guint64 alone_token; /* the highest of an exclusive hold */
   guint64 read_token;  /* the highest of ordinary readers */
   GHashTable *permit_tokens;
   guint n_grants;
@@ -112,7 +113,8 @@ judge_company (SimCheck *check, const SimGrant *grant)
     }
 }
 
-/* A downgraded reader's node may be younger than that of a writer who waits behind it. */
+/* The node of a downgraded reader may have been created after that of a writer that waits behind
+ * it. */
 static void
 judge_token (SimCheck *check, const SimGrant *grant)
 {

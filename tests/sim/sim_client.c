@@ -1,6 +1,6 @@
 /* Ties a client of the library to its process: the world steps its lanes.
  *
- * Apart from the rest so that a test of the simulator alone does not need the library.
+ * In a file of its own so that a test of the simulator alone does not link the library.
  */
 #include "client/dispatch.h"
 #include "sim.h"

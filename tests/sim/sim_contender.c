@@ -1,4 +1,5 @@
-/* One contender: acquire in some way, believe, release, again. See sim_contest.h.
+/* One contender: it acquires in a random way, records the hold, releases, and repeats. See
+ * sim_contest.h.
  *
  * Runs on its actor's thread with the baton, callbacks on their client's callback lane.
  */
@@ -17,7 +18,7 @@ sim_contender_world (SimContender *contender)
   return contender->member->contest->world;
 }
 
-/* --- what a call said ------------------------------------------------------------------------ */
+/* --- results of calls ------------------------------------------------------------------------ */
 
 static SimOutcome
 outcome_of (const GError *error)
@@ -104,7 +105,7 @@ sim_contender_judge (SimContender *contender, const GError *error)
 {
   SimOutcome outcome = outcome_of (error);
 
-  sim_trace (sim_contender_world (contender), "%s: acquire says %s", contender->name,
+  sim_trace (sim_contender_world (contender), "%s: acquire failed: %s", contender->name,
              error == NULL ? "yes" : error->message);
   if (sim_process_is_dead (contender->member->process))
     {
@@ -120,7 +121,7 @@ sim_contender_judge (SimContender *contender, const GError *error)
   judge_time (contender, outcome);
 }
 
-/* --- before and while holding ------------------------------------------------------------------ */
+/* --- before and while holding ----------------------------------------------------------------- */
 
 static gint64
 some_timeout_ms (SimContender *contender)
@@ -254,7 +255,7 @@ sim_contender_stop_believing (SimContender *contender)
 void
 sim_contender_judge_release (SimContender *contender, gboolean done, const GError *error)
 {
-  sim_trace (sim_contender_world (contender), "%s: release says %s", contender->name,
+  sim_trace (sim_contender_world (contender), "%s: release failed: %s", contender->name,
              error == NULL ? "yes" : error->message);
   if (done != (error == NULL))
     {
@@ -289,7 +290,7 @@ sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLe
 
       if (curator_lock_get_lease (lock) != lease)
         {
-          sim_world_fail (sim_contender_world (contender), "%s: another lease at re-entry",
+          sim_world_fail (sim_contender_world (contender), "%s: re-entry returned another lease",
                           contender->name);
         }
       if (lost)
@@ -303,7 +304,7 @@ sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLe
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
            && !contender->member->closed)
     {
-      sim_world_fail (sim_contender_world (contender), "%s: re-entry says %s", contender->name,
+      sim_world_fail (sim_contender_world (contender), "%s: re-entry failed: %s", contender->name,
                       error->message);
     }
 }
@@ -331,7 +332,7 @@ sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
   contender->may_be_lost = FALSE;
 }
 
-/* --- the three ways ------------------------------------------------------------------------------ */
+/* --- the three ways --------------------------------------------------------------------------- */
 
 /* TRUE if the hold was given back in there. */
 static gboolean
@@ -404,7 +405,7 @@ release_lease (SimContender *contender, CuratorLease *lease)
   sim_contender_stop_believing (contender);
   if (sim_contender_below (contender, 4) == 0)
     {
-      return; /* the last reference releases */
+      return; /* dropping the last reference releases */
     }
   done = curator_lease_release (lease, &error);
   sim_contender_judge_release (contender, done, error);
@@ -436,7 +437,8 @@ sim_contender_tell (SimContender *contender)
   pthread_mutex_lock (&contender->mutex);
   if (contender->told)
     {
-      sim_world_fail (sim_contender_world (contender), "%s: told twice", contender->name);
+      sim_world_fail (sim_contender_world (contender), "%s: callback called twice",
+                      contender->name);
     }
   contender->told = TRUE;
   ops->wake (ops, &contender->cond);

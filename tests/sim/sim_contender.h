@@ -1,6 +1,6 @@
 /* One contender of a contest; see sim_contest.h. Its fields belong to its actor.
  *
- * Recipes build what they do from these functions; all run on the contender's actor.
+ * Recipes are composed of these functions; all run on the contender's actor.
  */
 #ifndef SIM_CONTENDER_H
 #define SIM_CONTENDER_H
@@ -11,12 +11,12 @@ struct _SimContender
 {
   SimMember *member;
   char *name;
-  CuratorLock *lock; /* the one of this round */
+  CuratorLock *lock; /* of this round */
   GCancellable *cancellable;
   gint64 timeout_ms;
   gint64 called_at;
   guint n_pauses;
-  gboolean may_be_lost; /* LOCK_LOST is an answer to this call */
+  gboolean may_be_lost; /* LOCK_LOST is an expected result of this call */
   pthread_mutex_t mutex;
   pthread_cond_t cond;
   gboolean told;
@@ -31,12 +31,12 @@ void sim_contend (gpointer data);
 SimWorld *sim_contender_world (SimContender *contender);
 guint sim_contender_below (SimContender *contender, guint n);
 
-/* Chooses a time-out, and perhaps somebody who cancels. */
+/* Chooses a timeout, and perhaps a canceller. */
 void sim_contender_begin_call (SimContender *contender);
-/* What the call said: may that be, and in time? */
+/* Checks that the outcome of a call is allowed, and in time. */
 void sim_contender_judge (SimContender *contender, const GError *error);
 void sim_contender_judge_release (SimContender *contender, gboolean done, const GError *error);
-/* For a callback: it has the result now. The other waits for that. */
+/* Called by a callback that has the result; the other function waits for it. */
 void sim_contender_tell (SimContender *contender);
 void sim_contender_wait (SimContender *contender);
 
@@ -47,9 +47,9 @@ void sim_contender_stop_believing (SimContender *contender);
 
 /* Holds for a while. The lease may be NULL. */
 void sim_contender_hold (SimContender *contender, CuratorLease *lease);
-/* One more level, and back. */
+/* Acquires one more level and releases it. */
 void sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease);
-/* The same for a lock that is not re-entrant: a second acquire has to fail. */
+/* For a lock that is not re-entrant: a second acquire has to fail. */
 void sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sets a contest up, lets it run, and looks at what is left. See sim_contest.h.
+/* Sets up a contest, runs it, and checks that nothing is left behind. See sim_contest.h.
  *
  * Runs on the thread that drives the world; clients are closed by actors, because that waits.
  */
@@ -177,7 +177,7 @@ close_all (SimContest *contest, gboolean zombies_only)
   sim_world_run (contest->world);
 }
 
-/* --- what must not be left ------------------------------------------------------------------------ */
+/* --- residue ---------------------------------------------------------------------------------- */
 
 static gboolean
 anything_pending (SimContest *contest)
@@ -194,7 +194,7 @@ anything_pending (SimContest *contest)
   return FALSE;
 }
 
-/* An idle session asks for something now and then: there must be a moment with nothing under way. */
+/* An idle session still sends heartbeats: wait for a moment with no request in flight. */
 static void
 wait_for_quiet (SimContest *contest)
 {
@@ -232,7 +232,8 @@ look_for_residue (SimContest *contest)
     {
       if (sim_check_n_holders (contest->checks[i]) > 0)
         {
-          sim_world_fail (contest->world, "residue: somebody still believes to hold");
+          sim_world_fail (contest->world,
+                          "residue: a contender still believes that it holds the lock");
         }
     }
 }
@@ -273,7 +274,7 @@ sim_contest_run (SimContest *contest)
     }
   if (contest->rules.any_error)
     {
-      /* What fails every time may keep a caller waiting, but not longer than that. */
+      /* A request that always fails may keep a caller waiting, but no longer than this. */
       sim_world_run_for (contest->world, 200 * 1000);
       sim_world_heal (contest->world);
     }

@@ -1,8 +1,8 @@
 /* A contest: several clients on simulated machines fight for one lock in every way the API has.
  *
- * Each contender is an actor that acquires, holds and releases at random; what it believes goes to
- * the checks. Contenders of one member share its client and its lock object. Which lock that is, and
- * what else may be done with it, is the recipe's business.
+ * Each contender is an actor that acquires, holds and releases at random and records its beliefs in
+ * the checks. Contenders of one member share its client and its lock object. The recipe decides
+ * which lock that is and what else a contender does with it.
  */
 #ifndef SIM_CONTEST_H
 #define SIM_CONTEST_H
@@ -25,7 +25,7 @@ typedef struct
   int index;
   CuratorLock *lock;
   gpointer data;   /* the recipe's */
-  gboolean closed; /* somebody closed, or is closing, the client */
+  gboolean closed; /* the client is closed or closing */
 } SimMember;
 
 typedef enum
@@ -46,29 +46,30 @@ typedef struct
   int n_contenders; /* of each member */
   int n_rounds;     /* of each contender */
   gint64 session_timeout_ms;
-  gboolean calm;       /* nothing fails, so nothing may be reported as failed */
-  gboolean long_holds; /* until the hold is lost, or for very long */
-  gboolean any_error;  /* whatever code the server gives may reach the caller */
-  gboolean may_leave;  /* what the server refuses to delete stays until its session ends */
-  gboolean closing;    /* somebody closes a client in the middle */
+  gboolean calm;       /* no faults, so no call may fail */
+  gboolean long_holds; /* holds until the hold is lost, or for very long */
+  gboolean any_error;  /* any code from the server may reach the caller */
+  gboolean may_leave;  /* a node that the server refuses to delete stays until its session ends */
+  gboolean closing;    /* a client is closed in the middle */
 } SimContestRules;
 
-/* Members that are NULL are what a mutex does. */
+/* A member that is NULL defaults to the mutex's behaviour. */
 typedef struct
 {
   const char *name;
   const char *path;
   int n_checks;         /* at least 1 */
-  gboolean plain_nodes; /* their names are not unique: nobody may delete another session's */
-  gboolean shared_hold; /* a hold that is lost is in the way of the other contenders */
-  /* Run on the thread that drives the world, before and after the fight. open sets member->lock. */
+  gboolean plain_nodes; /* names are not unique: no session may delete another's node */
+  gboolean shared_hold; /* a lost hold blocks the other contenders */
+  /* Run on the thread that drives the world, before and after the contest. open sets
+   * member->lock. */
   void (*set_up) (SimContest *contest);
   void (*open) (SimMember *member);
-  void (*settle) (SimMember *member); /* ends what goes on without an acquire */
+  void (*settle) (SimMember *member); /* ends activity outside of acquires */
   void (*close) (SimMember *member);
-  /* Run by the contender. A round is one acquire and what follows. */
+  /* Run by the contender. A round is one acquire with its hold and release. */
   void (*round) (SimContender *contender);
-  /* Which lock it wants next. */
+  /* The lock that it acquires next. */
   CuratorLock *(*choose) (SimContender *contender);
   /* The lease is NULL for a multi-lock's hold that belongs to a thread. */
   void (*believe) (SimContender *contender, CuratorLease *lease);
@@ -99,8 +100,8 @@ struct _SimContest
 
 SimContest *sim_contest_new (SimWorld *world, const SimContestRules *rules,
                              const SimRecipe *recipe);
-/* Runs the fight, ends all faults, looks for what was left behind, closes every client. FALSE if
- * the world has failed. */
+/* Runs the contest, ends all faults, checks for residue, closes every client. FALSE if the world
+ * has failed. */
 gboolean sim_contest_run (SimContest *contest);
 void sim_contest_free (SimContest *contest);
 /* Whether some contender of a living process has not finished. */

@@ -1,9 +1,9 @@
-/* What goes wrong: at random moments, on order, and how it ends. Runs with the baton. */
+/* Faults: at random moments, scripted by a test, and how they end. Runs with the baton. */
 #include "sim-private.h"
 
 #include <string.h>
 
-/* --- on order ---------------------------------------------------------------------------------- */
+/* --- scripted --------------------------------------------------------------------------------- */
 
 void
 sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc, SimWhen when)
@@ -65,7 +65,7 @@ sim_process_loses_event (SimProcess *process, SimLoss where)
   return TRUE;
 }
 
-/* --- at random moments ---------------------------------------------------------------------------- */
+/* --- at random moments ------------------------------------------------------------------------ */
 
 static gint64
 some_time (SimWorld *world)
@@ -164,7 +164,7 @@ sim_fault_strike_at_random (SimWorld *world)
     }
 }
 
-/* --- each of them ---------------------------------------------------------------------------------- */
+/* --- each of them ----------------------------------------------------------------------------- */
 
 static CuratorZkHandle *
 handle_of (SimProcess *process)
@@ -190,7 +190,7 @@ update_sessions (SimWorld *world)
     }
 }
 
-/* One server at a time, so that there is always another to go to. */
+/* One server at a time, so that a client always finds another. */
 static void
 cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean liar)
 {
@@ -218,13 +218,13 @@ cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean l
   server->liar = liar;
   if (liar)
     {
-      /* It was the leader, so it knows all that it has led to. */
+      /* As the leader it has applied every transaction that it proposed. */
       sim_server_apply (world, server, TRUE);
     }
   update_sessions (world);
 }
 
-/* A leader that finds out lets everybody go. */
+/* A leader that notices closes all client connections. */
 void
 sim_server_uncut (SimWorld *world, SimServer *server)
 {
@@ -252,11 +252,11 @@ freeze_leader (SimWorld *world, gint64 duration_us)
     }
 }
 
-/* What the leader has not heard for too long it ends now, whatever is in its queue. */
+/* The leader expires overdue sessions now, whatever requests are in its queue. */
 void
 sim_world_thaw (SimWorld *world)
 {
-  sim_trace (world, "the leader goes on");
+  sim_trace (world, "the leader resumes");
   world->frozen_until = 0;
   world->thaw_serial = world->next_serial;
   for (guint i = 0; i < world->live_sessions->len; i++)
@@ -284,20 +284,20 @@ pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
   process->n_pauses++;
   if (suspended)
     {
-      /* Nobody looks at the clock of a machine that sleeps. */
+      /* A suspended machine does not read its clock. */
       process->suspended_us += duration_us;
     }
   update_sessions (world);
 }
 
-/* The library may look at its clock before it looks at its socket, or after. */
+/* The library may read its clock before it reads its socket, or after. */
 void
 sim_process_resume (SimProcess *process)
 {
   SimWorld *world = process->world;
   CuratorZkHandle *handle = handle_of (process);
 
-  sim_trace (world, "%s: goes on", process->name);
+  sim_trace (world, "%s: resumes", process->name);
   process->paused_until = 0;
   process->suspended = FALSE;
   if (handle != NULL && sim_chance (world, 0.3))
@@ -404,7 +404,7 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
     }
 }
 
-/* --- the end of all faults --------------------------------------------------------------------------- */
+/* --- the end of all faults -------------------------------------------------------------------- */
 
 static void
 raise_the_dead (SimWorld *world)
@@ -468,7 +468,7 @@ sim_world_heal (SimWorld *world)
   update_sessions (world);
 }
 
-/* --- for tests ------------------------------------------------------------------------------------------ */
+/* --- for tests -------------------------------------------------------------------------------- */
 
 guint
 sim_process_n_kills (SimProcess *process)

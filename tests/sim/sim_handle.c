@@ -1,8 +1,8 @@
-/* The client library: what libzookeeper-mt does between the wire and the library's callbacks.
+/* libzookeeper-mt between the wire and its callbacks.
  *
- * pending holds what was accepted and not completed, inbox what the delivery thread will bring, in
- * order. The library's books (which watches are set, the last zxid) change when something arrives,
- * which may be before it is delivered. Runs with the baton.
+ * `pending` holds accepted requests without a completion, `inbox` what the delivery thread will
+ * deliver, in order. The library's state (which watches are set, the last zxid) changes on arrival,
+ * which may be before delivery. Runs with the baton.
  */
 #include "sim-private.h"
 
@@ -79,7 +79,7 @@ sim_handle_new (SimProcess *process, gint64 timeout_us, CuratorZkWatcher watcher
   return handle;
 }
 
-/* Tickets that were never completed stay the caller's. */
+/* Tickets that were never completed still belong to the caller. */
 void
 sim_handle_free (CuratorZkHandle *handle)
 {
@@ -195,7 +195,7 @@ arrive (CuratorZkHandle *handle, SimItem *item)
     }
 }
 
-/* --- the inbox ---------------------------------------------------------------------------------- */
+/* --- the inbox -------------------------------------------------------------------------------- */
 
 void
 sim_handle_put (CuratorZkHandle *handle, SimItem *item)
@@ -303,7 +303,7 @@ sim_handle_die (CuratorZkHandle *handle, int state, int rc)
   sim_cond_wake (world, handle);
 }
 
-/* --- delivery ------------------------------------------------------------------------------------- */
+/* --- delivery --------------------------------------------------------------------------------- */
 
 static void
 complete (CuratorZkTicket *ticket, SimRequest *request, int rc)
@@ -355,7 +355,7 @@ deliver_reply (CuratorZkHandle *handle, SimItem *item)
     }
   if (ticket != NULL && !handle->mute)
     {
-      sim_trace (handle->world, "%s/%d: #%u %s says %d", handle->process->name, handle->id,
+      sim_trace (handle->world, "%s/%d: #%u %s returns %d", handle->process->name, handle->id,
                  request->serial, sim_op_name (request->op), item->rc);
       complete (ticket, request, item->rc);
     }

@@ -1,4 +1,4 @@
-/* What the quorum decides: transactions in one order, sessions and their end, the reaper.
+/* Decisions of the quorum: the order of transactions, the expiry of sessions, the container reaper.
  *
  * Mirrors PrepRequestProcessor, SessionTrackerImpl and ContainerManager. Runs with the baton.
  */
@@ -112,7 +112,7 @@ sim_session_end (SimWorld *world, SimSession *session, const char *why)
   commit (world, txn);
 }
 
-/* Can the leader hear of this session's client? */
+/* Whether a path exists by which the leader could hear from this session's client. */
 static gboolean
 is_heard (SimWorld *world, SimSession *session)
 {
@@ -263,7 +263,7 @@ leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
   if (world->config.private_nodes && node->owner != 0
       && (session == NULL || session->id != node->owner))
     {
-      sim_world_fail (world, "%s was deleted by another session than its own", node->path);
+      sim_world_fail (world, "%s was deleted by another session than its owner", node->path);
     }
   forget_ephemeral (world, node);
   commit (world, txn_new (SIM_TXN_DELETE, request->path));
@@ -294,7 +294,7 @@ leader_set (SimWorld *world, SimRequest *request)
   return ZOK;
 }
 
-/* It changes nothing, so it leaves nothing in the log; but only a quorum can answer it. */
+/* It changes nothing and adds nothing to the log, but only a quorum can answer it. */
 static int
 leader_check (SimWorld *world, SimRequest *request)
 {

@@ -1,8 +1,8 @@
-/* Connections: how requests and answers travel, and what is left when a connection goes.
+/* Connections: how requests and answers travel, and what remains after a cut.
  *
- * After a cut the client knows that nothing more will come; the server may still execute what had
- * reached it, until the session turns up on a new connection (an orphan connection does that).
- * Runs with the baton.
+ * After a cut the client receives nothing more. The server may still execute requests that had
+ * reached it, until the session moves to a new connection; until then the old one is an orphan
+ * connection. Runs with the baton.
  */
 #include "sim-private.h"
 
@@ -73,7 +73,7 @@ sim_conn_send (SimWorld *world, SimConn *conn, SimRequest *request)
   g_queue_push_tail (&conn->requests, sim_request_ref (request));
 }
 
-/* Whoever cannot wait for the server at least gives it everything. */
+/* If there is no time to wait for the server, it still receives all pending requests. */
 void
 sim_conn_flush (SimWorld *world, SimConn *conn)
 {
@@ -122,7 +122,7 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
     {
       return FALSE;
     }
-  /* What was sent only after the leader went on finds the session over. */
+  /* Requests sent after the leader resumed find the session expired. */
   if (conn->session->doomed && request->serial >= world->thaw_serial)
     {
       return FALSE;
@@ -131,7 +131,7 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
   return TRUE;
 }
 
-/* The server hears of the client. */
+/* The server has received something from the client. */
 void
 sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when)
 {
@@ -149,7 +149,7 @@ sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when)
     }
 }
 
-/* The newest moment not after `told` at which something came; the oldest known if there is none. */
+/* The latest arrival not after `told`, or the earliest known arrival if there is none. */
 static gint64
 newest_arrival (SimConn *conn, gint64 told)
 {
@@ -170,9 +170,9 @@ newest_arrival (SimConn *conn, gint64 told)
   return best < 0 ? oldest : best;
 }
 
-/* A follower tells the leader only every half tick whom it has heard of, and what it had not told when
- * it was cut off it never tells; the library pings after a third of the time-out without requests,
- * unless its process is stopped. */
+/* A follower reports active sessions to the leader every half tick; what it had not reported when
+ * it was cut off is never reported. The library pings after a third of the session timeout without
+ * requests, unless its process is stopped. */
 gint64
 sim_conn_last_touch (SimWorld *world, SimConn *conn)
 {
@@ -202,7 +202,7 @@ misfortune (SimWorld *world, SimConn *conn, int rc)
     }
   if (rc == ZSESSIONEXPIRED)
     {
-      sim_session_end (world, conn->session, "on order");
+      sim_session_end (world, conn->session, "scripted");
       rc = ZCONNECTIONLOSS;
     }
   if (rc == ZAUTHFAILED)
@@ -220,7 +220,7 @@ breaks_connection (int rc)
          || rc == ZAUTHFAILED;
 }
 
-/* TRUE if the request does not reach the server's logic. */
+/* TRUE if the server does not execute the request. */
 static gboolean
 strikes_before (SimWorld *world, SimConn *conn, SimRequest *request)
 {
@@ -317,7 +317,7 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
     {
       sim_trace (world, "fault: #%u %s happens, but %d", request->serial, sim_op_name (request->op),
                  cut);
-      /* Keeps the answer back until the connection goes. */
+      /* Withholds the answer until the connection closes. */
       conn->silent_until = SIM_NEVER;
       conn->deaf = TRUE;
     }
@@ -396,9 +396,9 @@ sim_conn_unsilence (SimWorld *world, SimConn *conn)
   sim_session_update (world, conn->session);
 }
 
-/* --- made and cut ------------------------------------------------------------------------------- */
+/* --- opening and cutting ---------------------------------------------------------------------- */
 
-/* What was still on its way arrives in part. */
+/* Some of the requests in flight still arrive. */
 static void
 make_orphan (SimWorld *world, SimConn *conn)
 {
@@ -471,7 +471,7 @@ knows_session (SimServer *server, SimSession *session)
   return session != NULL && (session->end == 0 || session->end > server->applied);
 }
 
-/* A server needs the leader to take a client in; one that still believes to be it does not. */
+/* A server needs the leader to accept a client, unless it believes that it is the leader. */
 static gboolean
 takes_in (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
 {
@@ -520,7 +520,7 @@ attempt_failed (SimWorld *world, CuratorZkHandle *handle)
   sim_handle_fail_pending (handle, silent ? ZOPERATIONTIMEOUT : ZCONNECTIONLOSS, TRUE, 0);
 }
 
-/* The session has moved: what its old connections still had is refused. */
+/* The session has moved: requests still queued on its old connections are refused. */
 static void
 discard_orphans (SimWorld *world, SimSession *session)
 {

@@ -1,7 +1,7 @@
 /* The ops table that the library under test stands on.
  *
- * Called by any thread that has the baton, usually with the client's mutex held. Nothing is ever
- * delivered from inside a call; only close() gives the baton away.
+ * Called by any thread that has the baton, usually with the client's mutex held. No call delivers
+ * anything; only close() passes the baton on.
  */
 #include "sim-private.h"
 
@@ -14,7 +14,7 @@ process_of (CuratorZkOps *ops)
   return (SimProcess *) ops;
 }
 
-/* --- the handle's life ---------------------------------------------------------------------------- */
+/* --- the handle's life ------------------------------------------------------------------------ */
 
 static CuratorZkHandle *
 op_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
@@ -40,7 +40,7 @@ op_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZk
   return handle;
 }
 
-/* The server answers, or it does not in time. */
+/* The server answers the close, or times out. */
 static void
 say_goodbye (SimWorld *world, CuratorZkHandle *handle)
 {
@@ -64,7 +64,7 @@ say_goodbye (SimWorld *world, CuratorZkHandle *handle)
     }
 }
 
-/* Some of what is under way is told so, the rest never hears of it. */
+/* Some requests in flight complete with ZCLOSING, the others never complete. */
 static void
 tell_closing (SimWorld *world, CuratorZkHandle *handle)
 {
@@ -129,7 +129,7 @@ op_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, con
   return ZOK;
 }
 
-/* --- requests --------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static gboolean
 is_valid_path (const char *path)
@@ -140,7 +140,7 @@ is_valid_path (const char *path)
          && strstr (path, "//") == NULL;
 }
 
-/* The watches that an answer on its way will bring do not count yet. */
+/* A watch counts only once its answer has arrived. */
 static gboolean
 is_watching (CuratorZkHandle *handle, SimRequest *request)
 {
@@ -167,7 +167,8 @@ why_not (CuratorZkHandle *handle, SimRequest *request, gboolean *lost)
     }
   if (handle->state == SIM_HANDLE_DEAD)
     {
-      /* A request that slips in while the library notices is taken and forgotten. */
+      /* A request submitted while the library is noticing the end of the session is accepted and
+       * never completed. */
       *lost = !handle->dead_told && sim_chance (world, 0.5);
       return *lost ? ZOK : ZINVALIDSTATE;
     }
@@ -311,7 +312,8 @@ op_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZk
   return submit_read (handle, SIM_OP_SYNC, path, FALSE, ticket);
 }
 
-/* The real one keeps the results of a multi somewhere: forgetting to free them must show. */
+/* The real library allocates the results of a multi, so the simulator does too: a leak of them must
+ * show. */
 static int
 op_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
           CuratorZkTicket *ticket)
@@ -345,9 +347,9 @@ op_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *p
   return submit (handle, request, ticket);
 }
 
-/* --- clocks --------------------------------------------------------------------------------------------- */
+/* --- clocks ----------------------------------------------------------------------------------- */
 
-/* Two clocks far apart, so that nobody can take one for the other. */
+/* The two clocks are far apart, so that mixing them up fails. */
 #define BOOTTIME_AHEAD_US (G_GINT64_CONSTANT (86400) * G_USEC_PER_SEC)
 
 static gint64
@@ -364,7 +366,7 @@ op_boottime_us (CuratorZkOps *ops)
   return process_of (ops)->world->now + BOOTTIME_AHEAD_US;
 }
 
-/* Names come from the seed, too. */
+/* UUIDs come from the seed as well. */
 static void
 op_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
 {

@@ -1,7 +1,7 @@
 /* A multi-lock of a mutex, a write lock, a semaphore mutex and another multi-lock: all or nothing,
- * and nobody waits for ever, though some want one member only.
+ * and no call waits forever, although some contenders take a single member.
  *
- * Each part has a check of its own; a hold of the whole is a hold of every part.
+ * Each member has a check of its own; a hold of the multi-lock is a hold of every member.
  */
 #include "sim_contender.h"
 
@@ -18,7 +18,7 @@ typedef enum
 typedef struct
 {
   CuratorRwLock *pair;
-  CuratorLock *parts[N_PARTS]; /* NULL: the second of the inner one, which nobody wants alone */
+  CuratorLock *parts[N_PARTS]; /* NULL: the inner lock's second member, never taken alone */
   CuratorLock *inner;
 } Parts;
 
@@ -89,7 +89,7 @@ wants_part (SimContender *contender, int i)
          || (contender->lock == parts->inner && i >= PART_FIRST_OF_INNER);
 }
 
-/* The semaphore mutex belongs to the object; another contender may have it. */
+/* The object holds the semaphore mutex, not the thread; another contender may hold it. */
 static void
 expect_parts (SimContender *contender, gboolean owned)
 {
@@ -105,7 +105,7 @@ expect_parts (SimContender *contender, gboolean owned)
     }
 }
 
-/* The parts of the inner multi-lock live and die with the session, as the first part does. */
+/* The members of the inner multi-lock are lost with the session, as the first member is. */
 static void
 believe_parts (SimContender *contender, CuratorLease *lease)
 {
@@ -139,7 +139,7 @@ believe_parts (SimContender *contender, CuratorLease *lease)
         }
       if (of_part == NULL)
         {
-          continue; /* the inner one by thread: nothing tells whether it is held */
+          continue; /* the inner one by thread: there is no way to ask whether it is held */
         }
       contender->beliefs[i] =
           sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
@@ -152,8 +152,8 @@ refused_parts (SimContender *contender)
   expect_parts (contender, FALSE);
 }
 
-/* The semaphore mutex among the parts makes the whole one not re-entrant, but what was taken again
- * before that has to be given back, and not more. */
+/* The semaphore mutex makes the multi-lock not re-entrant. The members re-entered before it must be
+ * released again, and no others. */
 static gboolean
 inside_parts (SimContender *contender, CuratorLease *lease)
 {

@@ -1,4 +1,4 @@
-/* Readers and writers: they never meet, a writer may become a reader, never the other way round. */
+/* Readers and writers exclude each other; a writer may become a reader, a reader never a writer. */
 #include "sim_contender.h"
 
 static void
@@ -54,7 +54,7 @@ try_to_upgrade (SimContender *contender)
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED)
            && !contender->member->closed)
     {
-      sim_world_fail (world, "%s: an upgrade says %s", contender->name, error->message);
+      sim_world_fail (world, "%s: an upgrade failed: %s", contender->name, error->message);
     }
   if (sim_world_now_us (world) > before
       && n_pauses == sim_process_n_pauses (contender->member->process))
@@ -63,7 +63,7 @@ try_to_upgrade (SimContender *contender)
     }
 }
 
-/* A writer reads; then one of the two holds ends, then the other. TRUE: both have ended. */
+/* A writer acquires the read lock; then one hold ends, then the other. TRUE if both have ended. */
 static gboolean
 read_while_writing (SimContender *contender)
 {

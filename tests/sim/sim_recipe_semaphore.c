@@ -1,7 +1,7 @@
-/* Permits: never more than there are, also while their number changes.
+/* Never more permits than the limit, even while the limit changes.
  *
- * A client may be told of a new number late. So a grant is judged by the highest number among those
- * that were current since the one which the client knew when it called.
+ * A client may learn of a new limit late. A grant is judged by the highest limit since the one that
+ * the client knew when it called.
  */
 #include "sim_contender.h"
 
@@ -34,7 +34,7 @@ sizes_of (SimContender *contender)
   return contender->member->contest->data;
 }
 
-/* Nobody's hand: whoever waits for more permits than there are gets them in the end. */
+/* An operator raises the limit: a call for more permits than the limit succeeds in the end. */
 static void
 enlarge (gpointer data)
 {
@@ -68,8 +68,8 @@ on_revocation (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer data)
   SimMember *member = data;
 
   (void) semaphore;
-  sim_trace (member->contest->world, "%s: %s is wanted back", sim_process_name (member->process),
-             curator_lease_get_node_name (lease));
+  sim_trace (member->contest->world, "%s: revocation of %s requested",
+             sim_process_name (member->process), curator_lease_get_node_name (lease));
 }
 
 static void
@@ -96,7 +96,7 @@ open_semaphore (SimMember *member)
   member->data = permits;
 }
 
-/* A count that is followed keeps its watch. */
+/* A shared count keeps its watch while a semaphore follows it. */
 static void
 stop_count (SimMember *member)
 {
@@ -118,9 +118,10 @@ close_semaphore (SimMember *member)
   g_free (permits);
 }
 
-/* --- the number ---------------------------------------------------------------------------- */
+/* --- the limit ----------------------------------------------------------------------------- */
 
-/* Nobody should wait for more permits than a number that is not followed allows. */
+/* Until the count is followed its limit stays at the initial value, and a call for more would never
+ * return. */
 static gboolean
 start_count (SimContender *contender)
 {
@@ -139,7 +140,7 @@ start_count (SimContender *contender)
   permits->starting = TRUE;
   permits->started = curator_shared_count_start (permits->count, &error);
   permits->starting = FALSE;
-  sim_trace (sim_contender_world (contender), "%s: following the number says %s", contender->name,
+  sim_trace (sim_contender_world (contender), "%s: following the shared count: %s", contender->name,
              error == NULL ? "yes" : error->message);
   return permits->started;
 }
@@ -165,11 +166,11 @@ resize (SimContender *contender)
     {
       curator_shared_count_set (permits->count, number, &error);
     }
-  sim_trace (sim_contender_world (contender), "%s: resizing to %d says %s", contender->name, number,
+  sim_trace (sim_contender_world (contender), "%s: resizing to %d: %s", contender->name, number,
              error == NULL ? "yes" : error->message);
   if (error != NULL && contender->member->contest->rules.calm)
     {
-      sim_world_fail (sim_contender_world (contender), "%s: resizing says %s", contender->name,
+      sim_world_fail (sim_contender_world (contender), "%s: resizing failed: %s", contender->name,
                       error->message);
     }
 }
@@ -207,7 +208,7 @@ limit_since (SimContender *contender, gint32 version)
 
 /* --- acquiring ------------------------------------------------------------------------------- */
 
-/* A set of permits that was granted at once. */
+/* Permits granted by one call. */
 typedef struct
 {
   GPtrArray *leases;

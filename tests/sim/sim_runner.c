@@ -1,4 +1,4 @@
-/* A recipe under seeded schedules: many small histories, each with its own kind of bad luck. */
+/* A recipe under seeded schedules: many short histories, each with one profile of faults. */
 #include "sim_runner.h"
 
 #include <setjmp.h>
@@ -11,19 +11,19 @@
 
 #include <cmocka.h>
 
-/* How many acquires a schedule has, about. */
+/* About how many acquires a schedule has. */
 #define N_ACQUIRES 12
 
 typedef enum
 {
   PROFILE_CALM,
-  PROFILE_CUTS,    /* connections, at the worst moments */
+  PROFILE_CUTS,    /* connections cut around a request */
   PROFILE_NETWORK, /* outages and silence */
   PROFILE_EXPIRY,
   PROFILE_PROCESSES, /* pauses, sleeping machines, crashes */
-  PROFILE_SERVERS,   /* without a quorum, lying, behind */
+  PROFILE_SERVERS,   /* servers without a quorum, deposed, lagging */
   PROFILE_CLOSING,
-  PROFILE_LEASES, /* long holds, impatient servers, slow lines */
+  PROFILE_LEASES, /* long holds, early expiry, slow links */
   PROFILE_ALL,
   N_PROFILES
 } Profile;
@@ -201,7 +201,7 @@ run_profile (const char *name, Profile profile)
   assert_true (n == 0 || totals[SIM_OUTCOME_GRANTED] > n);
 }
 
-/* A seed that cannot be replayed is worth nothing. */
+/* A failure must be replayable by its seed. */
 static void
 test_same_seed_same_schedule (void **state)
 {

@@ -1,6 +1,6 @@
-/* A recipe under seeded schedules: many small histories, each with its own kind of bad luck.
+/* A recipe under seeded schedules: many short histories, each with one profile of faults.
  *
- * SIM_SCHEDULES says how many, SIM_BASE_SEED where to begin; SIM_SEED replays one, SIM_TRACE=1
+ * SIM_SCHEDULES sets their number, SIM_BASE_SEED the first seed; SIM_SEED replays one, SIM_TRACE=1
  * prints all of it; SIM_TEST=test_calm runs one profile. The seed alone decides the profile and
  * everything else.
  */
@@ -12,7 +12,7 @@
 /* The main function of a test of one recipe. */
 int sim_runner_main (const SimRecipe *recipe);
 
-/* What main does first: quiet, on one processor, with a word for crashes. */
+/* Called first in main: silences the log, pins to one CPU, and reports crashes. */
 void sim_runner_prepare (void);
 /* FALSE if the checker has found something. */
 gboolean sim_run_schedule (const SimRecipe *recipe, guint32 seed);

@@ -1,4 +1,4 @@
-/* Sets a scene, lets it play, clears it away. See sim_scene.h. */
+/* Sets up a scene, runs it and tears it down. See sim_scene.h. */
 #include "sim_scene.h"
 
 #include "client/client-private.h"
@@ -79,9 +79,9 @@ play_once (const ScenePlay *play, guint32 seed)
       sim_actor_new (scene.world, scene.machines[i].process, "role", play->roles[i], &scene);
     }
   sim_world_run (scene.world);
-  if (play->look != NULL)
+  if (play->check != NULL)
     {
-      play->look (&scene);
+      play->check (&scene);
     }
   clear_away (&scene);
   const gboolean good = !sim_world_failed (scene.world);
@@ -132,4 +132,12 @@ scene_prepare (const char *program)
     {
       cmocka_set_test_filter (g_getenv ("SIM_TEST"));
     }
+}
+
+void
+scene_expect_no_watches (Scene *scene)
+{
+  sim_world_run_for (scene->world, 1000);
+  EXPECT (scene, sim_process_server_watches (scene->machines[0].process) == 0);
+  EXPECT (scene, sim_process_server_watches (scene->machines[1].process) == 0);
 }

@@ -1,7 +1,7 @@
-/* Scenes: a few machines with a client each, and straight-line roles, under many seeds.
+/* Scenes: a few machines with a client each, and sequential roles, under many seeds.
  *
- * What a role expects is checked on its actor's thread, where CMocka cannot assert: a failed
- * expectation fails the world, and the scene with it. The baton guards what roles share.
+ * Expectations are checked on an actor's thread, where cmocka cannot assert: a failed one fails the
+ * world, and so the scene. The baton protects data that roles share.
  */
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
@@ -25,7 +25,7 @@ typedef struct
 {
   SimWorld *world;
   SceneMachine machines[SCENE_MACHINES];
-  /* What the roles tell each other. */
+  /* Shared by the roles. */
   gboolean held;
   gboolean waited;
   gboolean over;
@@ -36,15 +36,17 @@ typedef struct
 
 typedef struct
 {
-  SimActorFunc roles[SCENE_MACHINES]; /* what each machine does with its Scene; NULL: nothing */
-  void (*look) (Scene *scene);        /* when all have played; may be NULL */
-  gint64 session_ms;                  /* 0: long */
-  guint n_seeds;                      /* 0: a few */
+  SimActorFunc roles[SCENE_MACHINES]; /* of each machine; NULL: none */
+  void (*check) (Scene *scene);       /* called when all roles have returned; may be NULL */
+  gint64 session_ms;                  /* 0: the default, long */
+  guint n_seeds;                      /* 0: the default, a few */
 } ScenePlay;
 
+/* A check: no watches are left. */
+void scene_expect_no_watches (Scene *scene);
 /* Asserts that nothing failed under any seed. */
 void scene_play (const ScenePlay *play);
-/* For main: quiet, SIM_TEST=test_x runs one. */
+/* For main: silences the log; SIM_TEST=test_x runs one scene. */
 void scene_prepare (const char *program);
 
 gboolean scene_has_error (GError **error, CuratorError code);
@@ -55,12 +57,12 @@ guint scene_n_children (Scene *scene, const char *path);
   {                                                                                                \
     if (!(expectation))                                                                            \
       {                                                                                            \
-        sim_world_fail ((scene)->world, "%s: not so: %s", G_STRFUNC, #expectation);                \
+        sim_world_fail ((scene)->world, "%s: expectation failed: %s", G_STRFUNC, #expectation);    \
       }                                                                                            \
   }                                                                                                \
   G_STMT_END
 
-/* Waits, in virtual time, for something that has to come. */
+/* Waits, in virtual time, until the condition holds; the scene hangs if it never does. */
 #define AWAIT(scene, expectation)                                                                  \
   G_STMT_START                                                                                     \
   {                                                                                                \

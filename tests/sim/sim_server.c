@@ -1,4 +1,4 @@
-/* One server: a prefix of the transactions, the watches set here, the answers given from it.
+/* One server: the transactions that it has applied, its watches, and the answers it gives.
  *
  * Mirrors DataTree's watch managers and FinalRequestProcessor. Runs with the baton.
  */
@@ -97,7 +97,7 @@ notify (SimWorld *world, SimConn *conn, int type, char *path)
   sim_conn_push (world, conn, item);
 }
 
-/* One event for each connection, whatever it watches for. */
+/* One event for each connection, whatever its watches are. */
 static void
 fire (SimWorld *world, SimServer *server, const char *path, guint kinds, int type)
 {
@@ -308,7 +308,7 @@ answer_those_who_waited (SimWorld *world, SimServer *server)
     }
 }
 
-/* The server learns that a session is over and closes its connection. */
+/* The server learns that a session has expired and closes its connection. */
 static void
 hang_up (SimWorld *world, SimServer *server, gint64 session)
 {
@@ -358,7 +358,7 @@ sim_server_apply (SimWorld *world, SimServer *server, gboolean all)
   sim_server_notice (world);
 }
 
-/* --- requests answered here -------------------------------------------------------------------- */
+/* --- requests answered here ------------------------------------------------------------------- */
 
 static void
 list_children (SimWorld *world, SimNode *node, SimRequest *request)
@@ -370,7 +370,8 @@ list_children (SimWorld *world, SimNode *node, SimRequest *request)
     {
       g_ptr_array_add (request->children, g_strdup (sim_node_name (node->children->pdata[i])));
     }
-  /* Servers promise no order; this one breaks any that a client may count on. */
+  /* Servers promise no order of children; this one shuffles them, so that no client can rely on
+   * one. */
   for (guint i = n; i > 1; i--)
     {
       guint k = sim_rand_below (world, i);

@@ -136,7 +136,7 @@ sim_trace_print (SimWorld *world)
 void
 sim_trace_free (SimWorld *world)
 {
-  /* The ring is large: the next world takes it over. */
+  /* The ring is large: the next world reuses it. */
   g_free (spare);
   spare = g_steal_pointer (&world->trace);
   g_clear_pointer (&world->aliases, g_hash_table_unref);

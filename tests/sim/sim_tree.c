@@ -82,7 +82,7 @@ sim_tree_create (SimTree *tree, char *path, GBytes *data, gint64 owner, gboolean
     }
   g_ptr_array_add (parent->children, node);
   parent->pzxid = zxid;
-  /* The stored counter sticks at its end, as in every ZooKeeper so far. */
+  /* The stored counter stays at its maximum, as in every ZooKeeper so far. */
   if (parent->created < G_MAXINT32)
     {
       parent->created++;
@@ -133,7 +133,7 @@ sim_node_stat (const SimNode *node, struct Stat *stat)
   stat->mzxid = node->mzxid;
   stat->pzxid = node->pzxid;
   stat->version = node->version;
-  /* What a server shows counts removals, too. */
+  /* The cversion that a server returns counts removals, too. */
   stat->cversion = (gint32) ((guint32) node->created * 2 - sim_node_n_children (node));
   stat->ephemeralOwner = node->owner;
   stat->dataLength = node->data == NULL ? 0 : (gint32) g_bytes_get_size (node->data);

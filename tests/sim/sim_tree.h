@@ -33,7 +33,7 @@ SimNode *sim_tree_lookup (SimTree *tree, const char *path);
 /* NULL if the parent of path does not exist. */
 SimNode *sim_tree_lookup_parent (SimTree *tree, const char *path);
 
-/* These apply what was checked before. path is a GRefString, data may be NULL. */
+/* These apply a change that was checked before. path is a GRefString, data may be NULL. */
 void sim_tree_create (SimTree *tree, char *path, GBytes *data, gint64 owner, gboolean container,
                       gint64 zxid);
 void sim_tree_delete (SimTree *tree, const char *path, gint64 zxid);
@@ -43,7 +43,7 @@ const char *sim_node_name (const SimNode *node);
 guint sim_node_n_children (const SimNode *node);
 void sim_node_stat (const SimNode *node, struct Stat *stat);
 
-/* Every node, in no order that may be relied on. */
+/* Every node, in an unspecified order. */
 void sim_tree_foreach (SimTree *tree, void (*func) (SimNode *node, gpointer data), gpointer data);
 
 #endif

@@ -1,7 +1,7 @@
-/* What must hold when one thing goes wrong at one exact moment, each under many schedules.
+/* Properties that must hold when one fault occurs at one exact moment, each under many schedules.
  *
- * Two machines and one lock. Everything is asked for without waiting, by the thread that drives the
- * world; what becomes of it is written down on the lanes of the machines' clients.
+ * Two machines and one lock. The thread that drives the world makes asynchronous calls only; their
+ * callbacks record the results on the lanes of the machines' clients.
  */
 #include "sim.h"
 
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#define PATH "/lock"
-#define TIMEOUT_MS 6000
+#define PATH        "/lock"
+#define TIMEOUT_MS  6000
 #define N_SCHEDULES 40
 
 typedef struct
@@ -29,7 +29,7 @@ typedef struct
   CuratorLease *lease;
   gboolean answered; /* the newest acquire */
   gint64 good_for_ms;
-  int error;         /* its code in CURATOR_ERROR, 0 for none */
+  int error; /* its code in CURATOR_ERROR, 0 for none */
 } Machine;
 
 static SimWorld *
@@ -111,7 +111,7 @@ machine_free (Machine *machine)
   g_free (machine);
 }
 
-/* --- P11: an event that never comes ------------------------------------------------------------ */
+/* --- P11: a lost watch event ------------------------------------------------------------------ */
 
 typedef CuratorLock *(*NewLock) (CuratorClient *client, const char *path, GError **error);
 
@@ -161,7 +161,7 @@ test_p11_lost_event (void **state)
     }
 }
 
-/* --- P20: what the leader had not heard ---------------------------------------------------------- */
+/* --- P20: heartbeats that never reached the leader -------------------------------------------- */
 
 static gboolean
 believes (Machine *machine)
@@ -169,8 +169,8 @@ believes (Machine *machine)
   return machine->lease != NULL && curator_lease_get_remaining_ms (machine->lease) > 0;
 }
 
-/* A process that was stopped for most of the time-out goes on and takes the lock; its server has heard
- * of it again, but is cut off before it tells the leader. */
+/* A process that was stopped for most of the session timeout resumes and acquires the lock. Its
+ * server hears from it again, but is cut off before it reports that to the leader. */
 static gboolean
 take_after_a_pause (guint32 seed, gint64 paused_ms)
 {
@@ -232,7 +232,7 @@ test_p20_pause_before_a_hold (void **state)
   assert_true (n_lost > N_SCHEDULES / 4);
 }
 
-/* --- P14: a callback that takes its time ----------------------------------------------------------- */
+/* --- P14: a slow callback --------------------------------------------------------------------- */
 
 #define SLEEP_MS (30 * 1000)
 
@@ -241,8 +241,8 @@ typedef struct
   Machine *machine;
   gboolean asleep;
   gboolean awake;
-  gint64 lost_at; /* what the listener of the lease was told */
-  gint64 gone_at; /* what that of the connection was */
+  gint64 lost_at; /* states that the lease's listener received */
+  gint64 gone_at; /* states that the connection's listener received */
   GString *states;
 } Sleeper;
 
@@ -281,7 +281,7 @@ sleep_long (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
   sleeper->awake = TRUE;
 }
 
-/* The servers cannot be reached any more, or end the session. */
+/* The servers become unreachable, or expire the session. */
 static void
 lose_session_under_sleeper (guint32 seed, SimFault fault)
 {
@@ -323,9 +323,9 @@ test_p14_callback_sleeps (void **state)
     }
 }
 
-/* --- P22: granted on a proof that is newer than the wake-up ---------------------------------------- */
+/* --- P22: a grant needs a proof newer than the wake-up ---------------------------------------- */
 
-/* A check, or a node of a new session. */
+/* The proof is a check, or a node of a new session. */
 static guint
 n_transactions (Machine *machine)
 {
@@ -333,8 +333,8 @@ n_transactions (Machine *machine)
          + sim_world_n_requests (machine->world, machine->process, SIM_OP_CREATE);
 }
 
-/* The holder leaves while the waiter's machine sleeps; the server that is to tell the waiter so knows
- * that much, and is cut off then. */
+/* The holder releases while the waiter's machine is suspended. The waiter's server applies the
+ * delete and is cut off then. */
 static gboolean
 wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
 {
@@ -408,7 +408,7 @@ test_p22_stale_clock (void **state)
   assert_true (n_granted > 0);
 }
 
-/* --- what may be set ------------------------------------------------------------------------------ */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static guint n_warned;
 
@@ -433,10 +433,10 @@ typedef struct
   gint64 heartbeat_ms;
   gint64 usable_ms; /* of a hold, right after the grant */
   guint n_warnings;
-  guint n_beats; /* in ten seconds */
+  guint n_beats; /* in ten seconds of idling */
 } Setting;
 
-/* The session time-out is 6 s. */
+/* The session timeout is 6 s. */
 static void
 expect_setting (const Setting *setting)
 {
@@ -482,11 +482,14 @@ expect_setting (const Setting *setting)
 static void
 test_tick_and_heartbeat (void **state)
 {
-  /* 6 s less a heartbeat, half a tick, a tenth and a hundredth. */
+  /* 6 s minus a heartbeat, half a tick, a tenth and a hundredth. */
   static const Setting settings[] = {
-    { 0, 0, 6000 - 1000 - 1000 - 660, 0, 10 },  { 2000, 0, 6000 - 1000 - 1000 - 660, 0, 10 },
-    { 500, 0, 6000 - 1000 - 250 - 660, 0, 10 }, { 0, 250, 6000 - 250 - 1000 - 660, 0, 40 },
-    { 0, 60000, 6000 - 1500 - 1000 - 660, 0, 7 }, { 3400, 0, 6000 - 1000 - 1700 - 660, 0, 10 },
+    { 0, 0, 6000 - 1000 - 1000 - 660, 0, 10 },
+    { 2000, 0, 6000 - 1000 - 1000 - 660, 0, 10 },
+    { 500, 0, 6000 - 1000 - 250 - 660, 0, 10 },
+    { 0, 250, 6000 - 250 - 1000 - 660, 0, 40 },
+    { 0, 60000, 6000 - 1500 - 1000 - 660, 0, 7 },
+    { 3400, 0, 6000 - 1000 - 1700 - 660, 0, 10 },
     { 10000, 0, 0, 1, 0 },
   };
 
@@ -500,10 +503,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_p11_lost_event),
-    cmocka_unit_test (test_p14_callback_sleeps),
-    cmocka_unit_test (test_p20_pause_before_a_hold),
-    cmocka_unit_test (test_p22_stale_clock),
+    cmocka_unit_test (test_p11_lost_event),          cmocka_unit_test (test_p14_callback_sleeps),
+    cmocka_unit_test (test_p20_pause_before_a_hold), cmocka_unit_test (test_p22_stale_clock),
     cmocka_unit_test (test_tick_and_heartbeat),
   };
 

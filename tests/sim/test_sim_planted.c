@@ -1,6 +1,6 @@
-/* The schedules of one recipe, until the first that fails; for libraries that have a bug on purpose.
+/* Runs the schedules of one recipe until the first failure, against a library with a planted bug.
  *
- * plants.cmake says which recipe runs and judge.cmake what the failure has to look like. SIM_SEED
+ * plants.cmake selects the recipe and the expected failure, which judge.cmake checks. SIM_SEED
  * replays one schedule.
  */
 #include "sim_runner.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Fewer than any test of a recipe runs. */
+/* Fewer than the test of any recipe runs. */
 #define MOST_SCHEDULES 5000
 
 int

@@ -1,4 +1,4 @@
-/* Promises that a random schedule seldom puts to the test, each in a small scene of its own.
+/* Promises that random schedules rarely exercise, each in a small scene.
  *
  * SIM_TEST=test_foreign_children runs one.
  */
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* --- a connection that is gone makes a hold suspect ------------------------------------------------ */
+/* --- a lost connection makes a hold suspect --------------------------------------------------- */
 
 static void
 hold_over_an_outage (gpointer data)
@@ -37,7 +37,7 @@ test_suspended_makes_suspect (void **state)
   scene_play (&play);
 }
 
-/* --- who gives up leaves no watch ------------------------------------------------------------------- */
+/* --- an abandoned attempt leaves no watch ----------------------------------------------------- */
 
 static void
 hold_until_over (gpointer data)
@@ -78,7 +78,7 @@ test_no_watch_after_timeout (void **state)
   scene_play (&play);
 }
 
-/* --- a waiter keeps its place ------------------------------------------------------------------------ */
+/* --- a waiter keeps its place ----------------------------------------------------------------- */
 
 static void
 take_turn (Scene *scene, int i)
@@ -132,11 +132,11 @@ static void
 test_waiters_keep_their_place (void **state)
 {
   const ScenePlay play = { .roles = { hold_until_both_wait, wait_first, wait_second },
-                           .look = expect_order };
+                           .check = expect_order };
   scene_play (&play);
 }
 
-/* --- at the end of the counter: refused, never two -------------------------------------------------- */
+/* --- at the end of the counter: refused, never two holders ------------------------------------ */
 
 static void
 take_until_refused (Scene *scene, int i)
@@ -195,11 +195,11 @@ static void
 test_end_of_the_counter (void **state)
 {
   const ScenePlay play = { .roles = { reach_the_end_as_a, reach_the_end_as_b, reach_the_end_as_c },
-                           .look = expect_refusals };
+                           .check = expect_refusals };
   scene_play (&play);
 }
 
-/* --- what is no lock node counts for nothing ---------------------------------------------------------- */
+/* --- foreign children are ignored ------------------------------------------------------------- */
 
 static void
 put_foreign_children (Scene *scene, const char *path)
@@ -214,7 +214,7 @@ put_foreign_children (Scene *scene, const char *path)
 }
 
 static void
-acquire_among_strangers (gpointer data)
+acquire_among_foreign (gpointer data)
 {
   Scene *scene = data;
   SceneMachine *a = &scene->machines[0];
@@ -240,11 +240,11 @@ acquire_among_strangers (gpointer data)
 static void
 test_foreign_children (void **state)
 {
-  const ScenePlay play = { .roles = { acquire_among_strangers } };
+  const ScenePlay play = { .roles = { acquire_among_foreign } };
   scene_play (&play);
 }
 
-/* --- a number that grows lets the next one in at once -------------------------------------------- */
+/* --- raising the limit admits the next waiter at once ----------------------------------------- */
 
 static void
 share_a_count (gpointer data)
@@ -292,7 +292,7 @@ test_more_leases_at_once (void **state)
   scene_play (&play);
 }
 
-/* --- a callback may block as long as it likes ------------------------------------------------------- */
+/* --- a callback may block --------------------------------------------------------------------- */
 
 static void
 on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *error,
@@ -323,7 +323,7 @@ test_callbacks_may_block (void **state)
   scene_play (&play);
 }
 
-/* --- a release that cannot be confirmed ends the hold all the same ---------------------------------- */
+/* --- a release that cannot be confirmed still ends the hold ----------------------------------- */
 
 static void
 release_in_an_outage (gpointer data)
@@ -351,7 +351,7 @@ test_release_in_an_outage (void **state)
   scene_play (&play);
 }
 
-/* --- a session's end, heard as that of its own node in front, grants nothing ------------------------- */
+/* --- expiry deletes the session's own node in front: that grants nothing ---------------------- */
 
 static void
 on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, gpointer data)
@@ -377,7 +377,7 @@ expire_while_waiting (gpointer data)
   curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 3);
   scene->waited = TRUE;
-  /* The one between the two gives up, and behind the second one another gets in line. */
+  /* The waiter between the two gives up, and another queues behind the second. */
   AWAIT (scene, scene->n_refused == 1 && scene_n_children (scene, SCENE_PATH) == 3);
   sim_sleep_ms (scene->world, 2000);
   sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);

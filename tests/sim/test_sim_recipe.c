@@ -1,4 +1,4 @@
-/* One recipe under seeded schedules; which one, the build says. */
+/* One recipe, selected by the build, under seeded schedules. */
 #include "sim_runner.h"
 
 int

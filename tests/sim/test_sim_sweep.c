@@ -1,8 +1,9 @@
-/* Every kind of request of the mutex, failing in every way: which call sites cannot take it?
+/* Fails every kind of request of the mutex in every way, to find call sites that cannot handle it.
  *
- * Two clients contend in an otherwise perfect world; the nth request of one kind from one of them
- * ends with one code, before or after it took effect or at the call itself. Whatever the code, at
- * most one may hold, every call must return, and nothing may stay that the server lets go.
+ * Two clients contend without other faults. The nth request of one kind from one of them ends with
+ * one code, before or after it took effect or at the call itself. With any code at most one client
+ * may hold, every call must return, and no node or watch may stay that the server allows to be
+ * removed.
  */
 #include "sim_contest.h"
 
@@ -39,8 +40,8 @@ static const Code codes[] = {
   { ZRUNTIMEINCONSISTENCY, "RUNTIMEINCONSISTENCY" },
 };
 
-/* What nobody says: the library has few words of its own, and no server denies what it has done or
- * calls a node gone that is there. */
+/* Impossible combinations: libzookeeper has few codes of its own, and no server refuses a request
+ * that it has executed or reports an existing node as missing. */
 static gboolean
 is_a_lie (int rc, SimOp op, SimWhen when)
 {
@@ -54,15 +55,16 @@ is_a_lie (int rc, SimOp op, SimWhen when)
     {
       return TRUE;
     }
-  /* The library keeps a watch whose removal the server has done but not admitted. */
-  return rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR || (rc == ZNONODE && (op == SIM_OP_REMOVE || op == SIM_OP_GET))
+  /* The library keeps a watch that the server has removed without confirming it. */
+  return rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR
+         || (rc == ZNONODE && (op == SIM_OP_REMOVE || op == SIM_OP_GET))
          || (rc == ZNODEEXISTS && op != SIM_OP_CREATE)
          || (rc == ZSYSTEMERROR && op == SIM_OP_UNWATCH && when == SIM_AFTER_EFFECT);
 }
 
-/* A delete that is refused for good leaves its node in everybody's way: no library can help that.
- * A read or a watch that costs the connection every time is tried at each reconnect, too often to
- * be simulated; a delete is not, for the reaper keeps its pause. */
+/* A delete that is refused forever leaves its node in the queue, and no library can prevent that. A
+ * read or a watch that cuts the connection every time is retried at each reconnect, too often to be
+ * simulated; a delete is not, because the reaper keeps its pause. */
 static gboolean
 is_hopeless (int rc, SimOp op, guint nth)
 {
@@ -85,11 +87,12 @@ run_case (const Code *code, SimOp op, guint nth, SimWhen when)
   SimConfig config;
   SimWorld *world;
   SimContest *contest;
-  g_autofree char *label = g_strdup_printf ("%s number %u %s %s", sim_op_name (op), nth,
-                                            when == SIM_AT_SUBMIT       ? "at once returns"
-                                            : when == SIM_BEFORE_EFFECT ? "does nothing and says"
-                                                                        : "happens and says",
-                                            code->name);
+  g_autofree char *label =
+      g_strdup_printf ("%s number %u %s %s", sim_op_name (op), nth,
+                       when == SIM_AT_SUBMIT       ? "at the call returns"
+                       : when == SIM_BEFORE_EFFECT ? "fails without effect with"
+                                                   : "takes effect and fails with",
+                       code->name);
   gboolean good;
 
   sim_config_calm (&config);

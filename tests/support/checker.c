@@ -1,5 +1,5 @@
-/* One sweep over the events in order of time. "Claims" are what may stand in others' way (from the
- * call on), "holds" what somebody believes to own (from the return on). */
+/* One sweep over the events in order of time. A "claim" may block others (from the call on), a
+ * "hold" is believed by its holder (from the return on). */
 #include "checker.h"
 
 #define MS G_GINT64_CONSTANT (1000000)
@@ -12,7 +12,7 @@ typedef struct
   gboolean believed;
   int depth;
   guint lost;     /* 1 + index of its loss, 0 if there was none */
-  gint64 over_ns; /* when it can be in nobody's way any more, G_MAXINT64 while unknown */
+  gint64 over_ns; /* when it can no longer block others, G_MAXINT64 while unknown */
 } Claim;
 
 typedef struct
@@ -44,7 +44,7 @@ check_kind_to_string (CheckKind kind)
   static const char *const names[CHECK_N_KINDS] = {
     "two holders",        "too many permits", "token not rising", "token given twice",
     "no token",           "re-entry token",   "dead session",     "after death",
-    "false busy",         "early time-out",   "late return",      "never returned",
+    "false busy",         "early timeout",    "late return",      "never returned",
     "release of nothing", "stale write",      "forged token",     "malformed",
     "confident loser"
   };
@@ -102,7 +102,7 @@ number_key (gint64 number)
   return g_strdup_printf ("%" G_GINT64_FORMAT, number);
 }
 
-/* Index stored under key (which is consumed), or -1. */
+/* The index stored under key (which is freed), or -1. */
 static int
 look_up (GHashTable *table, char *key)
 {
@@ -129,7 +129,7 @@ is_exclusive (const RecordEvent *event)
   return event->kind == RECORD_MUTEX || event->kind == RECORD_WRITE;
 }
 
-/* May these two not be held at the same time? A thread may read under its own write lock. */
+/* Whether these two exclude each other. A thread may read under its own write lock. */
 static gboolean
 excludes (const RecordEvent *a, const RecordEvent *b)
 {
@@ -215,7 +215,7 @@ check_fencing (Check *check, guint i)
     }
 }
 
-/* The hold that this thread deepens, if there is one. Permits do not nest. */
+/* The hold that this thread re-enters, if there is one. Permits do not nest. */
 static Claim *
 own_hold (Check *check, const RecordEvent *grant)
 {
@@ -272,7 +272,7 @@ stands_in_the_way (const RecordEvent *other, const RecordEvent *call)
          && (is_exclusive (other) || is_exclusive (call) || other->kind == RECORD_SEMAPHORE);
 }
 
-/* A try may say "busy" only if somebody was in the way between its call and its return. */
+/* A try may be "busy" only if another claim blocked it between its call and its return. */
 static void
 check_busy (Check *check, Claim *claim, guint i)
 {
@@ -306,7 +306,7 @@ check_time (Check *check, Claim *claim, guint i)
     {
       report (check, CHECK_EARLY_TIMEOUT, claim->call, i);
     }
-  /* A try has no time-out of its own: the connection's bounds it. */
+  /* A try has no timeout of its own: the connection timeout bounds it. */
   if (check->rules->max_overrun_ms > 0 && call->timeout_ms > 0
       && took > limit + check->rules->max_overrun_ms * MS)
     {
@@ -356,7 +356,7 @@ on_acquire_returned (Check *check, guint i)
     }
 }
 
-/* By token, so that any thread may release; the own thread's hold when the token is unknown. */
+/* By token, so that any thread may release; the calling thread's hold when the token is unknown. */
 static Claim *
 claim_of (Check *check, const RecordEvent *event)
 {

@@ -38,7 +38,7 @@ connect_and_close (gint64 id, const guint8 *password)
   return wire;
 }
 
-/* TRUE when the session is certainly over: closed by us, or unknown to the server. */
+/* TRUE when the session has certainly ended: closed by us, or unknown to the server. */
 static gboolean
 try_once (const char *server, GByteArray *wire)
 {
@@ -65,7 +65,7 @@ expire_session (const char *server, gint64 id, const guint8 password[16], int ti
   gint64 deadline = wait_now_ms () + timeout_ms;
   while (!try_once (server, wire))
     {
-      /* The owner came back in between and took the session away: once more. */
+      /* The owner has reconnected meanwhile and moved the session: try again. */
       if (wait_now_ms () >= deadline)
         {
           return FALSE;

@@ -1,15 +1,15 @@
-/* Ends a session on the server, as if its time were over, while its owner still believes in it. */
+/* Expires a session on the server, while its owner still believes that it is alive. */
 #ifndef CURATOR_TEST_EXPIRE_H
 #define CURATOR_TEST_EXPIRE_H
 
 #include "proxy.h"
 
 /* Opens the session with its id and password and closes it in the same segment: no timer is
- * involved, and a second libzookeeper handle would fight with the first one over the connection.
- * The owner loses its connection and learns of the expiry as soon as it reconnects. */
+ * involved. A second libzookeeper handle would compete with the first for the session. The owner
+ * loses its connection and learns of the expiry as soon as it reconnects. */
 gboolean expire_session (const char *server, gint64 id, const guint8 password[16], int timeout_ms);
 
-/* The session that went through the proxy last; id (may be NULL) tells which that was. */
+/* Expires the session that last went through the proxy; id (may be NULL) receives its id. */
 gboolean expire_last_session (Proxy *proxy, const char *server, gint64 *id);
 
 #endif

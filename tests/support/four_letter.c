@@ -50,7 +50,7 @@ four_letter (const char *address, const char *word, int timeout_ms)
   return g_string_free (answer, !fine);
 }
 
-/* wchp and wchc look alike: a key at the start of a line, its members below, behind a tab. */
+/* wchp and wchc have one format: a key at the start of a line, its members below, behind a tab. */
 typedef void (*TreeVisitor) (const char *key, const char *member, gpointer data);
 
 static gboolean

@@ -1,4 +1,4 @@
-/* Four-letter words: what the server itself says about sessions, watches and packets.
+/* Four-letter words: the server's own view of sessions, watches and packets.
  *
  * All of these ask the server directly, never through a proxy, and return -1 (or NULL, FALSE) when
  * it did not answer within two seconds.
@@ -13,16 +13,16 @@ char *four_letter (const char *address, const char *word, int timeout_ms);
 
 /* wchp: path (char *) to the number of sessions that watch it. */
 GHashTable *four_letter_watched_paths (const char *address);
-/* wchp: how many sessions watch this path. */
+/* wchp: the number of sessions that watch this path. */
 int four_letter_watchers_of (const char *address, const char *path);
 /* wchp: sum of watches on nodes below this path, the path itself not counted. */
 int four_letter_watches_below (const char *address, const char *path);
 /* wchs: all watches of the server. */
 int four_letter_total_watches (const char *address);
-/* wchc: how many paths this session watches. */
+/* wchc: the number of paths that this session watches. */
 int four_letter_watches_of_session (const char *address, gint64 session);
 
-/* wchc: which ones, NULL-terminated; empty when there is none. */
+/* wchc: these paths, NULL-terminated; empty when there is none. */
 char **four_letter_paths_of_session (const char *address, gint64 session);
 
 typedef struct
@@ -34,7 +34,7 @@ typedef struct
 /* cons: packets of the session's connection; FALSE when no connection has that session. */
 gboolean four_letter_packets (const char *address, gint64 session, FourLetterPackets *packets);
 
-/* dump: does the server (standalone or leader) know that session; 1, 0 or -1. */
+/* dump: whether the server (standalone or leader) knows that session; 1, 0 or -1. */
 int four_letter_session_alive (const char *address, gint64 session);
 /* dump: ephemeral nodes of that session, NULL-terminated; empty when it has none. */
 char **four_letter_ephemerals (const char *address, gint64 session);

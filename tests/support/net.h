@@ -11,9 +11,10 @@ gboolean net_parse (const char *address, struct sockaddr_in *name);
 int net_connect (const char *address, int timeout_ms);
 /* A listening non-blocking socket, or -1. Port 0 picks a free one and stores it in name. */
 int net_listen (struct sockaddr_in *name);
-/* Reads exactly length bytes unless the peer closes or the time is over; returns how many. */
+/* Reads exactly length bytes unless the peer closes or the time runs out; returns the number
+ * read. */
 gsize net_read (int fd, void *buffer, gsize length, int timeout_ms);
-/* The next close() sends RST, as a peer that crashed or a firewall would. */
+/* Makes the next close() send RST, as a crashed peer or a firewall would. */
 void net_reset_on_close (int fd);
 
 void net_put_int32 (GByteArray *bytes, gint32 value);

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Only async-signal-safe calls here: the test may have threads. Every descriptor is closed, for
- * libzookeeper's sockets are not CLOEXEC and a child that held one would keep it open. */
+/* Only async-signal-safe calls here: the test may have threads. Every descriptor is closed, because
+ * libzookeeper's sockets are not CLOEXEC and the child would keep them open. */
 static G_NORETURN void
 run_child (char *const *argv, int output_fd, pid_t parent)
 {

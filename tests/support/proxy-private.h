@@ -1,5 +1,5 @@
-/* What the proxy's thread (proxy.c) and its connections (proxy_conn.c) share. Everything here is
- * guarded by the proxy's mutex and, but for the fields under "orders", touched by its thread only. */
+/* Shared by the proxy's thread (proxy.c) and its connections (proxy_conn.c). The proxy's mutex
+ * protects all of it; except for the fields under "orders", only the proxy's thread uses it. */
 #ifndef CURATOR_TEST_PROXY_PRIVATE_H
 #define CURATOR_TEST_PROXY_PRIVATE_H
 
@@ -47,16 +47,16 @@ struct _Proxy
   ProxyBytes bytes;
   int accepted;
   GPtrArray *conns;
-  GArray *deserted;      /* sockets to the server whose clients were cut off unseen */
+  GArray *deserted; /* sockets to the server of clients that were cut off without its knowledge */
   GHashTable *passwords; /* gint64 * to guint8[16] */
-  GPtrArray *log;        /* ProxyFrame; NULL until it is wanted */
+  GPtrArray *log;        /* ProxyFrame; NULL until it is started */
   gint64 last_session;
 };
 
 typedef struct
 {
-  GByteArray *in;   /* read, not a whole frame yet */
-  GQueue frames;    /* whole frames and when each may go */
+  GByteArray *in;   /* read, an incomplete frame */
+  GQueue frames;    /* whole frames with the time to forward each */
   GByteArray *out;  /* being written */
   gboolean greeted; /* the connect request or response has passed */
   gboolean ended;   /* its source has closed */
@@ -72,7 +72,7 @@ typedef struct
   GHashTable *replies; /* xid to 1 + ProxyAction */
   GHashTable *asked;   /* xid to the type of its request, while there is a log */
   gint64 session;      /* 0 until the server has greeted */
-  gboolean examined;   /* the rule has seen the request that waits first */
+  gboolean examined;   /* the rule has already seen the first waiting request */
   gboolean hold_requests;
   gboolean hold_replies;
   gboolean abandoned; /* its client closed it inside a hole */
@@ -81,14 +81,14 @@ typedef struct
 
 ProxyConn *proxy_conn_new (Proxy *proxy, int client_fd);
 void proxy_conn_free (ProxyConn *conn); /* also closes its sockets */
-/* Delivers to the server what it should have got, then resets the client. */
+/* Delivers the pending requests to the server, then resets the client. */
 void proxy_conn_cut (ProxyConn *conn);
-/* Resets the client and hands over the socket to the server, which learns nothing; -1 if none. */
+/* Resets the client and returns the socket to the server, which notices nothing; -1 if none. */
 int proxy_conn_desert (ProxyConn *conn);
 
 void proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *server);
 void proxy_conn_handle (ProxyConn *conn, short client_events, short server_events);
-/* When the next delayed frame may go, G_MAXINT64 if none waits. */
+/* The time of the next delayed frame, G_MAXINT64 if none waits. */
 gint64 proxy_conn_due_ns (ProxyConn *conn);
 
 /* The election greeting at the start of in, complete? Its length, or 0. */
@@ -99,7 +99,7 @@ GByteArray *proxy_greeting_with (const guint8 *greeting, const char *address);
 /* Called by a connection: how to treat this request; TRUE if the rule picks it. */
 gboolean proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action);
 void proxy_rule_done (Proxy *proxy);
-/* Called by a connection for each frame that goes on; nothing happens without a log. */
+/* Called by a connection for each forwarded frame; does nothing without a log. */
 void proxy_log_request (ProxyConn *conn, const guint8 *frame, guint length);
 void proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length);
 void proxy_remember_session (Proxy *proxy, gint64 id, const guint8 *password);

@@ -149,7 +149,7 @@ obey_orders (Proxy *proxy)
     {
       cut_all (proxy);
     }
-  /* Frames that were read before a hole or a hold need no new event to go on. */
+  /* Frames that were read before a hole or a hold are forwarded without a new event. */
   handle_all (proxy, proxy->let_go);
   proxy->cut = FALSE;
   proxy->let_go = FALSE;
@@ -158,7 +158,7 @@ obey_orders (Proxy *proxy)
   pthread_cond_broadcast (&proxy->changed);
 }
 
-/* NULL: until something happens. Milliseconds would be too coarse for a delay of one. */
+/* NULL: until an event. Milliseconds would be too coarse for a delay of 1 ms. */
 static const struct timespec *
 poll_timeout (Proxy *proxy, struct timespec *room)
 {
@@ -166,7 +166,7 @@ poll_timeout (Proxy *proxy, struct timespec *room)
   for (guint i = 0; i < proxy->conns->len; i++)
     {
       ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
-      /* One whose server could not be reached just now is to be closed without waiting. */
+      /* A connection whose server could not be reached just now is closed without waiting. */
       due = MIN (due, conn->dead ? 0 : proxy_conn_due_ns (conn));
     }
   gint64 left = MAX (due - wait_now_ns (), 0);
@@ -247,7 +247,7 @@ wake (Proxy *proxy)
     }
 }
 
-/* Called with the mutex held; returns when the proxy's thread has done what was ordered. */
+/* Called with the mutex held; returns when the proxy's thread has carried out the order. */
 static void
 give_order (Proxy *proxy)
 {

@@ -1,9 +1,9 @@
-/* A TCP proxy in front of one ZooKeeper server that understands frames, so that a test can say
- * "lose the reply to the second create" and mean exactly that.
+/* A TCP proxy in front of one ZooKeeper server that understands frames, so that a test can, for
+ * example, lose exactly the reply to the second create.
  *
  * One thread of its own does all the work; every function here may be called from any thread and
- * has taken effect when it returns. Nothing is ever reordered, and a reply is never left out of a
- * connection that lives on: TCP cannot do that either.
+ * has taken effect when it returns. It never reorders frames, and never drops a reply on a
+ * connection that stays open: TCP cannot do that either.
  */
 #ifndef CURATOR_TEST_PROXY_H
 #define CURATOR_TEST_PROXY_H
@@ -15,15 +15,15 @@ typedef struct _Proxy Proxy;
 typedef enum
 {
   PROXY_PASS,
-  PROXY_HOLE,           /* sockets stay, nothing is forwarded; what piled up flows on after PASS,
+  PROXY_HOLE,           /* sockets stay, nothing is forwarded; held frames are forwarded after PASS,
                          * except on connections that their client has closed meanwhile */
-  PROXY_HOLE_TO_SERVER, /* requests pile up, replies still flow */
-  PROXY_HOLE_TO_CLIENT, /* replies pile up, requests still flow */
+  PROXY_HOLE_TO_SERVER, /* requests are held back, replies still flow */
+  PROXY_HOLE_TO_CLIENT, /* replies are held back, requests still flow */
   PROXY_REFUSE,         /* connections are cut and new ones refused */
   PROXY_DESERT          /* the same for clients, but their servers only ever see silence */
 } ProxyMode;
 
-/* What happens at a request that a rule picks. */
+/* The action at a request that a rule matches. */
 typedef enum
 {
   PROXY_CUT_BEFORE,        /* the server never sees the request: RST to the client */
@@ -55,32 +55,32 @@ enum
   PROXY_AUTH = 100,
   PROXY_SET_WATCHES = 101,
   PROXY_CLOSE_SESSION = -11,
-  PROXY_EVENT = -1 /* no request: what a server tells of a watch */
+  PROXY_EVENT = -1 /* no request: a watch event from the server */
 };
 
-/* server: "host:port". Listens on an address of its own; NULL when it cannot. */
+/* server: "host:port". Listens on an address of its own; NULL on failure. */
 Proxy *proxy_new (const char *server);
-/* The same for any protocol: bytes are forwarded as they come, rules and counts see nothing. Listens
- * on a free port of that loopback address. */
+/* The same for any protocol: bytes are forwarded unparsed, so rules and counts do not apply.
+ * Listens on a free port of that loopback address. */
 Proxy *proxy_new_raw (const char *server, const char *host);
-/* For a raw proxy in front of an election port: a server that connects tells where it can be called
- * back, and the other one often does. The proxy puts this address in place of what it tells. */
+/* For a raw proxy in front of an election port: a connecting server sends the address for calling
+ * it back, and the other one often uses it. The proxy replaces that address by this one. */
 void proxy_set_call_back (Proxy *proxy, const char *address);
-void proxy_free (Proxy *proxy); /* cuts every connection; NULL is fine */
+void proxy_free (Proxy *proxy); /* cuts every connection; NULL is allowed */
 const char *proxy_address (Proxy *proxy);
 
 void proxy_set_mode (Proxy *proxy, ProxyMode mode);
 void proxy_set_delay (Proxy *proxy, int to_server_ms, int to_client_ms);
-/* Connections that are made from now on ask for a new session, whatever their client asks for: what
- * servers do that have forgotten it and do not say so. */
+/* New connections get a new session even if their client asks for an existing one, as from a server
+ * that has silently forgotten the session. */
 void proxy_forget_sessions (Proxy *proxy, gboolean forget);
-void proxy_cut (Proxy *proxy); /* RST on every connection, now; new ones are welcome */
+void proxy_cut (Proxy *proxy); /* RST on every connection, now; new ones are accepted */
 
 /* From now on count requests of that type (PROXY_ANY_REQUEST: all but pings) and do the action at
  * the k-th (first: 1) and the n - 1 that follow it. Replaces the rule armed before. */
 void proxy_arm (Proxy *proxy, int type, int k, int n, ProxyAction action);
 void proxy_disarm (Proxy *proxy);
-/* How often the rule's action has been done since proxy_arm(). */
+/* How often the rule's action was executed since proxy_arm(). */
 int proxy_fired (Proxy *proxy);
 gboolean proxy_wait_fired (Proxy *proxy, int times, int timeout_ms);
 void proxy_let_go (Proxy *proxy);
@@ -97,8 +97,8 @@ typedef struct
 
 ProxyBytes proxy_bytes (Proxy *proxy);
 void proxy_reset_counts (Proxy *proxy); /* of requests and bytes */
-int proxy_connections (Proxy *proxy); /* open now */
-int proxy_accepted (Proxy *proxy);    /* since the start */
+int proxy_connections (Proxy *proxy);   /* open now */
+int proxy_accepted (Proxy *proxy);      /* since the start */
 
 /* One frame that was forwarded after the session was greeted. */
 typedef struct
@@ -108,12 +108,12 @@ typedef struct
   gboolean is_reply;
   int code;       /* a reply's error, an event's type */
   gboolean watch; /* the request sets one */
-  char *path;     /* asked for, told of, or made by a create; NULL where there is none */
+  char *path;     /* of the request, the event, or the created node; NULL where there is none */
 } ProxyFrame;
 
-/* From now on every frame is noted; what was noted before is forgotten. */
+/* From now on every frame is logged; the earlier log is discarded. */
 void proxy_log_start (Proxy *proxy);
-/* ProxyFrame, in the order in which they passed; the caller's. Empty without proxy_log_start(). */
+/* Array of ProxyFrame in the order of forwarding, to be freed. Empty without proxy_log_start(). */
 GPtrArray *proxy_log_copy (Proxy *proxy);
 
 /* The session that the server granted or confirmed last, and the password that goes with it. */

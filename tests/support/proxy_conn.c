@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MAX_FRAME (16 * 1024 * 1024)
-/* Of a connect request, the frame's length included: what it has at least, and where. */
+/* Minimum size and offsets in a connect request, including the frame's length. */
 #define CONNECT_LENGTH      48
 #define CONNECT_SESSION_AT  20
 #define CONNECT_PASSWORD_AT 32
@@ -62,7 +62,7 @@ pipe_push (ProxyPipe *pipe, const guint8 *at, guint length, int delay_ms)
   g_queue_push_tail (&pipe->frames, frame);
 }
 
-/* Moves frames whose time has come to the buffer that is written. */
+/* Moves frames that are due to the output buffer. */
 static void
 pipe_ripen (ProxyPipe *pipe, gint64 now_ns)
 {
@@ -254,7 +254,7 @@ on_picked_reply (ProxyConn *conn, const guint8 *frame, guint length, ProxyAction
 static void
 sniff_connect_response (ProxyConn *conn, const guint8 *frame, guint length)
 {
-  /* length, protocol version, time-out, session id, password length, password */
+  /* length, protocol version, timeout, session id, password length, password */
   if (length >= 40 && net_get_int32 (frame + 8) > 0 && net_get_int32 (frame + 20) == 16)
     {
       conn->session = net_get_int64 (frame + 12);
@@ -289,7 +289,7 @@ whole_frame (ProxyConn *conn, GByteArray *in)
   return length >= 0 && in->len >= 4U + (guint) length ? 4U + (guint) length : 0;
 }
 
-/* Only the greeting of an election connection is looked at. */
+/* Only the greeting of an election connection is parsed. */
 static void
 take_raw (ProxyConn *conn, ProxyPipe *pipe, int delay_ms)
 {
@@ -400,7 +400,7 @@ proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *serve
   client->fd = conn->client_fd;
   if (client->events == 0)
     {
-      /* In a hole the client's end is all that can be seen of it. */
+      /* In a hole the proxy detects only that a client closes. */
       client->events = POLLRDHUP;
       client->fd = conn->abandoned || conn->to_server.ended ? -1 : conn->client_fd;
     }

@@ -1,5 +1,5 @@
-/* What a ZooKeeper server says first on an election connection (QuorumCnxManager.InitialMessage):
- * protocol version and server id, eight bytes each, then a string, where to call it back. */
+/* The first message on an election connection (QuorumCnxManager.InitialMessage): protocol version
+ * and server id, eight bytes each, then a string, the address for calling back. */
 #include "proxy-private.h"
 
 #include "net.h"

@@ -1,5 +1,5 @@
-/* What passed through a proxy, frame by frame. Requests and replies are noted on the proxy's thread with
- * its mutex held, so the order is that in which they were forwarded. */
+/* The log of a proxy, frame by frame. Requests and replies are logged on the proxy's thread with
+ * its mutex held, so their order is that of forwarding. */
 #include "proxy-private.h"
 
 #include "net.h"
@@ -8,13 +8,14 @@
 
 #define EVENT_XID (-1)
 
-/* A length and as many bytes, if they are there. */
+/* A length and as many bytes, if the frame has them. */
 static char *
 text_at (const guint8 *frame, guint length, guint at)
 {
   const gint32 n = length >= at + 4 ? net_get_int32 (frame + at) : -1;
-  return n >= 0 && length >= at + 4 + (guint) n ? g_strndup ((const char *) frame + at + 4, (gsize) n)
-                                                : NULL;
+  return n >= 0 && length >= at + 4 + (guint) n
+             ? g_strndup ((const char *) frame + at + 4, (gsize) n)
+             : NULL;
 }
 
 static void
@@ -78,12 +79,12 @@ proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length)
                                 .path = text_at (frame, length, 28) });
       return;
     }
-  /* The answer to what was asked before the log was started is not part of it. */
+  /* Answers to requests from before the start of the log are not part of it. */
   gpointer type;
   if (g_hash_table_steal_extended (conn->asked, GINT_TO_POINTER (xid), NULL, &type))
     {
-      const gboolean makes = GPOINTER_TO_INT (type) == PROXY_CREATE
-                             || GPOINTER_TO_INT (type) == PROXY_CREATE2;
+      const gboolean makes =
+          GPOINTER_TO_INT (type) == PROXY_CREATE || GPOINTER_TO_INT (type) == PROXY_CREATE2;
       note (conn, (ProxyFrame){ .type = GPOINTER_TO_INT (type),
                                 .is_reply = TRUE,
                                 .code = net_get_int32 (frame + 16),

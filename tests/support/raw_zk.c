@@ -1,4 +1,4 @@
-#define THREADED 1 /* makes the synchronous calls visible */
+#define THREADED 1 /* declares the synchronous calls */
 #include "raw_zk.h"
 
 #include "net.h"

@@ -1,7 +1,7 @@
-/* An independent observer: libzookeeper's synchronous calls, nothing of curator's in between.
+/* An independent observer: libzookeeper's synchronous calls, without this library.
  *
- * It has a session of its own, so it can also play the stranger who plants or deletes nodes. Use it
- * from one thread at a time, and directly to the server, never through a proxy under test.
+ * It has a session of its own, so it can also create and delete nodes as a foreign client. Use it
+ * from one thread at a time, and connect it to the server, never through a proxy under test.
  * Functions that return int return a ZOO_ERRORS code.
  */
 #ifndef CURATOR_TEST_RAW_ZK_H
@@ -13,7 +13,7 @@
 typedef struct _RawZk RawZk;
 
 RawZk *raw_zk_open (const char *address); /* waits up to 10 s; NULL if it cannot connect */
-void raw_zk_close (RawZk *raw);           /* NULL is fine */
+void raw_zk_close (RawZk *raw);           /* NULL is allowed */
 gint64 raw_zk_session (RawZk *raw);
 
 /* Sorted by the ten digits at their end, others first; NULL when the node does not exist. */
@@ -25,12 +25,12 @@ gboolean raw_zk_exists (RawZk *raw, const char *path);
 int raw_zk_get (RawZk *raw, const char *path, GBytes **data, struct Stat *stat);
 int raw_zk_get_acl (RawZk *raw, const char *path, struct ACL_vector *acl);
 int raw_zk_set_acl (RawZk *raw, const char *path, const struct ACL_vector *acl);
-/* Leaves these permissions, and no others, to everybody. */
+/* Sets the ACL to these permissions for everyone. */
 int raw_zk_set_world_acl (RawZk *raw, const char *path, int permissions);
 /* Session that owns the node; 0 if none does, -1 if there is no such node. */
 gint64 raw_zk_owner (RawZk *raw, const char *path);
 
-/* Leaves a data watch on the node. */
+/* Sets a data watch on the node. */
 int raw_zk_watch (RawZk *raw, const char *path);
 
 int raw_zk_add_auth (RawZk *raw, const char *scheme, const char *cert);
@@ -41,11 +41,12 @@ int raw_zk_delete_tree (RawZk *raw, const char *path);
 int raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **created);
 /* n persistent children of the path, numbered from 0 in ten digits behind the prefix. */
 int raw_zk_create_many (RawZk *raw, const char *path, const char *prefix, int n);
-/* Creates the path and all its parents, persistent; an existing node is fine. */
+/* Creates the path and all its parents, persistent; existing nodes are kept. */
 int raw_zk_make_path (RawZk *raw, const char *path);
 
-/* Creates a persistent node by raw wire, past libzookeeper's checks of the name: any bytes that a
- * peer could send. Returns the server's error code, or ZSYSTEMERROR if it hung up. */
+/* Creates a persistent node over a raw connection, without libzookeeper's checks of the name, so
+ * that any bytes can be sent. Returns the server's error code, or ZSYSTEMERROR if it closed the
+ * connection. */
 int raw_zk_create_unchecked (const char *address, const char *path, gsize length);
 
 gboolean raw_zk_wait_children (RawZk *raw, const char *path, int n, int timeout_ms);

@@ -57,7 +57,7 @@ recorder_open (const char *directory, int process, int thread, gsize capacity)
   recorder->thread = thread;
   recorder->header->magic = MAGIC;
   recorder->header->capacity = capacity;
-  /* Who reads while others write finds whole logs only. */
+  /* A reader during the recording finds complete logs only. */
   if (rename (unfinished, path) != 0)
     {
       g_clear_pointer (&recorder, recorder_close);
@@ -227,9 +227,9 @@ const char *
 record_op_to_string (RecordOp op)
 {
   static const char *const names[RECORD_N_OPS] = {
-    "acquire called", "acquire returned", "release called", "release returned", "lost",
-    "deadline",       "session ended",    "process died",   "resource write",
-    "suspect",        "sample",           "stall"
+    "acquire called", "acquire returned", "release called", "release returned",
+    "lost",           "deadline",         "session ended",  "process died",
+    "resource write", "suspect",          "sample",         "stall"
   };
   return op < RECORD_N_OPS ? names[op] : "?";
 }

@@ -1,7 +1,7 @@
-/* A history of what contenders asked, were granted and gave back, for the checker to judge.
+/* Records a history of calls, grants and releases for the checker.
  *
- * Every event is a fixed record of 64 bytes in a memory-mapped log of its thread, so what was
- * recorded survives a SIGKILL. One machine, one clock: CLOCK_MONOTONIC, which the Java worker's
+ * Every event is a fixed record of 64 bytes in a memory-mapped log of its thread, so the history
+ * survives a SIGKILL. One machine, one clock: CLOCK_MONOTONIC, which the Java worker's
  * System.nanoTime() reads too.
  *
  * Each thread has a log of its own and takes no lock. A log that is full is an error that the
@@ -14,17 +14,17 @@
 
 typedef enum
 {
-  RECORD_ACQUIRE_CALLED,   /* timeout_ms: the time-out, -1 for none; permits: how many */
+  RECORD_ACQUIRE_CALLED,   /* timeout_ms: -1 for none; permits: the number wanted */
   RECORD_ACQUIRE_RETURNED, /* result; when OK: token, session, permits */
   RECORD_RELEASE_CALLED,   /* token; the holder stops believing here */
   RECORD_RELEASE_RETURNED, /* token, result */
-  RECORD_LOST,             /* token; the holder was told LOST */
-  RECORD_DEADLINE,         /* token; the holder's own deadline passed, it stopped by itself */
+  RECORD_LOST,             /* token; the holder received LOST */
+  RECORD_DEADLINE,         /* token; the holder's own deadline passed */
   RECORD_SESSION_ENDED,    /* session; no grant of it may come later */
-  RECORD_PROCESS_DIED,     /* process; nothing of it is believed from here on */
+  RECORD_PROCESS_DIED,     /* process; all its beliefs end here */
   RECORD_RESOURCE_WRITE,   /* token, result OK: the fenced resource accepted it */
-  RECORD_SUSPECT,          /* token; the holder was told SUSPECT */
-  RECORD_SAMPLE,           /* token; timeout_ms: how long the lease said that it is still provable */
+  RECORD_SUSPECT,          /* token; the holder received SUSPECT */
+  RECORD_SAMPLE,           /* token; timeout_ms: how long the lease was still provable */
   RECORD_STALL,            /* timeout_ms: for how long until now the whole process did not run */
   RECORD_N_OPS
 } RecordOp;
@@ -34,14 +34,14 @@ typedef enum
   RECORD_MUTEX,
   RECORD_READ,
   RECORD_WRITE,
-  RECORD_SEMAPHORE, /* limit: how many permits there are */
+  RECORD_SEMAPHORE, /* limit: number of permits */
   RECORD_N_KINDS
 } RecordKind;
 
 typedef enum
 {
   RECORD_OK,
-  RECORD_TIMED_OUT, /* with time-out 0: busy */
+  RECORD_TIMED_OUT, /* with timeout 0: busy */
   RECORD_CANCELLED,
   RECORD_CLOSED,
   RECORD_FAILED,
@@ -57,7 +57,7 @@ typedef struct
   guint64 token;
   gint64 session;
   gint64 timeout_ms;
-  guint32 lock; /* which lock, a number of the test's choice */
+  guint32 lock; /* the number of the lock, chosen by the test */
   guint32 serial;
   guint8 op;
   guint8 kind;
@@ -78,8 +78,8 @@ void recorder_close (Recorder *recorder);
 /* Fills in time (unless set), process, thread and serial number. */
 void recorder_add (Recorder *recorder, RecordEvent event);
 
-/* All events of all logs of a directory, by time. FALSE, with a word on stderr, if a log is full or
- * cannot be read. */
+/* All events of all logs of a directory, by time. FALSE, with a message on stderr, if a log is full
+ * or cannot be read. */
 gboolean recorder_read_all (const char *directory, GArray *events);
 /* Those of one process, which may still be running. */
 gboolean recorder_read_process (const char *directory, int process, GArray *events);
@@ -87,7 +87,7 @@ gboolean recorder_read_process (const char *directory, int process, GArray *even
 void recorder_sort (GArray *events);
 
 /* One line of the Java worker: "QUEUED thread ns", "GRANTED thread ns node czxid" or "RELEASED
- * thread ns". model: lock, kind, process, permits, limit and time-out of its events. FALSE when the
+ * thread ns". model: lock, kind, process, permits, limit and timeout of its events. FALSE when the
  * line is none of these. */
 gboolean recorder_import_line (const char *line, const RecordEvent *model, GArray *events);
 

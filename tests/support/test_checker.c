@@ -177,7 +177,7 @@ static const struct
   { CHECK_NO_TOKEN, 0, 1, "0 a ask; 1 a got 0" },
   { CHECK_REENTRY_TOKEN, 1, 3, "0 a ask; 1 a got 5; 2 a ask; 3 a got 6" },
   { CHECK_REENTRY_TOKEN, 1, 3, "0 a ask r; 1 a got 5; 2 a ask r; 3 a got 6" },
-  /* sessions and processes that are no more */
+  /* ended sessions and dead processes */
   { CHECK_DEAD_SESSION, 1, 2, "0 a ask; 1 a ended 70; 2 a got 5 70" },
   { CHECK_DEAD_SESSION, 0, 4, "0 a ended 70; 1 b ask; 2 b failed; 3 a ask; 4 a got 5 70" },
   { CHECK_AFTER_DEATH, 1, 2, "0 a ask; 1 a died; 2 a got 5" },
@@ -193,7 +193,7 @@ static const struct
   { CHECK_LATE_RETURN, 2, 3, "0 a ask; 1 a got 5; 2 b ask t100; 260 b busy" },
   { CHECK_LATE_RETURN, 0, 1, "0 a ask t100; 260 a got 5" },
   { CHECK_LATE_RETURN, 2, 3, "0 a ask; 1 a got 5; 2 b ask t50; 300 b failed" },
-  /* calls that do not end, releases of nothing */
+  /* calls that do not return, releases without a hold */
   { CHECK_NEVER_RETURNED, 0, 0, "0 a ask" },
   { CHECK_NEVER_RETURNED, 2, 4, "0 a ask; 1 a got 5; 2 b ask t10; 3 a drop 5; 9000 a dropped" },
   { CHECK_RELEASE_OF_NOTHING, 0, 1, "0 a drop; 1 a dropped" },
@@ -203,7 +203,7 @@ static const struct
     "0 a ask; 1 a got 5; 2 a lost 5; 3 b ask; 4 b got 6; 5 b wrote 6; 6 a wrote 5" },
   { CHECK_FORGED_TOKEN, 0, 0, "0 a wrote 5" },
   { CHECK_FORGED_TOKEN, 2, 2, "0 a ask; 1 a got 5; 2 a lost 9" },
-  /* who is told of a loss and goes on believing */
+  /* a holder that believes on after it received a loss */
   { CHECK_CONFIDENT_LOSER, 2, 4, "0 a ask; 1 a got 5; 2 a lost 5; 3 b ask; 4 a sample 5 t10" },
   { CHECK_CONFIDENT_LOSER, 2, 3, "0 a ask; 1 a got 5; 2 a deadline 5; 3 a sample 5 t1" },
   { CHECK_FORGED_TOKEN, 2, 2, "0 a ask; 1 a got 5; 2 a sample 6 t10" },
@@ -221,10 +221,11 @@ static const char *const GOOD[] = {
   /* re-entry */
   ("0 a ask; 1 a got 5; 2 a ask; 3 a got 5; 4 a drop 5; 5 a dropped; 6 a drop 5; 7 a dropped; "
    "8 b ask; 9 b got 6"),
-  /* lost, told, handed on; the loser's release comes late and succeeds */
+  /* lost, reported, granted to another; the loser's release comes late and succeeds */
   "0 a ask; 1 a got 5 70; 2 b ask; 3 a lost 5; 4 b got 6 71; 5 a drop 5; 6 a dropped",
   "0 a ask; 1 a got 5; 2 a deadline 5; 3 b ask; 4 b got 6",
-  "0 a ask; 1 a got 5; 2 a sample 5 t9; 3 a suspect 5; 11 a lost 5; 12 a sample 5 t0; 13 b ask; 14 b got 6",
+  "0 a ask; 1 a got 5; 2 a sample 5 t9; 3 a suspect 5; 11 a lost 5; 12 a sample 5 t0; 13 b ask; 14 "
+  "b got 6",
   "0 a ask; 1 a got 5; 2 a died; 3 b ask; 4 b got 6",
   "0 a ask; 1 a died",
   /* readers together, a writer after them, a reader under its own write lock */
@@ -235,17 +236,17 @@ static const char *const GOOD[] = {
   /* permits */
   "0 a ask s2/3; 1 a got 5; 2 b ask s1/3; 3 b got 6; 4 a drop 5; 5 c ask s2/3; 6 c got 7",
   "0 a ask s1/2; 1 a got 5; 2 a2 ask s1/2; 3 a2 got 6; 4 a3 ask s1/2 t0; 5 a3 busy",
-  /* busy, and rightly so: held; queued ahead; just released; given up a moment ago */
+  /* justly busy: held; queued ahead; just released; given up a moment ago */
   "0 a ask; 1 a got 5; 2 b ask t0; 3 b busy",
   "0 a ask; 1 b ask t0; 2 b busy; 3 a got 5",
   "0 a ask; 1 a got 5; 2 b ask t0; 3 a drop 5; 4 a dropped; 5 b busy",
   "0 a ask t5; 5 a failed; 15 b ask t0; 16 b busy",
   "0 a ask; 1 a got 5; 2 a drop 5; 3 a pending; 4 b ask t0; 500 b busy",
   "0 a ask; 1 a got 5; 2 a died; 3 b ask t0; 4 b busy",
-  /* time-outs on time, cancelled early, a release of nothing that is refused */
+  /* timeouts on time, cancelled early, a refused release without a hold */
   "0 a ask; 1 a got 5; 2 b ask t100; 102 b busy; 103 c ask; 110 c cancelled",
   "0 a drop; 1 a refused",
-  /* the fenced resource turns a stale writer away, so it never writes */
+  /* the fenced resource refuses a stale writer, so no write is recorded */
   "0 a ask; 1 a got 5; 2 a wrote 5; 3 a lost 5; 4 b ask; 5 b got 6; 6 b wrote 6",
 };
 

@@ -1,4 +1,4 @@
-/* The network between the members of an ensemble: what is cut is cut, in both ports, and heals. */
+/* The links between the members of an ensemble: a cut affects both ports, and heals. */
 #include "four_letter.h"
 #include "raw_zk.h"
 #include "waiting.h"
@@ -18,7 +18,7 @@ typedef struct
 {
   ZkEnsemble *ensemble;
   int member;
-  const char *mode; /* part of what "srvr" says, NULL: that it does not serve */
+  const char *mode; /* part of the answer to "srvr"; NULL: does not serve */
 } Wanted;
 
 static gboolean
@@ -117,7 +117,7 @@ test_mute_and_slow (void **state)
   assert_true (wait_now_ms () - before >= 200);
   zk_links_heal (links);
 
-  /* The follower hears its leader, but is heard by nobody. */
+  /* The follower receives from its leader, but its own messages reach no member. */
   zk_links_mute (links, follower, leader);
   zk_links_mute (links, follower, (leader + 2) % 3);
   assert_true (becomes (ensemble, follower, NULL));

@@ -154,7 +154,7 @@ test_cut_before (void **state)
   proxy_free (proxy);
 }
 
-/* The server does it, the client is not told; twice in a row, then all is well. */
+/* The server executes the request and the reply is lost; twice in a row, then the call succeeds. */
 static void
 test_cut_before_reply (void **state)
 {
@@ -189,7 +189,7 @@ test_cut_after_reply (void **state)
   assert_int_equal (wait_answer (&answer), ZOK);
   assert_true (proxy_wait_fired (proxy, 1, 1000));
   assert_true (wait_until (is_connected, handle, 5000));
-  /* The state is CONNECTED still when the cut has not been noticed: ask something. */
+  /* The state is still CONNECTED while the cut is unnoticed: send a request. */
   Answer again = ANSWER_INIT;
   create (handle, "/after2", &again);
   wait_answer (&again);
@@ -227,7 +227,7 @@ test_holes (void **state)
   proxy_free (proxy);
 }
 
-/* A connection that its client gave up inside a hole delivers nothing after it. */
+/* A connection that its client abandoned inside a hole delivers nothing afterwards. */
 static void
 test_hole_forgets_abandoned (void **state)
 {
@@ -237,7 +237,7 @@ test_hole_forgets_abandoned (void **state)
   Answer answer = ANSWER_INIT;
   proxy_set_mode (proxy, PROXY_HOLE);
   create (handle, "/abandoned", &answer);
-  int rc = wait_answer (&answer); /* two thirds of the session time-out */
+  int rc = wait_answer (&answer); /* two thirds of the session timeout */
   assert_true (rc == ZOPERATIONTIMEOUT || rc == ZCONNECTIONLOSS);
   proxy_set_mode (proxy, PROXY_PASS);
   assert_true (wait_until (is_connected, handle, 5000));

@@ -40,7 +40,7 @@ test_data_survives_restart (void **state)
 }
 
 static void
-test_containers_go (void **state)
+test_empty_containers_are_deleted (void **state)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
@@ -53,7 +53,7 @@ test_containers_go (void **state)
   zk_server_stop (server);
 }
 
-/* An ephemeral node, its session, a watch and packets, as four-letter words tell them. */
+/* An ephemeral node, its session, a watch and packets, read by four-letter words. */
 static void
 test_four_letter_words (void **state)
 {
@@ -93,7 +93,7 @@ test_four_letter_words (void **state)
   zk_server_stop (server);
 }
 
-/* What names a stranger can plant: libzookeeper refuses some, the server refuses others. */
+/* Names that a foreign client can create: libzookeeper refuses some, the server others. */
 static void
 test_strange_names (void **state)
 {
@@ -105,7 +105,7 @@ test_strange_names (void **state)
   assert_int_equal (raw_zk_create_unchecked (address, "/q/a\x01", 5), ZBADARGUMENTS);
   assert_int_equal (raw_zk_create_unchecked (address, "/q/plain", 8), ZOK);
   assert_int_equal (raw_zk_create_unchecked (address, "/q/plain", 8), ZNODEEXISTS);
-  /* The server decodes what is not UTF-8 to U+FFFD, and then refuses that. */
+  /* The server decodes invalid UTF-8 to U+FFFD, and then refuses that. */
   int rc = raw_zk_create_unchecked (address, "/q/\xff\xfe", 5);
   assert_true (rc == ZBADARGUMENTS || rc == ZOK);
   print_message ("a name that is not UTF-8: %s\n", zerror (rc));
@@ -168,9 +168,12 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_data_survives_restart), cmocka_unit_test (test_containers_go),
-    cmocka_unit_test (test_four_letter_words),     cmocka_unit_test (test_strange_names),
-    cmocka_unit_test (test_ensemble_fails_over),   cmocka_unit_test (test_expire_through_proxy),
+    cmocka_unit_test (test_data_survives_restart),
+    cmocka_unit_test (test_empty_containers_are_deleted),
+    cmocka_unit_test (test_four_letter_words),
+    cmocka_unit_test (test_strange_names),
+    cmocka_unit_test (test_ensemble_fails_over),
+    cmocka_unit_test (test_expire_through_proxy),
   };
   return cmocka_run_group_tests_name ("server", tests, check_server, NULL);
 }

@@ -10,7 +10,7 @@ void wait_ms (int ms);
 
 typedef gboolean (*WaitCondition) (gpointer data);
 
-/* Asks every few milliseconds; TRUE as soon as the condition holds, FALSE after timeout_ms. */
+/* Polls every few milliseconds; TRUE as soon as the condition holds, FALSE after timeout_ms. */
 gboolean wait_until (WaitCondition condition, gpointer data, int timeout_ms);
 
 #endif

@@ -1,8 +1,8 @@
 /* with_server [-t TICK_MS] COMMAND [ARG...]: runs a command beside a ZooKeeper server of its own.
  *
  * An argument "{}" becomes the server's connect string, which CURATOR_TEST_SERVER holds as well.
- * Ends as the command does: its exit code, or 128 and the signal. Without a server nothing is run
- * and the exit code is 125.
+ * Exits with the command's exit code, or 128 plus its signal. Without a server the command is not
+ * run and the exit code is 125.
  */
 #include "support/zk_server.h"
 
@@ -22,7 +22,7 @@ main (int argc, char **argv)
   ZkServer *server = first < argc ? zk_server_start (tick_ms, NULL) : NULL;
   if (server == NULL)
     {
-      g_printerr ("with_server: no server, so nothing was run\n");
+      g_printerr ("with_server: no server, command not run\n");
       return 125;
     }
   const char *address = zk_server_address (server);
@@ -35,8 +35,8 @@ main (int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   int status = 0;
-  g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "CURATOR_TEST_SERVER", address,
-                                                 TRUE);
+  g_auto (GStrv) environment =
+      g_environ_setenv (g_get_environ (), "CURATOR_TEST_SERVER", address, TRUE);
   gboolean ran = g_spawn_sync (NULL, (char **) command->pdata, environment,
                                G_SPAWN_SEARCH_PATH | G_SPAWN_CHILD_INHERITS_STDIN, NULL, NULL, NULL,
                                NULL, &status, &error);

@@ -1,7 +1,7 @@
-/* The network between the members of an ensemble, in the test's hands.
+/* The links between the members of an ensemble, controlled by the test.
  *
  * Each ordered pair of members has a proxy on its quorum port and one on its election port, through
- * which the first one reaches the second: nothing passes between them that does not pass here.
+ * which the first one reaches the second. All traffic between members passes through these.
  */
 #ifndef CURATOR_TEST_ZK_LINKS_H
 #define CURATOR_TEST_ZK_LINKS_H
@@ -12,18 +12,18 @@ typedef struct _ZkLinks ZkLinks;
 
 /* quorum, election: the n members' own addresses, "host:port". */
 ZkLinks *zk_links_new (int n, const char *const *quorum, const char *const *election);
-void zk_links_free (ZkLinks *links); /* NULL is fine */
+void zk_links_free (ZkLinks *links); /* NULL is allowed */
 
-/* Where a member finds another one: "host:quorum port:election port". */
+/* The address at which a member finds another: "host:quorum port:election port". */
 const char *zk_links_peer (ZkLinks *links, int from, int to);
 
-/* Whatever passes between two members: PROXY_HOLE is silence, PROXY_REFUSE resets. */
+/* Sets the mode of all traffic between two members: PROXY_HOLE is silence, PROXY_REFUSE resets. */
 void zk_links_set (ZkLinks *links, int a, int b, ProxyMode mode);
 /* The same between one member and all others. */
 void zk_links_set_all (ZkLinks *links, int a, ProxyMode mode);
-/* What one member sends to the other does not arrive; the other way it does. */
+/* Drops the traffic from one member to the other, but not the other way. */
 void zk_links_mute (ZkLinks *links, int from, int to);
-/* A leader's followers lose it at once, while it sees nothing but silence. */
+/* A leader's followers lose it at once, while it sees only silence. */
 void zk_links_depose (ZkLinks *links, int leader);
 void zk_links_delay (ZkLinks *links, int a, int b, int ms);
 void zk_links_heal (ZkLinks *links);

@@ -148,7 +148,7 @@ write_file (ZkServer *server, const char *name, const char *text)
   g_file_set_contents (path, text, -1, NULL);
 }
 
-/* Servers that a failed test did not stop: stopped, and their data removed, when it exits. */
+/* Servers that a failed test did not stop are stopped, and their data removed, at exit. */
 static GPtrArray *running;
 
 static void
@@ -227,7 +227,7 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
   gint64 deadline = wait_now_ms () + timeout_ms;
   do
     {
-      /* A server that is half open accepts and says nothing: keep each probe short. */
+      /* A starting server accepts and does not answer: keep each probe short. */
       g_autofree char *answer = four_letter (server->address, "srvr", 100);
       if (answer != NULL && strstr (answer, "Mode:") != NULL)
         {
@@ -263,7 +263,7 @@ zk_server_freeze (ZkServer *server)
     {
       int status;
       kill (server->pid, SIGSTOP);
-      /* The signal takes a moment to reach every thread; a test must not see one still running. */
+      /* The signal takes a moment to reach every thread: wait until all have stopped. */
       while (waitpid (server->pid, &status, WUNTRACED) < 0 && errno == EINTR)
         {
         }
@@ -368,8 +368,8 @@ add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup
                           MAX (10, setup->sync_limit), setup->sync_limit);
   for (int i = 0; i < N_SERVERS; i++)
     {
-      g_autofree char *direct = g_strdup_printf ("%s%s", ensemble->quorum[i],
-                                                 strchr (ensemble->election[i], ':'));
+      g_autofree char *direct =
+          g_strdup_printf ("%s%s", ensemble->quorum[i], strchr (ensemble->election[i], ':'));
       const char *peer = i != member && ensemble->links != NULL
                              ? zk_links_peer (ensemble->links, member, i)
                              : direct;

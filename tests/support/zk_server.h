@@ -17,20 +17,21 @@ typedef struct _ZkEnsemble ZkEnsemble;
 
 #define ZK_SERVER_DEFAULT_TICK_MS 500
 
-/* FALSE when there is no java or no ZooKeeper jar: a test then says so and fails. */
+/* FALSE when there is no java or no ZooKeeper jar: a test then prints that and fails. */
 gboolean zk_server_available (void);
 
-/* Starts a standalone server and waits until it serves. java_options: extra arguments of the JVM,
- * NULL-terminated, or NULL. Returns NULL, after printing the server's log, when it did not start. */
+/* Starts a standalone server and waits until it serves. java_options: extra arguments of the
+ * JVM, NULL-terminated, or NULL. Returns NULL, after printing the server's log, when it did not
+ * start. */
 ZkServer *zk_server_start (int tick_ms, const char *const *java_options);
 
-/* Kills the server, removes its data and frees it. NULL is fine. */
+/* Kills the server, removes its data and frees it. NULL is allowed. */
 void zk_server_stop (ZkServer *server);
 
 /* A free port of that address right now, or 0. */
 int zk_server_free_port (const char *host);
 
-/* A loopback address of this process that nobody else was given. */
+/* A new loopback address of this process. */
 char *zk_server_new_host (void);
 
 const char *zk_server_address (ZkServer *server); /* "host:port" */
@@ -52,7 +53,7 @@ ZkEnsemble *zk_ensemble_start (int tick_ms, const char *const *java_options);
 typedef struct
 {
   int tick_ms;
-  int sync_limit;    /* ticks that a follower may go without its leader, and the reverse */
+  int sync_limit;    /* ticks after which a follower gives up its leader, and the reverse */
   gboolean by_links; /* the members reach each other through zk_ensemble_links() only */
   const char *const *java_options;
 } ZkEnsembleSetup;
@@ -63,7 +64,7 @@ ZkLinks *zk_ensemble_links (ZkEnsemble *ensemble);
 void zk_ensemble_stop (ZkEnsemble *ensemble);
 ZkServer *zk_ensemble_server (ZkEnsemble *ensemble, int i);
 const char *zk_ensemble_connect_string (ZkEnsemble *ensemble);
-/* Which server says that it leads, or -1. */
+/* The server that reports itself as the leader, or -1. */
 int zk_ensemble_leader (ZkEnsemble *ensemble);
 /* Waits until all three serve, one of them as the leader. */
 gboolean zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms);

@@ -1,4 +1,4 @@
-/* A client before its start: what may be set, what start refuses. No server is asked for anything. */
+/* A client before its start: settings, and settings that start refuses. No server is contacted. */
 #include "client/client-private.h"
 #include "client/monitor.h"
 #include "client/path.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Nobody listens there. */
+/* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
 
 static gboolean
@@ -23,7 +23,7 @@ has_error (GError **error, CuratorError code)
 }
 
 static void
-test_time_outs (void **state)
+test_timeouts (void **state)
 {
   static const gint64 bad[] = { 0, -1, G_MININT64, (gint64) G_MAXINT32 + 1, G_MAXINT64 };
 
@@ -54,7 +54,7 @@ test_time_outs (void **state)
     }
 }
 
-/* A refused start is no start: it may be tried again. */
+/* After a failed start, start may be called again. */
 static void
 test_start_again (void **state)
 {
@@ -143,7 +143,7 @@ ignore_event (const CuratorTraceEvent *event, gpointer data)
 {
 }
 
-/* The newest value counts, and the one before is let go. */
+/* The latest value counts, and the one before is freed. */
 static void
 test_set_twice (void **state)
 {
@@ -176,7 +176,7 @@ test_set_twice (void **state)
   assert_int_equal (client->acl.count, 1);
   curator_client_close (client);
   g_clear_pointer (&client, curator_client_unref);
-  /* Its threads let go of a client's memory when they are through. */
+  /* A client's threads release its memory when they exit. */
   for (int i = 0; i < 60000 && g_atomic_int_get (&n_freed) < 2; i++)
     {
       g_usleep (1000);
@@ -215,7 +215,7 @@ test_names_of_locks (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
 }
 
-/* With the room that a node's name takes, a path may be too long although it is a path. */
+/* A valid path may be too long once a node's name is appended. */
 static void
 test_long_paths (void **state)
 {
@@ -231,7 +231,7 @@ test_long_paths (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
 }
 
-/* What no resolver can find, nor has to ask anybody for: no part of a name is that long. */
+/* A name that fails without a DNS query: its label is too long. */
 static void
 lose_address (CuratorConnectString *servers, guint index)
 {
@@ -240,8 +240,8 @@ lose_address (CuratorConnectString *servers, guint index)
   host->host = g_strnfill (70, 'a');
 }
 
-/* Names are looked up; one without an address is left out as long as another has one; and the number
- * of addresses is odd, since libzookeeper leaves half of an even one out. */
+/* Names are looked up; one without an address is left out as long as another has one; and the
+ * number of addresses is odd, since libzookeeper leaves half of an even one out. */
 G_GNUC_UNUSED static void
 test_resolving (void **state)
 {
@@ -264,9 +264,9 @@ test_resolving (void **state)
   assert_non_null (error);
 }
 
-/* Whatever the number, there is a word, or clearly none. */
+/* Every number has a name, or is reported as unknown. */
 static void
-test_words (void **state)
+test_state_and_error_names (void **state)
 {
   for (int i = -1; i < 10; i++)
     {
@@ -276,7 +276,7 @@ test_words (void **state)
   assert_null (curator_counter_to_string ((CuratorCounter) -1));
 }
 
-/* Nothing is owned by nobody: a multi-lock without members is always held. */
+/* A multi-lock without members is always held. */
 static void
 test_lock_without_members (void **state)
 {
@@ -306,7 +306,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_time_outs),
+    cmocka_unit_test (test_timeouts),
     cmocka_unit_test (test_start_again),
     cmocka_unit_test (test_no_connect_string),
     cmocka_unit_test (test_not_started),
@@ -316,10 +316,10 @@ main (void)
     cmocka_unit_test (test_names_of_locks),
     cmocka_unit_test (test_long_paths),
 #ifndef __SANITIZE_THREAD__
-    /* It does not see how GLib's pool of resolving threads hands its results over. */
+    /* ThreadSanitizer does not see the synchronisation in GLib's resolver threads. */
     cmocka_unit_test (test_resolving),
 #endif
-    cmocka_unit_test (test_words),
+    cmocka_unit_test (test_state_and_error_names),
     cmocka_unit_test (test_lock_without_members),
   };
 

@@ -1,4 +1,4 @@
-/* Which clocks the library goes by: neither waits nor leases ask the one that people set.
+/* The library's clocks: neither waits nor leases depend on the wall clock.
  *
  * The C library's clock_gettime is hidden behind ours, which lets the wall clock step.
  */
@@ -36,7 +36,7 @@ wall_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* What deadlines, time-outs and the lease clock are counted with. */
+/* The clocks of deadlines, timeouts and leases. */
 static void
 test_wall_clock_steps (void **state)
 {
@@ -74,9 +74,9 @@ step_back_while_waiting (gpointer data)
   return NULL;
 }
 
-/* Nobody listens at port 1: the call has to end by its own time-out. */
+/* No server listens at port 1: the call has to end by its own timeout. */
 static void
-test_time_out_over_a_step (void **state)
+test_timeout_over_a_step (void **state)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (10);
   g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
@@ -106,7 +106,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_wall_clock_steps),
-    cmocka_unit_test (test_time_out_over_a_step),
+    cmocka_unit_test (test_timeout_over_a_step),
   };
 
   g_log_set_writer_func (swallow, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Connect strings: what Java and libzookeeper accept, and clear words about the rest. */
+/* Connect strings: those that Java and libzookeeper accept, and clear errors for the others. */
 #include "unit.h"
 
 #include "client/connect_string.h"
@@ -167,7 +167,7 @@ test_overlong (void **state)
   check_refused (chroot);
 }
 
-/* What is shown of a long text is cut short, but not into text that is no UTF-8. */
+/* A long text is truncated in messages, but stays valid UTF-8. */
 static void
 test_overlong_message (void **state)
 {
@@ -186,8 +186,8 @@ test_overlong_message (void **state)
     }
 }
 
-/* Whatever comes in: an answer or an error, never both, never neither; and what was accepted is
- * accepted again in its normal form. */
+/* Any input gives either a result or an error; and the normal form of an accepted one is accepted
+ * again. */
 static void
 check_any (const char *text)
 {
@@ -244,10 +244,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_good),
-    cmocka_unit_test (test_bad),
-    cmocka_unit_test (test_overlong),
-    cmocka_unit_test (test_overlong_message),
+    cmocka_unit_test (test_good),     cmocka_unit_test (test_bad),
+    cmocka_unit_test (test_overlong), cmocka_unit_test (test_overlong_message),
     cmocka_unit_test (test_random),
   };
 

@@ -1,5 +1,5 @@
-/* The public headers as a program sees them: all together, beside ZooKeeper's own. Compiling is the
- * test, there is nothing to run. That each header compiles alone is checked by the build, too. */
+/* Includes all public headers together with ZooKeeper's own. Compiling is the test. The build
+ * checks that each header compiles alone, too. */
 #include <curator/curator.h>
 
 #include <zookeeper/zookeeper.h>

@@ -1,4 +1,4 @@
-/* Paths: what Java accepts, what it refuses, and how untrusted names are shown. */
+/* Paths: those that Java accepts and refuses, and the escaping of untrusted names. */
 #include "unit.h"
 
 #include "client/path.h"
@@ -230,7 +230,7 @@ test_escape (void **state)
     { "\xff\xc3", "\\xff\\xc3" },
     { "\xc3\xa4", "\xc3\xa4" },
     { "\xc2\x85", "\\xc2\\x85" },            /* U+0085, a newline to some */
-    { "\xe2\x80\xae", "\\xe2\\x80\\xae" },   /* U+202E, turns the text round */
+    { "\xe2\x80\xae", "\\xe2\\x80\\xae" },   /* U+202E, reverses the text */
     { "\xe2\x80\xa8", "\\xe2\\x80\\xa8" },   /* U+2028, line separator */
     { "\xed\xa0\x80x", "\\xed\\xa0\\x80x" }, /* a surrogate */
   };
@@ -245,7 +245,7 @@ test_escape (void **state)
   assert_string_equal (null, "(null)");
 }
 
-/* The bytes that an escaped name stands for. */
+/* Unescapes a name. */
 static char *
 unescape (const char *shown)
 {
@@ -291,7 +291,7 @@ test_escape_random (void **state)
     }
 }
 
-/* What was accepted is taken apart and put together again to the same path. */
+/* An accepted path splits into parts that join to the same path. */
 static void
 test_round_trip_random (void **state)
 {

@@ -1,4 +1,5 @@
-/* The order of the queue: by hand, and against a slow oracle that follows Java's words. */
+/* The order of the queue: examples, and random cases against a slow oracle that follows Java's
+ * code. */
 #include "unit.h"
 
 #include "lock/queue.h"
@@ -126,7 +127,7 @@ test_p6_order_of_a_mutex (void **state)
   assert_int_equal (curator_queue_index_of (&queue, "lock-0000000008"), -1);
 }
 
-/* Each of these stops a Java mutex for ever, or may. */
+/* Each of these blocks a Java mutex forever, or may. */
 static void
 test_p8_foreign_children_are_left_out (void **state)
 {
@@ -235,7 +236,7 @@ test_ties (void **state)
       NAMES ("a__WRIT__0000000001", "b__READ__0000000001", "c__WRIT__0000000001"), read_write_key));
 }
 
-/* A driver of the user's: whatever stands in front of the last ten bytes. */
+/* A custom driver: any text before the last ten bytes. */
 static const char *
 tail_key (const char *name, gpointer user_data)
 {
@@ -286,7 +287,7 @@ test_p7_order_of_negative_numbers (void **state)
   assert_true (queue.exhausted);
 }
 
-/* The oracle: what Java says, the slow way. */
+/* The oracle: Java's result, computed the slow way. */
 
 #define MAX_CHILDREN 16
 #define MAX_NAME     96
@@ -332,8 +333,8 @@ typedef struct
   gboolean read_write;
 } Case;
 
-/* By names of fixed shape, so that the oracle can tell the kinds by their first letters: what comes
- * before the lock name is "R", "W" or "L" and noise without an underscore. */
+/* Names of a fixed form, so that the oracle can distinguish the kinds by their first letters: the
+ * prefix of the lock name is "R", "W" or "L" and random letters without an underscore. */
 static void
 make_child (GRand *rand, Case *c, Child *child)
 {
@@ -370,7 +371,7 @@ make_child (GRand *rand, Case *c, Child *child)
               g_rand_int (rand), c->read_write ? separators[kind] : "-lock-", number);
 }
 
-/* Whether children with one number may stand side by side. */
+/* Whether two children may have the same number. */
 static gboolean
 oracle_tie_is_legal (const Case *c, const char *key)
 {
@@ -402,7 +403,7 @@ oracle_count (const Case *c, const char *key)
   return n;
 }
 
-/* Fills the keys; tells how many children are foreign and whether the counter has ended. */
+/* Fills the keys; returns the number of foreign children and whether the counter is at its end. */
 static gsize
 oracle_judge (Case *c, gboolean *exhausted)
 {
@@ -440,7 +441,7 @@ oracle_judge (Case *c, gboolean *exhausted)
   return n_foreign;
 }
 
-/* Nobody with a smaller key, nor a writer with the same, comes later; everybody comes once. */
+/* No later entry has a smaller key, nor is a writer with the same key; every child occurs once. */
 static void
 check_order (const Case *c, const CuratorQueue *queue)
 {
@@ -527,7 +528,7 @@ check_case (GRand *rand, Case *c, guint *n_exhausted)
   assert_int_equal (queue.first_foreign != NULL, n_foreign > 0);
   check_order (c, &queue);
 
-  /* The server lists in any order; what comes out must not depend on it. */
+  /* The server lists in any order; the result must not depend on it. */
   shuffle (rand, names, c->n);
   curator_queue_init (&shuffled, names, c->n, key, (gpointer) "lock-");
   for (gsize i = 0; i < queue.n_names; i++)
@@ -550,7 +551,7 @@ test_p6_random_against_the_oracle (void **state)
       make_case (rand, &c);
       check_case (rand, &c, &n_exhausted);
     }
-  /* The cases are of both kinds. */
+  /* Both kinds of cases must occur. */
   assert_true (n_exhausted > 10000 && n_exhausted < 90000);
 }
 
@@ -568,14 +569,15 @@ test_random_numbers (void **state)
       g_snprintf (key, sizeof key, "%010d", expected);
       assert_true (curator_queue_parse_number (key, &number));
       assert_true (number == expected);
-      /* One byte changed: a number only if it prints back. */
+      /* Changes one byte: a number is valid only if it prints back to the same text. */
       key[g_rand_int_range (rand, 0, 10)] = "0123456789-+ x"[g_rand_int_range (rand, 0, 14)];
       gint64 changed = 0;
       assert_int_equal (curator_queue_parse_number (key, NULL), oracle_is_number (key, &changed));
     }
 }
 
-/* Every hand-off lists the whole queue, so that has to be quick; the bound is for slow machines. */
+/* Every hand-off lists the whole queue, so sorting has to be quick; the bound is for slow
+ * machines. */
 static void
 test_p10_many_children (void **state)
 {

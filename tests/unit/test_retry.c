@@ -1,4 +1,4 @@
-/* Retry policies: the arithmetic of Curator's, and that they are safe to share. */
+/* Retry policies: Curator's arithmetic, and sharing between threads. */
 #include "unit.h"
 
 #include "retry/retry_policy.h"
@@ -40,7 +40,7 @@ check (CuratorRetryPolicy *policy, int retry_count, gint64 elapsed_ms, gboolean 
   assert_true (sleep == sleep_ms);
 }
 
-/* TestRetryLoop.testExponentialBackoffRetryLimit: the limit holds for every count there is. */
+/* TestRetryLoop.testExponentialBackoffRetryLimit: the limit holds for every count. */
 static void
 check_limit_at (CuratorRetryPolicy *policy, int retry_count)
 {
@@ -129,7 +129,7 @@ test_until_elapsed (void **state)
 
   check (policy, 0, 0, TRUE, 300);
   check (policy, 1000000, 999, TRUE, 300);
-  /* Curator has slept already when it finds that the time is over. */
+  /* Curator sleeps before it checks the elapsed time. */
   check (policy, 3, 1000, FALSE, 300);
   check (policy, 3, G_MAXINT64, FALSE, 300);
   check (policy, G_MAXINT, 0, FALSE, 0);
@@ -260,7 +260,7 @@ test_custom (void **state)
   check (policy, 9, 6, TRUE, 9);
   assert_int_equal (custom.retry_count, 9);
   assert_true (custom.elapsed_ms == 6);
-  /* The sleep may be of no interest; counts and times from before the start are none. */
+  /* The sleep may be NULL; negative counts and times count as 0. */
   assert_true (curator_retry_policy_allow_retry (policy, -3, -4, NULL));
   assert_int_equal (custom.retry_count, 0);
   assert_true (custom.elapsed_ms == 0);

@@ -1,4 +1,5 @@
-/* When the system has no thread, or no descriptor, to give: told, and made good as soon as it has.
+/* When the system has no thread or no descriptor left: an error, and recovery as soon as there is
+ * one.
  *
  * The C library's pthread_create is hidden behind ours, which refuses on demand.
  */
@@ -14,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Nobody listens there. */
+/* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
 
 static gint refused_call; /* atomic; the first, second ... call from now is refused, 0: none */
@@ -46,7 +47,7 @@ wait_for (gint *counter, gint value)
   assert_true (g_atomic_int_get (counter) >= value);
 }
 
-/* Whichever of its threads is missing, the client is not started, and may be started later. */
+/* If any of its threads cannot be created, the client is not started, and may be started later. */
 static void
 test_no_thread_at_start (void **state)
 {
@@ -73,7 +74,7 @@ count_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoin
                     g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED) ? 1 : 100);
 }
 
-/* A client that was not started has no threads yet, but it has to answer. */
+/* A client that was not started has no threads yet, but must complete calls. */
 static void
 test_no_thread_for_an_answer (void **state)
 {
@@ -106,7 +107,8 @@ count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, g
   return G_LOG_WRITER_HANDLED;
 }
 
-/* Without descriptors no handle can be made: it is tried again, and the caller's time still counts. */
+/* Without descriptors no handle can be opened: the client retries, and the caller's timeout still
+ * applies. */
 static void
 test_no_descriptor (void **state)
 {

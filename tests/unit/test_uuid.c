@@ -1,4 +1,4 @@
-/* The names' random part: its form, and that nobody else has it, across a fork() neither. */
+/* The random part of names: its form, and that it is unique, even after a fork(). */
 #include "client/uuid.h"
 #include "unit.h"
 
@@ -31,7 +31,7 @@ test_distinct (void **state)
     }
 }
 
-/* A child of fork() has its parent's memory, any generator's state in it. */
+/* A child of fork() inherits its parent's memory, including a generator's state. */
 static void
 test_other_after_fork (void **state)
 {
@@ -60,7 +60,8 @@ test_other_after_fork (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_form), cmocka_unit_test (test_distinct),
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_form),
+                                      cmocka_unit_test (test_distinct),
                                       cmocka_unit_test (test_other_after_fork) };
   return cmocka_run_group_tests_name ("uuid", tests, NULL, NULL);
 }

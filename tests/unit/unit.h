@@ -1,4 +1,4 @@
-/* What the unit tests share: CMocka with the includes it needs, and repeatable random numbers. */
+/* Shared by the unit tests: cmocka with the includes it needs, and repeatable random numbers. */
 #ifndef CURATOR_UNIT_H
 #define CURATOR_UNIT_H
 

@@ -6,8 +6,8 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Takes a mutex with Java Curator and keeps it until it is killed, and tells on stdout all that Curator tells a
- * holder, with the time in nanoseconds of CLOCK_MONOTONIC:
+ * Acquires a mutex with Java Curator and holds it until it is killed. Prints Curator's notifications to the holder on
+ * stdout, with the time in nanoseconds of CLOCK_MONOTONIC:
  *
  * <pre>
  * GRANTED ns
@@ -30,7 +30,7 @@ final class HolderPeer
     public static void main(String[] args) throws Exception
     {
         int sessionMs = Integer.parseInt(args[2]);
-        // Without the tracker it stays with the servers that it was given.
+        // Without the tracker it uses only the servers of its connect string.
         try (CuratorFramework client = CuratorFrameworkFactory.builder()
             .connectString(args[0])
             .sessionTimeoutMs(sessionMs)

@@ -8,7 +8,7 @@ import org.apache.curator.utils.ZKPaths;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Threads that take turns with whoever else wants the lock, through Java Curator, and tell each step on stdout:
+ * Threads that take turns with other contenders for the lock, through Java Curator, and print each step on stdout:
  *
  * <pre>
  * QUEUED thread t_ns                  before acquire is called
@@ -18,8 +18,8 @@ import org.apache.zookeeper.data.Stat;
  * ERROR text                          something failed; the process ends with 1
  * </pre>
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, which is what System.nanoTime reads on Linux: those of all processes of
- * a machine compare.
+ * Times are nanoseconds of CLOCK_MONOTONIC, which is what System.nanoTime reads on Linux: all processes of a
+ * machine share that clock.
  */
 final class LockWorker
 {
@@ -93,7 +93,7 @@ final class LockWorker
         Stat stat = client.checkExists().forPath(node);
         if (stat == null)
         {
-            throw new IllegalStateException("holding by a node that is not there: " + node);
+            throw new IllegalStateException("holding by a missing node: " + node);
         }
         tell("GRANTED " + thread + " " + granted + " " + ZKPaths.getNodeFromPath(node) + " " + stat.getCzxid());
         Thread.sleep(holdMs);
@@ -109,12 +109,12 @@ final class LockWorker
             {
                 while (System.in.read() >= 0)
                 {
-                    // Only the end matters.
+                    // Only the end of stdin matters.
                 }
             }
             catch (java.io.IOException e)
             {
-                // As good as the end.
+                // Counts as the end.
             }
             stop.countDown();
         });

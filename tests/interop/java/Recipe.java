@@ -20,7 +20,7 @@ interface Recipe
 
     void release() throws Exception;
 
-    /** Makes the recipe for each new thread, numbered from 1. What threads of a process can share, they do share. */
+    /** Creates the recipe for each new thread, numbered from 1. The threads of a process share what they can. */
     interface Factory
     {
         Recipe forThread(int thread);
@@ -60,7 +60,7 @@ interface Recipe
         throw new IllegalArgumentException("no such recipe: " + name);
     }
 
-    /** Curator tells the path of a hold to subclasses only; hence the subclasses. */
+    /** Curator exposes the path of a hold to subclasses only. */
     class Mutex extends InterProcessMutex implements Recipe
     {
         Mutex(CuratorFramework client, String path)
@@ -156,7 +156,7 @@ interface Recipe
             }
         }
 
-        /** The recipe hides its lease. One contender at most has a node besides the holder's, and a later one. */
+        /** The recipe hides its lease. At most one contender has a node besides the holder's, with a higher number. */
         @Override
         public String nodePath() throws Exception
         {

@@ -8,7 +8,7 @@ import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * The Java side of revocation: holds a lock until it is asked back, or asks others to give theirs back.
+ * The Java side of revocation: holds a lock until its release is requested, or requests the release of others.
  *
  * <pre>
  * hold PATH mutex|read|write   HOLDING node, then for each request REVOKED; releases after the first: RELEASED
@@ -54,7 +54,7 @@ final class RevocationPeer
         tell("HOLDING " + ((Recipe)lock).nodePath());
         if (!asked.tryAcquire(60, TimeUnit.SECONDS))
         {
-            throw new IllegalStateException("nobody asked");
+            throw new IllegalStateException("no revocation request");
         }
         lock.release();
         tell("RELEASED");

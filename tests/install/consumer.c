@@ -1,4 +1,4 @@
-/* A program of somebody who has the installed library and nothing else of this project. */
+/* A program that has only the installed library and nothing else of this project. */
 #include <curator/curator.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ main (int argc, char **argv)
     }
   g_autoptr (CuratorClient) client = curator_client_new (argc > 1 ? argv[1] : "", NULL);
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/stranger", &error);
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/consumer", &error);
   if (lock == NULL || !curator_client_start (client, &error)
       || !curator_lock_acquire (lock, 20000, NULL, &error))
     {

@@ -10,7 +10,7 @@ try
   {
     curator::client client (argc > 1 ? argv[1] : "");
     client.start ();
-    curator::mutex mutex (client, "/stranger");
+    curator::mutex mutex (client, "/consumer");
     const std::unique_lock hold (mutex, std::chrono::seconds (20));
     if (!hold)
       {

@@ -1,0 +1,56 @@
+/* A client with one handle that logs events and completions: raw calls through the ops table. */
+#ifndef SIM_PEER_H
+#define SIM_PEER_H
+
+#include "sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define TIMEOUT_MS 6000
+
+typedef struct
+{
+  SimWorld *world;
+  SimProcess *process;
+  CuratorZkOps *ops;
+  CuratorZkHandle *handle;
+  GString *log; /* one word for each event and completion, in order */
+  gint64 session;
+  guint next;
+} Peer;
+
+typedef struct
+{
+  CuratorZkTicket ticket;
+  Peer *peer;
+  char name;
+  gboolean done;
+  int rc;
+  char *path;
+  char *data;
+  char **children;
+  struct Stat stat;
+  int failed_index;
+} Call;
+
+Call *call_new (Peer *peer, char name);
+void call_free (Call *call);
+void expect_log (Peer *peer, const char *expected);
+void settle (Peer *peer);
+void peer_open (Peer *peer);
+Peer *peer_new (SimWorld *world, const char *name);
+void peer_free (Peer *peer);
+SimWorld *world_new (guint32 seed, int n_servers);
+Call *start_create (Peer *peer, char name, const char *path, int mode);
+Call *start_read (Peer *peer, char name, SimOp op, const char *path, gboolean watch);
+Call *start_remove (Peer *peer, char name, const char *path);
+Call *start_check (Peer *peer, char name, const char *path, const char *other);
+/* Waits for the completion. */
+int finish (Call *call);
+
+#endif

@@ -1,0 +1,136 @@
+/* The order, modes and errors of the simulator's requests are those of ZooKeeper. */
+#include "sim_peer.h"
+
+static void
+test_create_and_list_in_one_go (void **state)
+{
+  for (guint32 seed = 0; seed < 300; seed++)
+    {
+      SimWorld *world = world_new (seed, 3);
+      Peer *a = peer_new (world, "A");
+      Call *create;
+      Call *list;
+
+      sim_world_put (world, "/l", "", ZOO_CONTAINER);
+      assert_int_equal (finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE)), ZOK);
+      g_string_truncate (a->log, 0);
+      create = start_create (a, 'c', "/l/n-", ZOO_EPHEMERAL_SEQUENTIAL);
+      list = start_read (a, 'l', SIM_OP_CHILDREN, "/l", FALSE);
+      settle (a);
+      expect_log (a, "c:0 l:0 ");
+      assert_string_equal (create->path, "/l/n-0000000000");
+      assert_true (create->stat.ephemeralOwner == a->session);
+      assert_string_equal (list->children[0], "n-0000000000");
+      assert_null (list->children[1]);
+      call_free (create);
+      call_free (list);
+      peer_free (a);
+      sim_world_free (world);
+    }
+}
+
+static void
+test_modes_and_errors (void **state)
+{
+  SimWorld *world = world_new (1, 1);
+  Peer *a = peer_new (world, "A");
+  Call *call;
+
+  assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZOK);
+  assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZNODEEXISTS);
+  assert_int_equal (finish (start_create (a, 'a', "/q/r", ZOO_PERSISTENT)), ZNONODE);
+  assert_int_equal (finish (start_create (a, 'a', "/p/e", ZOO_EPHEMERAL)), ZOK);
+  assert_int_equal (finish (start_create (a, 'a', "/p/e/f", ZOO_PERSISTENT)),
+                    ZNOCHILDRENFOREPHEMERALS);
+  assert_int_equal (finish (start_remove (a, 'r', "/p")), ZNOTEMPTY);
+  assert_int_equal (finish (start_create (a, 'a', "/p/s-", ZOO_PERSISTENT_SEQUENTIAL)), ZOK);
+  assert_true (sim_world_exists (world, "/p/s-0000000001"));
+  assert_int_equal (finish (start_remove (a, 'r', "/p/s-0000000001")), ZOK);
+  assert_int_equal (finish (start_remove (a, 'r', "/p/s-0000000001")), ZNONODE);
+
+  call = start_read (a, 'g', SIM_OP_EXISTS, "/p", FALSE);
+  settle (a);
+  assert_int_equal (call->stat.cversion, 3);
+  assert_int_equal (call->stat.numChildren, 1);
+  assert_true (call->stat.ephemeralOwner == 0);
+  call_free (call);
+
+  call = call_new (a, 's');
+  assert_int_equal (a->ops->set (a->ops, a->handle, "/p", "new", 3, 7, &call->ticket), ZOK);
+  assert_int_equal (finish (call), ZBADVERSION);
+  call = start_read (a, 'g', SIM_OP_GET, "/p", FALSE);
+  settle (a);
+  assert_string_equal (call->data, "x");
+  call_free (call);
+
+  call = call_new (a, 'b');
+  assert_int_equal (a->ops->remove (a->ops, a->handle, "/p/", -1, &call->ticket), ZBADARGUMENTS);
+  call_free (call);
+  sim_world_set_noauth (world, "/p");
+  assert_int_equal (finish (start_read (a, 'g', SIM_OP_GET, "/p/e", FALSE)), ZNOAUTH);
+  assert_int_equal (finish (start_read (a, 'g', SIM_OP_EXISTS, "/p/e", FALSE)), ZOK);
+  peer_free (a);
+  sim_world_run_for (world, 100);
+  assert_false (sim_world_exists (world, "/p/e"));
+  sim_world_free (world);
+}
+
+static void
+test_multi_of_checks (void **state)
+{
+  SimWorld *world = world_new (2, 3);
+  Peer *a = peer_new (world, "A");
+  Call *call;
+
+  assert_int_equal (finish (start_create (a, 'a', "/a", ZOO_EPHEMERAL)), ZOK);
+  assert_int_equal (finish (start_check (a, 'k', "/a", NULL)), ZOK);
+  call = start_check (a, 'k', "/a", "/b");
+  settle (a);
+  assert_int_equal (call->rc, ZNONODE);
+  assert_int_equal (call->failed_index, 1);
+  call_free (call);
+  peer_free (a);
+  sim_world_free (world);
+}
+
+static void
+test_reaper_resets_the_counter (void **state)
+{
+  SimWorld *world = world_new (3, 2);
+  Peer *a = peer_new (world, "A");
+
+  assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZOK);
+  sim_world_strike (world, SIM_FAULT_REAP, NULL, 0);
+  assert_true (sim_world_exists (world, "/p"));
+  assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
+  sim_world_strike (world, SIM_FAULT_REAP, NULL, 0);
+  assert_int_equal (finish (start_remove (a, 'r', "/p/n0000000000")), ZOK);
+  sim_world_strike (world, SIM_FAULT_REAP, NULL, 0);
+  assert_false (sim_world_exists (world, "/p"));
+  assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZOK);
+  assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
+  assert_true (sim_world_exists (world, "/p/n0000000000"));
+
+  /* The counter stays at its maximum. */
+  sim_world_set_counter (world, "/p", G_MAXINT32);
+  assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
+  assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZNODEEXISTS);
+  assert_int_equal (finish (start_create (a, 'a', "/p/m", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
+  assert_true (sim_world_exists (world, "/p/m2147483647"));
+  peer_free (a);
+  sim_world_free (world);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_create_and_list_in_one_go),
+    cmocka_unit_test (test_modes_and_errors),
+    cmocka_unit_test (test_multi_of_checks),
+    cmocka_unit_test (test_reaper_resets_the_counter),
+  };
+
+  sim_pin_to_one_cpu ();
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* The simulator's servers that lag, or have no quorum, behave like ZooKeeper's. */
+#include "sim_peer.h"
+
+#include <string.h>
+
+static void
+test_lagging_server (void **state)
+{
+  SimWorld *world = world_new (12, 3);
+  Peer *a = peer_new (world, "A");
+  Call *sync;
+
+  sim_process_prefer_server (a->process, 1);
+  sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
+  settle (a);
+  assert_int_equal (sim_process_server (a->process), 1);
+  sim_world_strike (world, SIM_FAULT_LAG, a->process, 2 * G_USEC_PER_SEC);
+  sim_world_put (world, "/n", "", ZOO_PERSISTENT);
+  assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/n", FALSE)), ZNONODE);
+  sync = start_read (a, 's', SIM_OP_SYNC, "/", FALSE);
+  sim_world_run_for (world, 1000);
+  assert_false (sync->done);
+  assert_int_equal (finish (sync), ZOK);
+  assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/n", FALSE)), ZOK);
+  peer_free (a);
+  sim_world_free (world);
+}
+
+static void
+test_never_back_in_time (void **state)
+{
+  SimWorld *world = world_new (13, 2);
+  Peer *a = peer_new (world, "A");
+  Peer *b = peer_new (world, "B");
+
+  sim_process_prefer_server (a->process, 0);
+  sim_process_prefer_server (b->process, 1);
+  sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
+  sim_world_strike (world, SIM_FAULT_DROP, b->process, 0);
+  settle (a);
+  assert_int_equal (sim_process_server (a->process), 0);
+  assert_int_equal (sim_process_server (b->process), 1);
+  sim_world_strike (world, SIM_FAULT_LAG, b->process, 60 * G_USEC_PER_SEC);
+  assert_int_equal (finish (start_create (a, 'c', "/n", ZOO_PERSISTENT)), ZOK);
+  sim_process_prefer_server (a->process, 1);
+  sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
+  settle (a);
+  assert_int_equal (sim_process_server (a->process), 0);
+  peer_free (a);
+  peer_free (b);
+  sim_world_free (world);
+}
+
+static void
+expect_two_believers (SimFault fault, int sync_rc)
+{
+  SimWorld *world = world_new (14, 3);
+  Peer *a = peer_new (world, "A");
+  Call *check;
+  Call *sync;
+
+  assert_int_equal (finish (start_create (a, 'c', "/e", ZOO_EPHEMERAL)), ZOK);
+  g_string_truncate (a->log, 0);
+  sim_world_strike (world, fault, a->process, 30 * G_USEC_PER_SEC);
+  sim_world_run_for (world, 9000);
+  if (sim_process_server (a->process) >= 0)
+    {
+      assert_false (sim_world_exists (world, "/e"));
+      expect_log (a, "");
+      assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/e", FALSE)), ZOK);
+      sync = start_read (a, 's', SIM_OP_SYNC, "/", FALSE);
+      settle (a);
+      assert_int_equal (sync->done, sync_rc == ZOK);
+      check = start_check (a, 'k', "/e", NULL);
+      sim_world_run_for (world, 1000);
+      assert_false (check->done);
+      sim_world_run_for (world, 40000);
+      assert_true (check->done && check->rc != ZOK);
+      call_free (check);
+      call_free (sync);
+      assert_non_null (strstr (a->log->str, "EXPIRED"));
+    }
+  peer_free (a);
+  sim_world_free (world);
+}
+
+/* A server without a quorum still shows a node whose session has expired; only a check fails. */
+static void
+test_server_without_quorum (void **state)
+{
+  expect_two_believers (SIM_FAULT_CUT, ZCONNECTIONLOSS);
+  expect_two_believers (SIM_FAULT_LIAR, ZOK);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_lagging_server),
+    cmocka_unit_test (test_never_back_in_time),
+    cmocka_unit_test (test_server_without_quorum),
+  };
+
+  sim_pin_to_one_cpu ();
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* The simulator's sessions open, expire and close like those of ZooKeeper and libzookeeper-mt. */
+#include "sim_peer.h"
+
+#include <string.h>
+
+static void
+test_expiry (void **state)
+{
+  SimWorld *world = world_new (4, 3);
+  Peer *a = peer_new (world, "A");
+  Call *call;
+  int rc;
+
+  assert_int_equal (a->ops->session_timeout_ms (a->ops, a->handle), TIMEOUT_MS);
+  assert_int_equal (finish (start_create (a, 'a', "/e", ZOO_EPHEMERAL)), ZOK);
+  assert_int_equal (finish (start_create (a, 'b', "/p", ZOO_PERSISTENT)), ZOK);
+  g_string_truncate (a->log, 0);
+
+  /* Cut off for longer than the session timeout: the client learns of the expiry only when it
+   * reconnects. */
+  sim_world_strike (world, SIM_FAULT_OUTAGE, a->process, 12 * G_USEC_PER_SEC);
+  sim_world_run_for (world, 5000);
+  expect_log (a, "DOWN ");
+  assert_true (sim_world_exists (world, "/e"));
+  sim_world_run_for (world, 5000);
+  assert_false (sim_world_exists (world, "/e"));
+  assert_true (sim_world_exists (world, "/p"));
+  expect_log (a, "");
+  sim_world_run_for (world, 8000);
+  expect_log (a, "EXPIRED ");
+
+  call = call_new (a, 'z');
+  rc = a->ops->remove (a->ops, a->handle, "/p", -1, &call->ticket);
+  assert_int_equal (rc, ZINVALIDSTATE);
+  call_free (call);
+  peer_free (a);
+  sim_world_free (world);
+}
+
+static void
+test_expiry_fails_queued_requests (void **state)
+{
+  guint n_lost = 0;
+
+  for (guint32 seed = 0; seed < 60; seed++)
+    {
+      SimWorld *world = world_new (seed, 3);
+      Peer *a = peer_new (world, "A");
+      Call *queued;
+      Call *late;
+      int rc;
+
+      sim_world_strike (world, SIM_FAULT_EXPIRE, a->process, 0);
+      while (!strstr (a->log->str, "DOWN"))
+        {
+          sim_world_run_for (world, 0);
+          if (!strstr (a->log->str, "DOWN"))
+            {
+              sim_world_run_for (world, 1);
+            }
+        }
+      queued = strstr (a->log->str, "EXPIRED") ? NULL : start_remove (a, 'q', "/nothing");
+      settle (a);
+      assert_non_null (strstr (a->log->str, "DOWN EXPIRED "));
+      if (queued != NULL && !queued->done)
+        {
+          n_lost++;
+        }
+      if (queued != NULL && queued->done)
+        {
+          assert_int_equal (queued->rc, ZSESSIONEXPIRED);
+        }
+      late = call_new (a, 'x');
+      rc = a->ops->remove (a->ops, a->handle, "/nothing", -1, &late->ticket);
+      assert_int_equal (rc, ZINVALIDSTATE);
+      call_free (late);
+      peer_free (a);
+      if (queued != NULL)
+        {
+          call_free (queued);
+        }
+      sim_world_free (world);
+    }
+  /* Some completions never arrive. */
+  assert_true (n_lost > 0 && n_lost < 60);
+}
+
+static void
+test_close_ends_the_session (void **state)
+{
+  SimWorld *world = world_new (5, 3);
+  Peer *a = peer_new (world, "A");
+  Peer *b = peer_new (world, "B");
+
+  assert_int_equal (finish (start_create (a, 'a', "/a", ZOO_EPHEMERAL)), ZOK);
+  assert_int_equal (finish (start_create (b, 'b', "/b", ZOO_EPHEMERAL)), ZOK);
+  peer_free (a);
+  settle (b);
+  assert_false (sim_world_exists (world, "/a"));
+
+  /* Without a connection the close reaches no server. */
+  sim_world_strike (world, SIM_FAULT_OUTAGE, b->process, 60 * G_USEC_PER_SEC);
+  b->ops->close (b->ops, b->handle);
+  b->handle = NULL;
+  sim_world_run_for (world, 1000);
+  assert_true (sim_world_exists (world, "/b"));
+  sim_world_run_for (world, 10000);
+  assert_false (sim_world_exists (world, "/b"));
+  peer_free (b);
+  sim_world_free (world);
+}
+
+static void
+test_close_loses_completions (void **state)
+{
+  guint n_done = 0;
+  guint n_executed = 0;
+
+  for (guint32 seed = 0; seed < 200; seed++)
+    {
+      SimWorld *world = world_new (seed, 3);
+      Peer *a = peer_new (world, "A");
+      Call *call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
+
+      a->ops->close (a->ops, a->handle);
+      a->handle = NULL;
+      if (call->done)
+        {
+          assert_int_equal (call->rc, ZCLOSING);
+          n_done++;
+        }
+      sim_world_run_for (world, 1000);
+      n_executed += sim_world_exists (world, "/c") ? 1 : 0;
+      call_free (call);
+      peer_free (a);
+      sim_world_free (world);
+    }
+  assert_true (n_done > 20 && n_done < 180);
+  assert_true (n_executed > 20);
+}
+
+static void
+test_bad_auth (void **state)
+{
+  SimWorld *world = world_new (6, 3);
+  Peer *a = peer_new (world, "A");
+
+  a->ops->close (a->ops, a->handle);
+  peer_open (a);
+  a->ops->add_auth (a->ops, a->handle, "nonsense", "x", 1);
+  settle (a);
+  expect_log (a, "AUTH ");
+  peer_free (a);
+  sim_world_free (world);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_expiry),
+    cmocka_unit_test (test_expiry_fails_queued_requests),
+    cmocka_unit_test (test_close_ends_the_session),
+    cmocka_unit_test (test_close_loses_completions),
+    cmocka_unit_test (test_bad_auth),
+  };
+
+  sim_pin_to_one_cpu ();
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* The simulator's watches behave like those of ZooKeeper and libzookeeper-mt. */
+#include "sim_peer.h"
+
+#include <string.h>
+
+static void
+test_watch_event_precedes_the_new_state (void **state)
+{
+  for (guint32 seed = 0; seed < 300; seed++)
+    {
+      SimWorld *world = world_new (seed, 3);
+      Peer *a = peer_new (world, "A");
+      Peer *b = peer_new (world, "B");
+      char *deleted;
+      char *list;
+
+      finish (start_create (a, 'c', "/n", ZOO_PERSISTENT));
+      finish (start_read (b, 's', SIM_OP_SYNC, "/", FALSE));
+      assert_int_equal (finish (start_read (b, 'g', SIM_OP_GET, "/n", TRUE)), ZOK);
+      g_string_truncate (b->log, 0);
+      sim_world_delete (world, "/n");
+      for (int i = 0; i < 4; i++)
+        {
+          int rc = finish (start_read (b, 'e', SIM_OP_EXISTS, "/n", FALSE));
+
+          assert_true (rc == ZOK || rc == ZNONODE);
+        }
+      deleted = strstr (b->log->str, "deleted/n ");
+      list = strstr (b->log->str, "e:-101 ");
+      assert_non_null (deleted);
+      assert_non_null (list);
+      assert_true (deleted < list);
+      peer_free (a);
+      peer_free (b);
+      sim_world_free (world);
+    }
+}
+
+typedef struct
+{
+  const char *what;
+  SimOp op;
+  gboolean there_before;
+  const char *expected;
+} Away;
+
+static void
+while_away (SimWorld *world, const char *what)
+{
+  if (strstr (what, "delete"))
+    {
+      sim_world_delete (world, "/w/n");
+    }
+  if (strstr (what, "create"))
+    {
+      sim_world_put (world, "/w/n", "new", ZOO_PERSISTENT);
+    }
+  if (strstr (what, "set"))
+    {
+      sim_world_put (world, "/w/n", "changed", ZOO_PERSISTENT);
+    }
+  if (strstr (what, "vanish"))
+    {
+      sim_world_delete (world, "/w/n");
+    }
+}
+
+/* The event that a watch delivers after a reconnect, to whichever server. */
+static void
+test_watches_over_a_reconnect (void **state)
+{
+  static const Away table[] = {
+    { "delete", SIM_OP_GET, TRUE, "UP deleted/w/n " },
+    { "delete", SIM_OP_EXISTS, TRUE, "UP deleted/w/n " },
+    { "set", SIM_OP_GET, TRUE, "UP changed/w/n " },
+    { "delete, create", SIM_OP_GET, TRUE, "UP changed/w/n " },
+    { "create", SIM_OP_EXISTS, FALSE, "UP created/w/n " },
+    { "create, vanish", SIM_OP_EXISTS, FALSE, "UP " },
+    { "delete", SIM_OP_CHILDREN, TRUE, "UP child/w " },
+    { "nothing", SIM_OP_GET, TRUE, "UP " },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (table) * 20; i++)
+    {
+      const Away *row = &table[i % G_N_ELEMENTS (table)];
+      SimWorld *world = world_new (i, 3);
+      Peer *a = peer_new (world, "A");
+      guint expected_watches;
+
+      sim_world_put (world, "/w", "", ZOO_PERSISTENT);
+      if (row->there_before)
+        {
+          sim_world_put (world, "/w/n", "", ZOO_PERSISTENT);
+        }
+      finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
+      finish (start_read (a, 'w', row->op, row->op == SIM_OP_CHILDREN ? "/w" : "/w/n", TRUE));
+      assert_int_equal (sim_process_server_watches (a->process), 1);
+      sim_world_strike (world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
+      sim_process_prefer_server (a->process, (int) (i / 3) % 3);
+      sim_world_run_for (world, 10);
+      assert_int_equal (sim_process_server_watches (a->process), 0);
+      g_string_truncate (a->log, 0);
+      while_away (world, row->what);
+      sim_world_run_for (world, 6000);
+      expected_watches = strcmp (row->expected, "UP ") == 0 ? 1 : 0;
+      expect_log (a, row->expected);
+      assert_int_equal (sim_process_server_watches (a->process), expected_watches);
+      assert_int_equal (sim_process_client_watches (a->process), expected_watches);
+      peer_free (a);
+      sim_world_free (world);
+    }
+}
+
+static void
+test_watch_in_flight_is_not_set (void **state)
+{
+  SimWorld *world = world_new (10, 3);
+  Peer *a = peer_new (world, "A");
+
+  sim_world_put (world, "/n", "", ZOO_PERSISTENT);
+  finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
+  sim_world_script (world, NULL, SIM_OP_GET, 1, ZCONNECTIONLOSS, SIM_AFTER_EFFECT);
+  assert_int_equal (finish (start_read (a, 'g', SIM_OP_GET, "/n", TRUE)), ZCONNECTIONLOSS);
+  settle (a);
+  sim_world_delete (world, "/n");
+  settle (a);
+  assert_null (strstr (a->log->str, "deleted"));
+  assert_int_equal (sim_process_server_watches (a->process), 0);
+  peer_free (a);
+  sim_world_free (world);
+}
+
+static int
+unwatch (Peer *peer, const char *path, ZooWatcherType type)
+{
+  Call *call = call_new (peer, 'u');
+  int rc = peer->ops->remove_all_watches (peer->ops, peer->handle, path, type, &call->ticket);
+
+  if (rc != ZOK)
+    {
+      call_free (call);
+      return rc;
+    }
+  return finish (call);
+}
+
+static void
+test_removing_watches (void **state)
+{
+  SimWorld *world = world_new (11, 3);
+  Peer *a = peer_new (world, "A");
+  Call *call;
+
+  sim_world_put (world, "/n", "", ZOO_PERSISTENT);
+  finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
+  assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
+
+  /* Not while the answer that sets the watch is in flight. */
+  call = start_read (a, 'g', SIM_OP_GET, "/n", TRUE);
+  assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
+  finish (call);
+  assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_CHILD), ZNOWATCHER);
+  assert_int_equal (sim_process_server_watches (a->process), 1);
+  assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZOK);
+  assert_int_equal (sim_process_server_watches (a->process), 0);
+  assert_int_equal (sim_process_client_watches (a->process), 0);
+  g_string_truncate (a->log, 0);
+  sim_world_delete (world, "/n");
+  settle (a);
+  expect_log (a, "");
+  peer_free (a);
+  sim_world_free (world);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_watch_event_precedes_the_new_state),
+    cmocka_unit_test (test_watches_over_a_reconnect),
+    cmocka_unit_test (test_watch_in_flight_is_not_set),
+    cmocka_unit_test (test_removing_watches),
+  };
+
+  sim_pin_to_one_cpu ();
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
