@@ -1,6 +1,6 @@
 #include "hold.h"
 
-#include "outcome.h"
+#include "base/outcome.h"
 #include "runner/signals.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOT_OVER -1
+#define NO_CODE -1
 
 typedef struct
 {
@@ -24,7 +24,7 @@ typedef struct
 static void
 end (Hold *hold, int code)
 {
-  if (hold->code == NOT_OVER)
+  if (hold->code == NO_CODE)
     {
       hold->code = code;
       g_main_loop_quit (hold->loop);
@@ -63,7 +63,7 @@ on_lease_over (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The hold may be over by the clock, with nobody having been told yet. */
+/* The hold may have ended by the clock before the lease changes its state. */
 static gboolean
 on_timer (gpointer data)
 {
@@ -86,7 +86,7 @@ print_token (Hold *hold)
 int
 hold_run (const Options *options, const char *path, CuratorLease *lease, gboolean *lost)
 {
-  Hold hold = { .options = options, .path = path, .lease = lease, .code = NOT_OVER };
+  Hold hold = { .options = options, .path = path, .lease = lease, .code = NO_CODE };
   const int lease_fd = curator_lease_get_fd (lease);
 
   *lost = FALSE;

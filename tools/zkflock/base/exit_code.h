@@ -1,0 +1,16 @@
+/* Exit codes: those of sysexits.h, of shells, and of flock(1). */
+#ifndef ZKFLOCK_EXIT_CODE_H
+#define ZKFLOCK_EXIT_CODE_H
+
+enum
+{
+  EXIT_CODE_USAGE = 64,
+  EXIT_CODE_UNREACHABLE = 69,
+  EXIT_CODE_LOST = 75,
+  EXIT_CODE_REFUSED = 77,
+  EXIT_CODE_NOT_EXECUTABLE = 126,
+  EXIT_CODE_NOT_FOUND = 127,
+  EXIT_CODE_SIGNAL = 128 /* plus the number of the signal */
+};
+
+#endif
