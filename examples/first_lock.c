@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One process at a time may run the nightly job, whichever machine it is started on.
+ * A mutex: only one process at a time runs the nightly job, on whichever machine it is started.
  *
- * usage: first_lock CONNECT-STRING        for instance: first_lock "$(scripts/zookeeper start)"
+ * usage: first_lock CONNECT-STRING        for example: first_lock "$(scripts/zookeeper start)"
  */
 #include <curator/curator.h>
 
@@ -31,7 +31,7 @@ main (int argc, char **argv)
   CuratorLease *lease = curator_lock_get_lease (lock);
   g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n",
            curator_lease_get_fencing_token (lease));
-  /* ... the work; whatever it writes to can refuse tokens lower than the highest it has seen ... */
+  /* ... the work; its resources can refuse tokens below the highest they have seen ... */
   if (!curator_lock_release (lock, &error))
     {
       return fail (error);
