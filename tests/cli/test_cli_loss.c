@@ -228,6 +228,18 @@ lets_go_when_asked (void **state)
   g_free (cli_run (fixture, 1, "revoke", "/asked", NULL));
 }
 
+static void
+releases_a_hold_when_asked (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "--revocable", "/asked-hold", NULL);
+
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_free (cli_run (fixture, 0, "revoke", "/asked-hold", NULL));
+  assert_int_equal (cli_wait (holder, CLI_MS), 0);
+}
+
 int
 main (void)
 {
@@ -243,6 +255,7 @@ main (void)
     heal_and_test (pauses_while_in_doubt),
     heal_and_test (ends_while_in_doubt),
     heal_and_test (lets_go_when_asked),
+    heal_and_test (releases_a_hold_when_asked),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

@@ -32,6 +32,7 @@ typedef struct
   GCancellable *cancellable;
   Contest *contest;
   Supervisor *supervisor; /* while a command runs, else NULL */
+  Hold *hold;             /* while the lock is held without a command, else NULL */
   CuratorLease *lease;
   GError *error;
   gboolean decided; /* the contest has its result */
@@ -67,6 +68,10 @@ on_revoked (gpointer data)
   if (run->supervisor != NULL)
     {
       supervisor_revoke (run->supervisor);
+    }
+  else if (run->hold != NULL)
+    {
+      hold_revoke (run->hold);
     }
 }
 
@@ -209,6 +214,15 @@ make_environment (Run *run)
 }
 
 static int
+hold_without_command (Run *run, gboolean *lost)
+{
+  run->hold = hold_new (run->options, run->options->paths[0], run->lease);
+  const int code = hold_run (run->hold, lost);
+  g_clear_pointer (&run->hold, hold_free);
+  return code;
+}
+
+static int
 use_lock (Run *run, gboolean *lost)
 {
   print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT,
@@ -217,7 +231,7 @@ use_lock (Run *run, gboolean *lost)
   notify_send ("READY=1\nSTATUS=holding the lock");
   if (run->options->command == NULL)
     {
-      return hold_run (run->options, run->options->paths[0], run->lease, lost);
+      return hold_without_command (run, lost);
     }
   g_auto (GStrv) environment = make_environment (run);
   const SupervisorJob job = { .options = run->options,
