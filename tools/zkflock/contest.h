@@ -10,7 +10,8 @@ typedef struct _Contest Contest;
 
 /* The result: runs once, in the main loop. lease: transfer full; NULL on error. */
 typedef void (*ContestDone) (CuratorLease *lease, const GError *error, gpointer data);
-/* Another client asks for the lock back (--revocable). Runs in the main loop, also during the wait. */
+/* Another client asks for the lock back (--revocable). Runs in the main loop, also during the
+ * wait. */
 typedef void (*ContestRevoked) (gpointer data);
 
 /* Acquires the paths in byte order, so that two commands cannot deadlock. Returns NULL with error

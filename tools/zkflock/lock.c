@@ -1,6 +1,6 @@
-/* Runs the command under its lock, from the options to the exit code. The order matters: signals are
- * blocked and the helpers forked before the first thread exists. The client, the wait, the command
- * and the release follow. */
+/* Runs the command under its lock, from the options to the exit code. The order matters: signals
+ * are blocked and the helpers forked before the first thread exists. The client, the wait, the
+ * command and the release follow. */
 #include "lock.h"
 
 #include "base/connect.h"
@@ -164,8 +164,8 @@ report_failed_wait (Run *run)
   return fail_with (run->options, run->error);
 }
 
-/* Returns TRUE with run->lease once the lock is held. Otherwise FALSE with *exit_code, which may be 0:
- * -E sets the code of a conflict. */
+/* Returns TRUE with run->lease once the lock is held. Otherwise FALSE with *exit_code, which may be
+ * 0: -E sets the code of a conflict. */
 static gboolean
 wait_for_lock (Run *run, int *exit_code)
 {
@@ -317,7 +317,8 @@ dismiss_helpers (Run *run)
     }
 }
 
-/* Opens those of the descriptors 0 to 2 that are closed, so that no other file takes their number. */
+/* Opens those of the descriptors 0 to 2 that are closed, so that no other file takes their
+ * number. */
 static void
 open_standard_descriptors (void)
 {

@@ -1,4 +1,4 @@
-/* Exit codes: those of sysexits.h, of shells, and of flock(1). */
+/* Exit codes, as in sysexits.h and in shells. */
 #ifndef ZKFLOCK_EXIT_CODE_H
 #define ZKFLOCK_EXIT_CODE_H
 

@@ -1,5 +1,5 @@
-/* Parses the command line. Short options mean what they mean in flock(1). Options end at PATH or the
- * verb. */
+/* Parses the command line. Short options mean what they mean in flock(1). Options end at PATH or
+ * the verb. */
 #include "base/options.h"
 
 #include "base/exit_code.h"

@@ -7,8 +7,8 @@
 
 typedef void (*SignalHandler) (int signal, gpointer data);
 
-/* Blocks the handled signals; call it before any thread exists. A signal that was ignored at the start
- * (nohup) stays ignored. */
+/* Blocks the handled signals; call it before any thread exists. A signal that was ignored at the
+ * start (nohup) stays ignored. */
 void signals_block (void);
 /* Restores the signal mask from the start of the program; for a child, right before exec. */
 void signals_restore (void);

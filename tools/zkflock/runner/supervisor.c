@@ -1,8 +1,8 @@
 /* Supervises the command, on the main thread only.
  *
  * NOTES: the lease's remaining time is read anew at each check and never stored. A timer on a clock
- * that counts suspended time triggers the next check. The group leader stays unreaped until its group
- * is dead, so that the kernel cannot reuse the group's id.
+ * that counts suspended time triggers the next check. The group leader stays unreaped until its
+ * group is dead, so that the kernel cannot reuse the group's id.
  */
 #include "runner/supervisor.h"
 
@@ -249,8 +249,8 @@ on_not_stopped (gpointer data)
 }
 
 /* Ctrl-Z stopped the command, or the command needs the terminal. The shell sees a stop only if
- * zkflock's own group stops too and the shell gets its terminal back. Nothing renews the lease during
- * the stop; the guard enforces the deadline. A plain SIGSTOP concerns the command alone. */
+ * zkflock's own group stops too and the shell gets its terminal back. Nothing renews the lease
+ * during the stop; the guard enforces the deadline. A plain SIGSTOP concerns the command alone. */
 static void
 follow_stop (Supervisor *self, int signal)
 {

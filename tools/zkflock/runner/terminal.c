@@ -56,7 +56,8 @@ terminal_pass_signal (int signal)
   sigemptyset (&own);
   sigaddset (&own, signal);
   kill (0, signal);
-  /* The signal is blocked and pending here; left pending, it would abort the release of the lock. */
+  /* The signal is blocked and pending here; left pending, it would abort the release of the
+   * lock. */
   sigtimedwait (&own, NULL, &now);
   passed_signal = signal;
 }

@@ -16,7 +16,7 @@
 
 #define COUNTER_WARNING 0.5
 #define COUNTER_ALARM   0.9
-#define FAIR_TICKS      5 /* a shorter session does not survive one lost heartbeat and a busy server */
+#define FAIR_TICKS      5 /* a shorter session may not survive one lost heartbeat */
 #define MAX_NAMES       3
 #define FOUND_CODE      1
 

@@ -40,7 +40,8 @@ read_all (GInputStream *input, GError **error)
   return g_strdup (text->str);
 }
 
-/* Sends a four-letter word; NULL with error set. The server closes the connection after its answer. */
+/* Sends a four-letter word; NULL with error set. The server closes the connection after its
+ * answer. */
 static char *
 ask (const char *address, const char *word, GError **error)
 {

@@ -15,8 +15,8 @@ typedef struct
   GHashTable *sessions; /* of gint64 *: sessions connected to it; NULL: "cons" not allowed */
 } Server;
 
-/* hosts: a connect string. Asks one server after the other, each for a few seconds at most. Returns an
- * array of Server. */
+/* hosts: a connect string. Asks one server after the other, each for a few seconds at most. Returns
+ * an array of Server. */
 GPtrArray *servers_ask (const char *hosts);
 
 /* Whether every server listed its connections, so that a session found on none is not connected. */

@@ -1,7 +1,7 @@
 /* top: a live display of the locks below some paths.
  *
- * A thread reads from the servers, so that the terminal responds at once even when they are slow. The
- * main thread draws and reads keys.
+ * A thread reads from the servers, so that the terminal responds at once even when they are slow.
+ * The main thread draws and reads keys.
  */
 #include "views/views.h"
 
