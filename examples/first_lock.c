@@ -31,7 +31,7 @@ main (int argc, char **argv)
   CuratorLease *lease = curator_lock_get_lease (lock);
   g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n",
            curator_lease_get_fencing_token (lease));
-  /* ... the work; its resources can refuse tokens below the highest they have seen ... */
+  /* ... the work; whatever it writes to can refuse tokens lower than the highest it has seen ... */
   if (!curator_lock_release (lock, &error))
     {
       return fail (error);
