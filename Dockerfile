@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plain Debian and its packages; compose.yaml uses all stages.
+# Debian with its own packages only; compose.yaml uses all stages.
 FROM debian:12-slim AS server
 WORKDIR /curator
 COPY scripts/lib scripts/lib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# curator_check_headers (): compiles every public header alone, as C99 and as C++17, strictly, so that no header
-# relies on what its includer happened to include first. Runs as part of the build.
+# curator_check_headers (): compiles every public header alone, as strict C99 and C++17, so that no header depends on an
+# earlier include. Runs as part of the build.
 include(CheckLanguage)
 check_language(CXX)
 
@@ -13,7 +13,7 @@ function(curator_check_headers)
   foreach(header IN LISTS headers)
     string(MAKE_C_IDENTIFIER "${header}" name)
     set(stem "${CMAKE_CURRENT_BINARY_DIR}/headers/${name}")
-    # The second inclusion proves the include guard.
+    # The second include checks the include guard.
     set(body "#include <${header}>\n#include <${header}>\nextern int ${name}_alone;\n")
     if(header MATCHES "\\.h$")
       file(CONFIGURE OUTPUT "${stem}.c" CONTENT "${body}" @ONLY)

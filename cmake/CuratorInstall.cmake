@@ -16,7 +16,7 @@ install(
   PATTERN "*.h"
   PATTERN "*.hpp")
 
-# Like the CMake package, the one for pkg-config finds its place by itself, so that the tree can be moved and staged.
+# Like the CMake package, the pkg-config file is relocatable, so that the installed tree can be moved or staged.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(CURATOR_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
   set(CURATOR_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
@@ -33,7 +33,7 @@ install(FILES "${PROJECT_BINARY_DIR}/curator.pc" DESTINATION "${CMAKE_INSTALL_LI
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/templates/curatorConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/curatorConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
-# Before 1.0 a minor release may break; SameMinorVersion says so to find_package.
+# Before 1.0 a minor release may be incompatible, hence SameMinorVersion.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/curatorConfig.cmake" "${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake"

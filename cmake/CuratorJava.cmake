@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Java peers: programs on Apache Curator itself that the demo, the interop tests and the benchmark run against us.
-# Sets CURATOR_JAVA (the java program; empty where there is no JDK) and CURATOR_JAVA_CLASSPATH.
+# Builds the Java peers: programs on Apache Curator itself, for the demo, the interop tests and the benchmark.
+# Sets CURATOR_JAVA (the java program; empty without a JDK) and CURATOR_JAVA_CLASSPATH.
 set(CURATOR_JAVA "")
 set(CURATOR_JAVA_CLASSPATH "")
 set(CURATOR_JAR_DIR "/usr/share/java" CACHE PATH "Folder of the Curator and ZooKeeper jars")

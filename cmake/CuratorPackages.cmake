@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages by cpack: the library, what is needed to build with it, and the command-line tool if it was built. They are
-# laid out by scripts/package, which configures with CURATOR_PACKAGES; a plain install is not affected.
-option(CURATOR_PACKAGES "Add to the install what Debian packages must hold" OFF)
-set(CURATOR_PACKAGE_CONTACT "nobody in particular <packages@localhost>" CACHE STRING "Who makes the packages: name <address>")
+# Debian packages by cpack: the library, its development files, and the command-line tool if it was built. scripts/package
+# configures with CURATOR_PACKAGES; a plain install is not affected.
+option(CURATOR_PACKAGES "Install the additional files of Debian packages" OFF)
+set(CURATOR_PACKAGE_CONTACT "nobody in particular <packages@localhost>" CACHE STRING "Maintainer of the packages: name <address>")
 
 set(runtime_package "libcurator${PROJECT_VERSION_MAJOR}")
 set(CPACK_GENERATOR DEB)
@@ -33,23 +33,23 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.72), libzookeeper-mt-dev (>= 3.5)")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Apache Curator's lock recipes for C - development files
- Headers for C and C++, the static library, and the files by which CMake and
- pkg-config find them.")
+ Headers for C and C++, the static library, and the files for CMake and
+ pkg-config.")
 
 # Its install rules name the component Tools.
 if(TARGET zkflock)
   list(APPEND CPACK_COMPONENTS_ALL Tools)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME zkflock)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
-  set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON) # knows every library but our own, which is in no package yet
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON) # finds every library but ours, which is in no installed package
   set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (>= ${PROJECT_VERSION})")
   set(CPACK_COMPONENT_TOOLS_DESCRIPTION
       "run a command while holding a lock in ZooKeeper
- Like flock(1), but among all machines that use the same ZooKeeper ensemble.")
+ Like flock(1), but for all machines that share a ZooKeeper ensemble.")
 endif()
 
-# What dpkg wants to know of a shared library: who depends on which function, and that the linker's cache is out of date. The
-# empty scripts keep cpack from writing some that call ldconfig beside the trigger.
+# Control files of a shared library: the versions of its symbols, and the trigger that updates the linker's cache. The empty
+# scripts keep cpack from writing scripts that call ldconfig too.
 set(control "${PROJECT_BINARY_DIR}/packaging")
 configure_file("${PROJECT_SOURCE_DIR}/packaging/${runtime_package}.symbols" "${control}/symbols" COPYONLY)
 file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @PROJECT_VERSION_MAJOR@ @runtime_package@ (>= @PROJECT_VERSION@)\n"
@@ -57,7 +57,7 @@ file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @PROJECT_VERSION_M
 file(CONFIGURE OUTPUT "${control}/triggers" CONTENT "activate-noawait ldconfig\n" @ONLY)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/symbols" "${control}/shlibs" "${control}/triggers")
 foreach(script IN ITEMS postinst postrm)
-  file(CONFIGURE OUTPUT "${control}/${script}" CONTENT "#!/bin/sh\n# A trigger does the work.\nset -e\n" @ONLY)
+  file(CONFIGURE OUTPUT "${control}/${script}" CONTENT "#!/bin/sh\n# The trigger calls ldconfig.\nset -e\n" @ONLY)
   file(CHMOD "${control}/${script}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
                                                 WORLD_EXECUTE)
   list(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/${script}")
@@ -72,7 +72,7 @@ if(CURATOR_PACKAGES)
     list(GET file 1 to)
     execute_process(COMMAND "${GZIP_PROGRAM}" -9nc "${from}" OUTPUT_FILE "${control}/${to}" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
-  # Debian compresses manual pages. This runs after the install rules of all folders.
+  # Debian requires compressed manual pages. This runs after the install rules of all folders.
   foreach(component IN ITEMS Development Tools)
     install(
       CODE "file(GLOB_RECURSE pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/*.[1-8]\")

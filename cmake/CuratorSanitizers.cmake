@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Applies CURATOR_SANITIZE and CURATOR_COVERAGE to the whole build, and sets CURATOR_TEST_ENVIRONMENT,
-# the environment that sanitized tests need.
+# Applies CURATOR_SANITIZE and CURATOR_COVERAGE to the whole build, and sets CURATOR_TEST_ENVIRONMENT, the environment of
+# sanitized tests.
 set(CURATOR_TEST_ENVIRONMENT "")
 
 if(CURATOR_SANITIZE)

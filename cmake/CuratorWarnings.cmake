@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# curator_set_warnings (target): the warnings that every C target of the project is built with.
+# curator_set_warnings (target): adds the warnings that every C target of the project is built with.
 include(CheckCCompilerFlag)
 
 set(CURATOR_WARNING_FLAGS
@@ -33,7 +33,7 @@ set(CURATOR_WARNING_FLAGS
     -Wunused-macros
     -Wvla
     -Wwrite-strings
-    # Known to one of the two compilers only.
+    # Supported by one of the two compilers only.
     -Wcomma
     -Wconditional-uninitialized
     -Wduplicated-branches
@@ -43,7 +43,7 @@ set(CURATOR_WARNING_FLAGS
     -Wshift-overflow=2
     -Wthread-safety
     -Wtrampolines
-    # Callbacks have the parameters that their type demands, and tables leave members out on purpose.
+    # Callbacks have all parameters of their type, and tables omit members on purpose.
     -Wno-unused-parameter
     -Wno-missing-field-initializers)
 
@@ -56,7 +56,7 @@ foreach(flag IN LISTS CURATOR_WARNING_FLAGS)
   endif()
 endforeach()
 
-# GObject-style casts break the aliasing rules, so the optimiser must not rely on them.
+# GObject-style casts violate the aliasing rules, so the optimiser must not assume them.
 set(CURATOR_CODE_FLAGS -fno-strict-aliasing -fno-common)
 
 function(curator_set_warnings target)
@@ -65,7 +65,7 @@ function(curator_set_warnings target)
   if(CURATOR_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
     if(CURATOR_SANITIZE)
-      # Instrumented code confuses gcc's flow analysis; the plain builds keep this one an error.
+      # Instrumented code confuses gcc's flow analysis; in plain builds this warning stays an error.
       target_compile_options(${target} PRIVATE -Wno-error=maybe-uninitialized)
       if(CMAKE_C_COMPILER_ID MATCHES "Clang")
         target_compile_options(${target} PRIVATE -Wno-unknown-warning-option)

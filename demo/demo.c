@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The demo: C processes and a JVM take turns with one lock, and the screen shows how.
+ * The demo: C processes and a JVM take turns with one lock, shown on the screen.
  *
- * Starts the workers, hears what each thread does, looks at the queue in ZooKeeper, and judges at the end whether two
- * ever held the lock at once and whether the fencing tokens rose. One thread runs all of it in a GMainLoop; only the
- * observer has a thread of its own. Exit status: 0 all well, 1 a violation, a starved language or a failed worker,
- * 64 wrong usage, 130 ended by a second Ctrl-C.
+ * Starts the workers, reads the events of each thread and the queue in ZooKeeper, and checks at the end whether two
+ * threads ever held the lock at once and whether the fencing tokens grew. One thread runs it all in a GMainLoop; only
+ * the observer has a thread of its own. Exit status: 0 success; 1 a violation, a starved language or a failed worker;
+ * 64 usage error; 130 ended by a second Ctrl-C.
  */
 #include "observer.h"
 #include "peer.h"
@@ -18,7 +18,7 @@
 #define EXIT_USAGE       64
 #define EXIT_INTERRUPTED 130
 #define FRAME_MS         100
-#define FINISH_SECONDS   30 /* for the queue to drain once the workers were told to stop */
+#define FINISH_SECONDS   30 /* time for the queue to drain after the workers are asked to stop */
 #define MAX_COMPLAINTS   12
 
 typedef struct
@@ -44,8 +44,8 @@ typedef struct
   View view;
   Scene *scene;
   Observer *observer;
-  GPtrArray *peers;      /* Peer, in the order of the scene's processes */
-  GPtrArray *complaints; /* lines of the workers' stderr */
+  GPtrArray *peers;      /* of Peer, in the order of the scene's processes */
+  GPtrArray *complaints; /* lines from the workers' stderr */
   GMainLoop *loop;
   guint finish_timer;
 } Demo;
@@ -60,7 +60,7 @@ take_options (Options *options, int *argc, char ***argv)
     { "seconds", 0, 0, G_OPTION_ARG_INT, &options->seconds, "How long to run (20)", "N" },
     { "acquisitions", 0, 0, G_OPTION_ARG_INT, &options->acquisitions,
       "Run until each thread has held the lock N times instead", "N" },
-    { "hold", 0, 0, G_OPTION_ARG_INT, &options->hold_ms, "How long a thread keeps the lock (200)",
+    { "hold", 0, 0, G_OPTION_ARG_INT, &options->hold_ms, "How long a thread holds the lock (200)",
       "MS" },
     { "think", 0, 0, G_OPTION_ARG_INT, &options->think_ms,
       "Pause of a thread between two turns (100)", "MS" },
@@ -73,7 +73,7 @@ take_options (Options *options, int *argc, char ***argv)
     { "worker", 0, 0, G_OPTION_ARG_FILENAME, &options->worker, "The C worker", "PROGRAM" },
     { "java", 0, 0, G_OPTION_ARG_FILENAME, &options->java, "The java program", "PROGRAM" },
     { "classpath", 0, 0, G_OPTION_ARG_STRING, &options->classpath,
-      "Where the Java worker and Curator are", "PATH" },
+      "Classpath of the Java worker and Curator", "PATH" },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
   g_autoptr (GError) error = NULL;
@@ -89,7 +89,7 @@ take_options (Options *options, int *argc, char ***argv)
 }
 
 static const char *
-options_fault (const Options *options)
+find_invalid_option (const Options *options)
 {
   if (options->connect == NULL)
     {
@@ -108,7 +108,7 @@ options_fault (const Options *options)
   return NULL;
 }
 
-/* Peers and processes are made together, so they share their index. */
+/* Peers and processes are added together, so they share their index. */
 static Process *
 process_of (Demo *demo, Peer *peer)
 {
@@ -119,7 +119,7 @@ process_of (Demo *demo, Peer *peer)
 }
 
 static gboolean
-finish_overdue (gpointer data)
+on_finish_timeout (gpointer data)
 {
   Demo *demo = data;
 
@@ -137,7 +137,7 @@ finish_overdue (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Closing their stdin stops workers that run by time; those that count need a firmer word. */
+/* Closing stdin stops workers that run for a time; those that count acquisitions run to their end. */
 static void
 finish (Demo *demo)
 {
@@ -146,7 +146,7 @@ finish (Demo *demo)
       return;
     }
   demo->scene->finishing = TRUE;
-  demo->finish_timer = g_timeout_add_seconds (FINISH_SECONDS, finish_overdue, demo);
+  demo->finish_timer = g_timeout_add_seconds (FINISH_SECONDS, on_finish_timeout, demo);
   for (guint i = 0; i < demo->peers->len; i++)
     {
       peer_close_stdin (g_ptr_array_index (demo->peers, i));
@@ -176,7 +176,7 @@ on_line (Peer *peer, const char *line, gpointer user_data)
 
   if (!worker_event_parse (line, &event))
     {
-      process_fail (process, "said something unknown: %s", line);
+      process_fail (process, "printed an unknown line: %s", line);
       return;
     }
   const Contender *contender = scene_apply (demo->scene, process, &event);
@@ -207,7 +207,7 @@ on_exited (Peer *peer, gboolean successfully, gpointer user_data)
 
   if (!successfully || !process->done)
     {
-      process_fail (process, "ended before its work was done");
+      process_fail (process, "exited before its work was done");
       finish (demo);
     }
   for (guint i = 0; i < demo->peers->len; i++)
@@ -271,7 +271,7 @@ start_process (Demo *demo, Language language)
     }
   else
     {
-      /* A small, quickly started JVM: two hands full of locks a second need no more. */
+      /* A small JVM that starts quickly is enough for a few locks per second. */
       g_strv_builder_add_many (builder, options->java, "-Xmx64m", "-XX:+UseSerialGC",
                                "-XX:TieredStopAtLevel=1", "-cp", options->classpath, "LockWorker",
                                NULL);
@@ -350,7 +350,7 @@ main (int argc, char **argv)
 
   setlocale (LC_ALL, "");
   take_options (&options, &argc, &argv);
-  const char *fault = options_fault (&options);
+  const char *fault = find_invalid_option (&options);
   if (fault != NULL)
     {
       g_printerr ("curator-demo: %s\n", fault);

@@ -3,9 +3,9 @@
 
 struct _HoldCheck
 {
-  GArray *holds; /* HoldRecord */
+  GArray *holds; /* of HoldRecord */
   gboolean sorted;
-  gboolean judged; /* the verdict covers all holds */
+  gboolean judged; /* whether the verdict covers all holds */
   HoldVerdict verdict;
 };
 
@@ -67,7 +67,7 @@ hold_check_get_verdict (HoldCheck *check)
     {
       guint n;
       const HoldRecord *holds = hold_check_get_holds (check, &n);
-      /* The latest end so far: a long hold may outlast its successors. */
+      /* The latest end so far, not the last one: a long hold may outlast its successors. */
       gint64 free_from_ns = G_MININT64;
 
       check->verdict = (HoldVerdict){ 0, 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Judges, after the event, whether an exclusive lock was exclusive.
+ * Checks afterwards whether an exclusive lock was exclusive.
  *
- * Holders report when each hold began and ended on one clock; the reports may arrive late and in any order. A hold
- * that begins before an earlier one has ended is an overlap. A fencing token that is not greater than that of the hold
- * before it is a token error. Knows nothing of ZooKeeper or of processes, so tests use it as well. Not thread-safe.
+ * Holders report the beginning and the end of each hold, on one clock; reports may arrive late and in any order. A hold
+ * that begins before an earlier one has ended is an overlap. A fencing token that is not greater than that of the
+ * previous hold is a token error. Independent of ZooKeeper and of processes, so tests use it too. Not thread-safe.
  */
 #ifndef CURATOR_DEMO_HOLD_CHECK_H
 #define CURATOR_DEMO_HOLD_CHECK_H
@@ -12,9 +12,9 @@
 
 typedef struct
 {
-  guint owner;        /* whatever number the user gives a contender */
-  gint64 queued_ns;   /* acquire called */
-  gint64 granted_ns;  /* acquire returned */
+  guint owner;        /* a number that the caller gives each contender */
+  gint64 queued_ns;   /* when acquire was called */
+  gint64 granted_ns;  /* when acquire returned */
   gint64 released_ns; /* just before release was called */
   guint64 token;
 } HoldRecord;
@@ -32,7 +32,7 @@ void hold_check_free (HoldCheck *check);
 void hold_check_add (HoldCheck *check, const HoldRecord *hold);
 HoldVerdict hold_check_get_verdict (HoldCheck *check);
 
-/* All holds by time of grant; owned by the check, valid until the next one is added. */
+/* All holds in the order of their grants. Owned by the check, valid until the next hold is added. */
 const HoldRecord *hold_check_get_holds (HoldCheck *check, guint *n_holds);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (HoldCheck, hold_check_free)

@@ -45,9 +45,9 @@ compare_tokens (gconstpointer a, gconstpointer b)
   return (left->token > right->token) - (left->token < right->token);
 }
 
-/* Nodes are created in the order of the queue, so their tokens sort as the sequence numbers in their names do. */
+/* Nodes are created in queue order, so sorting by token is sorting by sequence number. */
 static GPtrArray *
-look (Observer *observer, zhandle_t *handle)
+read_queue (Observer *observer, zhandle_t *handle)
 {
   GPtrArray *queue = g_ptr_array_new_with_free_func (queue_node_free);
   struct String_vector children = { 0, NULL };
@@ -93,7 +93,7 @@ observe (gpointer data)
     {
       if (zoo_state (handle) == ZOO_CONNECTED_STATE)
         {
-          GPtrArray *queue = look (observer, handle);
+          GPtrArray *queue = read_queue (observer, handle);
 
           g_mutex_lock (&observer->mutex);
           g_ptr_array_unref (observer->queue);

@@ -15,17 +15,17 @@ struct _Peer
   gpointer user_data;
   char *pid;
   guint open_streams;
-  gboolean waited; /* the process has ended */
+  gboolean waited; /* the process has exited */
   gboolean successfully;
-  gboolean told;
+  gboolean reported; /* exited was called */
 };
 
 static void
-tell_exit_if_complete (Peer *peer)
+report_exit_if_complete (Peer *peer)
 {
-  if (peer->waited && peer->open_streams == 0 && !peer->told)
+  if (peer->waited && peer->open_streams == 0 && !peer->reported)
     {
-      peer->told = TRUE;
+      peer->reported = TRUE;
       peer->listener.exited (peer, peer->successfully, peer->user_data);
     }
 }
@@ -39,7 +39,7 @@ line_read (GObject *source, GAsyncResult *result, gpointer data)
   GDataInputStream *stream = G_DATA_INPUT_STREAM (source);
   g_autofree char *line = g_data_input_stream_read_line_finish_utf8 (stream, result, NULL, &error);
 
-  /* Cancelled means that the peer is being freed: data is no more. */
+  /* Cancelled while the peer is being freed: data is no longer valid. */
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     {
       return;
@@ -48,7 +48,7 @@ line_read (GObject *source, GAsyncResult *result, gpointer data)
   if (line == NULL)
     {
       peer->open_streams--;
-      tell_exit_if_complete (peer);
+      report_exit_if_complete (peer);
       return;
     }
   (stream == peer->out ? peer->listener.line : peer->listener.complaint) (peer, line,
@@ -76,10 +76,10 @@ process_ended (GObject *source, GAsyncResult *result, gpointer data)
   Peer *peer = data;
   peer->waited = TRUE;
   peer->successfully = successfully;
-  tell_exit_if_complete (peer);
+  report_exit_if_complete (peer);
 }
 
-/* Runs in the child. A process group of its own: Ctrl-C is for the demo, which ends its workers in good order. */
+/* Runs in the child. With a process group of its own, Ctrl-C reaches only the demo, which then stops its workers. */
 static void
 set_up_child (gpointer user_data)
 {
@@ -131,7 +131,7 @@ peer_get_pid (Peer *peer)
 gboolean
 peer_is_running (Peer *peer)
 {
-  return !peer->told;
+  return !peer->reported;
 }
 
 void
@@ -154,7 +154,7 @@ peer_free (Peer *peer)
       peer_kill (peer);
     }
   g_cancellable_cancel (peer->cancellable);
-  /* Lets the cancelled calls come home before their target goes. */
+  /* Let the cancelled calls finish before the peer is freed. */
   while (g_main_context_iteration (NULL, FALSE))
     {
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A worker process of the demo: started here, heard line by line, asked to end by closing its stdin. */
+ * A worker process of the demo: spawns it, reads its output line by line, and ends it by closing its stdin. */
 #ifndef CURATOR_DEMO_PEER_H
 #define CURATOR_DEMO_PEER_H
 
@@ -19,6 +19,6 @@ const char *peer_get_pid (Peer *peer);
 gboolean peer_is_running (Peer *peer);
 void peer_close_stdin (Peer *peer);
 void peer_kill (Peer *peer);
-void peer_free (Peer *peer); /* kills it if it still runs */
+void peer_free (Peer *peer); /* kills the process if it still runs */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What workers of either language say on stdout, one event a line; tests/interop/java/LockWorker.java defines it. */
+ * The events that workers of both languages print, one per line; tests/interop/java/LockWorker.java defines them. */
 #ifndef CURATOR_DEMO_PROTOCOL_H
 #define CURATOR_DEMO_PROTOCOL_H
 
@@ -23,7 +23,7 @@ typedef struct
   char *text; /* name of the node, or the error; NULL otherwise */
 } WorkerEvent;
 
-/* FALSE if the line is none of the above; only then is there nothing to clear. */
+/* Returns FALSE if the line is no event. Clear the event in either case. */
 gboolean worker_event_parse (const char *line, WorkerEvent *event);
 void worker_event_clear (WorkerEvent *event);
 

@@ -86,7 +86,7 @@ process_fail (Process *process, const char *format, ...)
 {
   va_list args;
 
-  /* The first failure explains the later ones. */
+  /* Keep the first failure, which explains later ones. */
   if (process->failure == NULL)
     {
       va_start (args, format);
@@ -138,9 +138,9 @@ apply_released (Scene *scene, Contender *contender, const WorkerEvent *event)
   set_node (contender, NULL, 0);
 }
 
-/* What a contender may say next depends on what it said last. */
+/* Whether the event may follow in the state of the contender. */
 static gboolean
-fits (const Contender *contender, WorkerEventType type)
+is_expected (const Contender *contender, WorkerEventType type)
 {
   switch (type)
     {
@@ -173,9 +173,9 @@ scene_apply (Scene *scene, Process *process, const WorkerEvent *event)
   Contender *contender = event->thread <= process->threads->len
                              ? g_ptr_array_index (process->threads, event->thread - 1)
                              : NULL;
-  if (contender == NULL || !fits (contender, event->type))
+  if (contender == NULL || !is_expected (contender, event->type))
     {
-      process_fail (process, "said something out of turn about thread %u", event->thread);
+      process_fail (process, "printed an unexpected event of thread %u", event->thread);
       return NULL;
     }
   if (event->type == WORKER_QUEUED)
@@ -242,7 +242,7 @@ place_waiters_of (Scene *scene, Process *process, GPtrArray *queue)
     {
       const QueueNode *node = g_ptr_array_index (queue, i);
 
-      /* A node that was granted already belongs to no waiter: the picture is a moment old. */
+      /* The queue may be out of date: a granted node belongs to no waiter. */
       if (node->session == process->session && !g_hash_table_contains (scene->granted, node->name))
         {
           set_node (g_ptr_array_index (waiters, next++), node->name, node->token);

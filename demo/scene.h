@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everything the demo knows: who contends, who holds, who waits, and what happened so far. The main thread's only. */
+ * The state of the demo: contenders, holder, queue and history. For the main thread only. */
 #ifndef CURATOR_DEMO_SCENE_H
 #define CURATOR_DEMO_SCENE_H
 
@@ -25,11 +25,11 @@ typedef struct
 {
   Language language;
   char *pid;
-  gint64 session;     /* learnt from the first grant that the observer can place; 0 until then */
-  GPtrArray *threads; /* Contender, owned by the scene */
-  gboolean began;     /* a thread has asked for the lock */
+  gint64 session;     /* known from the first grant whose node the observer finds; 0 until then */
+  GPtrArray *threads; /* of Contender, owned by the scene */
+  gboolean began;     /* whether a thread has called acquire */
   gboolean done;
-  char *failure; /* NULL while all is well */
+  char *failure; /* NULL if there is none */
 } Process;
 
 typedef struct
@@ -40,23 +40,23 @@ typedef struct
   ContenderState state;
   gint64 queued_ns;
   gint64 granted_ns;
-  char *node;    /* own node, as far as known; NULL otherwise */
-  guint64 token; /* goes with the node */
+  char *node;    /* the own node; NULL if unknown */
+  guint64 token; /* token of that node; 0 if unknown */
 } Contender;
 
 typedef struct
 {
   char *connect;
   char *path;
-  GPtrArray *processes;  /* Process */
-  GPtrArray *contenders; /* Contender */
+  GPtrArray *processes;  /* of Process */
+  GPtrArray *contenders; /* of Contender */
   HoldCheck *check;
-  GHashTable *granted; /* names of all nodes that were granted: set */
+  GHashTable *granted; /* a set: names of all nodes that were granted */
   guint grants[N_LANGUAGES];
   gint64 created_ns;
-  gint64 began_ns;  /* when every process had asked for the lock; 0 before */
-  gint64 end_ns;    /* when the workers are asked to stop; 0: they count */
-  guint per_thread; /* acquisitions per thread; 0: by time */
+  gint64 began_ns;  /* when every process had called acquire; 0 before */
+  gint64 end_ns;    /* when to stop the workers; 0: they count acquisitions */
+  guint per_thread; /* acquisitions per thread; 0: run for a time */
   gboolean finishing;
   gboolean interrupted;
 } Scene;
@@ -67,13 +67,13 @@ gint64 scene_now_ns (void);
 Scene *scene_new (const char *connect, const char *path);
 void scene_free (Scene *scene);
 Process *scene_add_process (Scene *scene, Language language, guint n_threads);
-/* The contender that the event is about; NULL if it is about the process, or makes no sense. */
+/* Returns the contender of the event; NULL if the event concerns the process or is unexpected. */
 Contender *scene_apply (Scene *scene, Process *process, const WorkerEvent *event);
 void process_fail (Process *process, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* Gives the waiters their nodes: each session's, in order, to its waiting threads, in order. */
+/* Assigns nodes to waiters: the nodes of each session, in order, to its waiting threads, in order. */
 void scene_place_waiters (Scene *scene, GPtrArray *queue);
-/* Contenders: holder first, then the waiters by their place, then the rest. Free with g_ptr_array_unref. */
+/* All contenders: the holder, the waiters in queue order, then the rest. Free with g_ptr_array_unref(). */
 GPtrArray *scene_ranking (Scene *scene);
 gboolean scene_all_began (Scene *scene);
 gboolean scene_all_done (Scene *scene);

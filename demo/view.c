@@ -33,7 +33,7 @@ view_style_of (Language language)
   return language == LANGUAGE_C ? STYLE_C : STYLE_JAVA;
 }
 
-/* The part of a node's name that tells it from others at a glance: its sequence number. */
+/* The sequence number of a node, which is enough to distinguish it. */
 static const char *
 short_name (const char *node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How the demo shows itself: a screen that is redrawn, a log that grows, and the table at the end. */
+ * The output of the demo: a live screen or a log, and the table at the end. */
 #ifndef CURATOR_DEMO_VIEW_H
 #define CURATOR_DEMO_VIEW_H
 
@@ -7,7 +7,7 @@
 
 typedef struct
 {
-  gboolean live; /* stdout is a terminal that can be redrawn */
+  gboolean live; /* whether stdout is a terminal that can be redrawn */
   gboolean colour;
   gboolean unicode;
 } View;
@@ -24,17 +24,17 @@ typedef enum
 } Style;
 
 View view_detect (gboolean force_log);
-const char *view_style (const View *view, Style style); /* escape sequence, perhaps empty */
+const char *view_style (const View *view, Style style); /* an escape sequence, or "" */
 Style view_style_of (Language language);
 
 void view_screen_enter (const View *view);
 void view_screen_leave (const View *view);
 void view_screen_draw (const View *view, Scene *scene);
 
-/* One line for one grant. */
+/* Prints one line for a grant. */
 void view_log_grant (const View *view, Scene *scene, const Contender *contender);
 
-/* The table; TRUE if the run was good. complaints: what workers said on stderr. */
+/* Prints the table; returns TRUE if the run had no violation or failure. complaints: stderr of the workers. */
 gboolean view_summary (const View *view, Scene *scene, GPtrArray *complaints);
 
 #endif

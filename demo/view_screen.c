@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The live view: who holds and who waits, and a chart of the last seconds in which no column may have two bars. */
+ * The live view: the holder, the queue, and a chart of the last seconds in which no column may have two bars. */
 #include "view.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #define CHART_CELL_NS     (G_GINT64_CONSTANT (100) * 1000 * 1000)
 #define LABEL_WIDTH       20
-#define ROWS_AROUND_CHART 5 /* its heading, the blank row after it, the totals */
+#define ROWS_AROUND_CHART 5 /* the heading, the blank row after the chart, the totals */
 
-/* One screen being put together. Text beyond the right or lower edge is dropped. */
+/* A screen under construction. Text beyond the right or lower edge is dropped. */
 typedef struct
 {
   const View *view;
@@ -97,7 +97,7 @@ put_title (Frame *frame, Scene *scene, gint64 now_ns)
     }
   else if (scene->finishing)
     {
-      put (frame, STYLE_DIM, "finishing: those who wait still get their turn ...");
+      put (frame, STYLE_DIM, "finishing: waiting threads still get their turn ...");
     }
   else
     {
@@ -108,7 +108,7 @@ put_title (Frame *frame, Scene *scene, gint64 now_ns)
   end_row (frame);
 }
 
-/* The first letters of the random part of a node's name. */
+/* The random part of a node's name, of which the first letters are shown. */
 static const char *
 node_id (const Contender *contender)
 {
@@ -159,14 +159,14 @@ put_queue (Frame *frame, Scene *scene, gint64 now_ns)
   g_autoptr (GPtrArray) ranking = scene_ranking (scene);
   guint place = 0;
 
-  /* Between two holds the first row stays free, so that the table does not jump. */
+  /* Between two holds a row replaces the holder, so that the table does not move. */
   const Contender *first = g_ptr_array_index (ranking, 0);
   put (frame, STYLE_DIM,
        "         lang  process thread   node         sequence           token      for");
   end_row (frame);
   if (first->state != CONTENDER_HOLDS)
     {
-      put (frame, STYLE_DIM, " %s on its way to the next ...", glyph (frame, "○", "o"));
+      put (frame, STYLE_DIM, " %s handing over ...", glyph (frame, "○", "o"));
       end_row (frame);
     }
   for (guint i = 0; i < ranking->len; i++)
@@ -233,7 +233,7 @@ put_chart (Frame *frame, Scene *scene, gint64 now_ns)
   const HoldRecord *holds = hold_check_get_holds (scene->check, &n_holds);
   guint from = n_holds;
 
-  /* Holds that ended before the left edge need no look; they are in order of their beginnings. */
+  /* Skip holds that ended before the left edge; holds are sorted by their beginning. */
   while (from > 0 && holds[from - 1].released_ns > (right - width) * CHART_CELL_NS)
     {
       from--;

@@ -31,7 +31,7 @@ add_time (GArray *times, gint64 from_ns, gint64 to_ns)
   g_array_append_val (times, ms);
 }
 
-/* A hand-over is from one holder's release to the grant of the next, where the next was waiting by then. */
+/* A hand-over lasts from a release to the next grant, if the next holder was waiting already. */
 static void
 collect (Scene *scene, Times times[N_LANGUAGES])
 {
@@ -106,7 +106,7 @@ print_failures (const View *view, Scene *scene)
   return failures;
 }
 
-/* A language takes part with as many threads as were started; with none it cannot starve. */
+/* A language with threads but without a hold starved. */
 static guint
 print_starved (const View *view, Scene *scene, const Times times[N_LANGUAGES])
 {
@@ -164,8 +164,8 @@ view_summary (const View *view, Scene *scene, GPtrArray *complaints)
     }
   g_print ("  %s%s%s\n", view_style (view, good ? STYLE_GOOD : STYLE_BAD),
            !good                ? "FAILED"
-           : scene->interrupted ? "stopped early; all was well"
-                                : "all was well",
+           : scene->interrupted ? "stopped early, no failure"
+                                : "no failure",
            plain);
   for (int i = 0; i < N_LANGUAGES; i++)
     {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The C worker of the demo: threads that take turns with whoever else wants the lock, and tell each step on stdout.
+ * The C worker of the demo: threads that contend for the lock and print each step on stdout.
  *
- * Twin of tests/interop/java/LockWorker.java, with the same arguments and the same lines (see protocol.h). Uses the
- * installed headers only, so it doubles as an example: one client and one lock, shared by all threads.
+ * Takes the same arguments and prints the same lines as tests/interop/java/LockWorker.java (see protocol.h). Uses the
+ * public headers only, so it is an example too: one client and one lock, shared by all threads.
  */
 #include <curator/curator.h>
 
@@ -19,7 +19,7 @@ typedef struct
 {
   CuratorLock *lock;
   int threads;
-  int acquisitions; /* per thread; 0: until stdin closes */
+  int acquisitions; /* per thread; 0: run until stdin closes */
   int hold_ms;
   int think_ms;
   int stopping; /* atomic */
@@ -42,11 +42,11 @@ now_ns (void)
   return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
 }
 
-/* stdio locks the stream for the length of one call, so lines of several threads do not mix. */
-static void tell (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* stdio locks the stream during each call, so lines of different threads do not mix. */
+static void print_event (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 static void
-tell (const char *format, ...)
+print_event (const char *format, ...)
 {
   va_list args;
 
@@ -62,7 +62,7 @@ fail (Work *work, const GError *error)
   g_autofree char *text = g_strdelimit (g_strdup (error->message), "\r\n", ' ');
 
   g_atomic_int_set (&work->failed, 1);
-  tell ("ERROR %s\n", text);
+  print_event ("ERROR %s\n", text);
 }
 
 static gboolean
@@ -70,22 +70,23 @@ take_turn (const Turns *turns, GError **error)
 {
   Work *work = turns->work;
 
-  tell ("QUEUED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
+  print_event ("QUEUED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
   if (!curator_lock_acquire (work->lock, CURATOR_WAIT_FOREVER, NULL, error))
     {
       return FALSE;
     }
   gint64 granted_ns = now_ns ();
   CuratorLease *lease = curator_lock_get_lease (work->lock);
-  tell ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", turns->number, granted_ns,
-        curator_lease_get_node_name (lease), curator_lease_get_fencing_token (lease));
+  print_event ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", turns->number,
+               granted_ns, curator_lease_get_node_name (lease),
+               curator_lease_get_fencing_token (lease));
   g_usleep ((gulong) work->hold_ms * 1000);
-  tell ("RELEASED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
+  print_event ("RELEASED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
   return curator_lock_release (work->lock, error);
 }
 
 static gboolean
-goes_on (Work *work, int done)
+continues (Work *work, int done)
 {
   if (g_atomic_int_get (&work->failed))
     {
@@ -100,7 +101,7 @@ take_turns (gpointer data)
   Turns *turns = data;
   Work *work = turns->work;
 
-  for (int done = 0; goes_on (work, done); done++)
+  for (int done = 0; continues (work, done); done++)
     {
       g_autoptr (GError) error = NULL;
 
@@ -191,7 +192,7 @@ take_number (const char *text, int minimum)
 int
 main (int argc, char **argv)
 {
-  static Work work; /* outlives main for the sake of the thread that reads stdin */
+  static Work work; /* static: the thread that reads stdin may outlive main() */
 
   if (argc < 7 || argc > 8 || strcmp (argv[6], "mutex") != 0)
     {
@@ -209,6 +210,6 @@ main (int argc, char **argv)
     {
       return EXIT_FAILURE;
     }
-  tell ("DONE\n");
+  print_event ("DONE\n");
   return EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program that uses ZooKeeper already: the locks live in its session, there is no second one.
+ * A program that uses ZooKeeper already: the locks share its session instead of opening a second
+ * one.
  *
  * usage: adopt_zhandle CONNECT-STRING
  */
@@ -15,7 +16,7 @@ fail (const GError *error)
   return 1;
 }
 
-/* The program's watcher does what it always did, and passes everything on. */
+/* The program's own watcher, which also forwards every event to the client. */
 static void
 on_event (zhandle_t *zh, int type, int state, const char *path, void *client)
 {
@@ -30,7 +31,7 @@ static int
 work_in_turn (CuratorClient *client, zhandle_t *zh)
 {
   g_autoptr (GError) error = NULL;
-  /* After an expiry the program closes its handle, makes a new one and sets that. */
+  /* After an expiry the program closes its handle, creates a new one and sets that. */
   if (!curator_client_set_zhandle (client, zh, &error) || !curator_client_start (client, &error))
     {
       return fail (error);
@@ -59,11 +60,11 @@ main (int argc, char **argv)
       zookeeper_init (argc > 1 ? argv[1] : "localhost:2181", on_event, SESSION_MS, NULL, client, 0);
   if (zh == NULL)
     {
-      g_printerr ("adopt_zhandle: no handle\n");
+      g_printerr ("adopt_zhandle: zookeeper_init failed\n");
       return 1;
     }
   const int status = work_in_turn (client, zh);
-  /* First the client, which takes its nodes away; then the handle, which is the program's. */
+  /* First close the client, which deletes its nodes; then the handle, which the program owns. */
   curator_client_close (client);
   zookeeper_close (zh);
   return status;

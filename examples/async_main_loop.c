@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * No thread waits: the lock is acquired and released from a GLib main loop, which also runs the
- * callbacks.
+ * Acquires and releases a lock without blocking, in a GLib main loop that also runs the callbacks.
  *
  * usage: async_main_loop CONNECT-STRING
  */
@@ -29,9 +28,9 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
     }
   else
     {
-      g_print ("ours: %s\n", curator_lease_get_node_path (lease));
+      g_print ("held: %s\n", curator_lease_get_node_path (lease));
       program->status = 0;
-      /* The last reference: released in the background, nothing waits here either. */
+      /* Dropping the last reference releases the lock in the background, without waiting. */
       curator_lease_unref (lease);
     }
   g_main_loop_quit (program->loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A server on epoll that never waits for a lock: the answer to its acquire wakes the loop by one
- * descriptor, the end of the hold by another. libuv, libevent and libev take both as well.
+ * A server on epoll that never blocks on a lock: one descriptor wakes the loop when the acquire has
+ * a result, another when the hold ends. Both work with libuv, libevent and libev too.
  *
  * usage: epoll_lease CONNECT-STRING
  */
@@ -13,19 +13,19 @@
 typedef struct
 {
   int epoll;
-  int answered; /* readable when the next two are set */
+  int acquired; /* eventfd: readable once the next two are set */
   CuratorLease *lease;
   gboolean failed;
 } Server;
 
-/* On a thread of the library's: hands over and wakes the loop, no more. */
+/* Runs on a thread of the library: only stores the result and wakes the loop. */
 static void
 on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
 {
   Server *server = user_data;
   server->lease = lease;
   server->failed = lease == NULL;
-  eventfd_write (server->answered, 1);
+  eventfd_write (server->acquired, 1);
 }
 
 static void
@@ -35,33 +35,33 @@ watch (Server *server, int fd)
   epoll_ctl (server->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* FALSE when there is nothing left to do. */
+/* Handles one event. Returns FALSE at the end. */
 static gboolean
-turn (Server *server)
+handle_event (Server *server)
 {
   struct epoll_event event;
   eventfd_t count;
   if (epoll_wait (server->epoll, &event, 1, 200) == 0)
     {
-      /* Nothing happened: the server's other work. Here it is done soon. */
+      /* No event: a server would do other work here. */
       if (server->lease != NULL)
         {
           curator_lease_release (server->lease, NULL);
         }
       return TRUE;
     }
-  if (event.data.fd != server->answered)
+  if (event.data.fd != server->acquired)
     {
-      g_print ("over: %s\n",
+      g_print ("ended: %s\n",
                curator_lease_state_to_string (curator_lease_get_state (server->lease)));
       return FALSE;
     }
-  eventfd_read (server->answered, &count);
+  eventfd_read (server->acquired, &count);
   if (server->failed)
     {
       return FALSE;
     }
-  g_print ("ours: %s\n", curator_lease_get_node_path (server->lease));
+  g_print ("held: %s\n", curator_lease_get_node_path (server->lease));
   watch (server, curator_lease_get_fd (server->lease));
   return TRUE;
 }
@@ -78,16 +78,16 @@ main (int argc, char **argv)
       g_printerr ("epoll_lease: %s\n", error->message);
       return 1;
     }
-  Server server = { .epoll = epoll_create1 (EPOLL_CLOEXEC), .answered = eventfd (0, EFD_CLOEXEC) };
-  watch (&server, server.answered);
+  Server server = { .epoll = epoll_create1 (EPOLL_CLOEXEC), .acquired = eventfd (0, EFD_CLOEXEC) };
+  watch (&server, server.acquired);
   curator_lock_acquire_async (lock, 10000, NULL, on_acquired, &server);
-  while (turn (&server))
+  while (handle_event (&server))
     {
     }
   const gboolean ok =
       server.lease != NULL && curator_lease_get_state (server.lease) == CURATOR_LEASE_RELEASED;
   g_clear_pointer (&server.lease, curator_lease_unref);
-  close (server.answered);
+  close (server.acquired);
   close (server.epoll);
   return ok ? 0 : 1;
 }

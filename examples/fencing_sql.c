@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fencing by a database: each row keeps the highest token that wrote it, and the statement that
- * writes refuses a lower one. Here the database is SQLite's; the statement is the same elsewhere.
+ * Fencing in a database: each row stores the highest token that wrote it, and the writing statement
+ * refuses a lower one. This example uses SQLite; the statement works in other databases too.
  *
  * usage: fencing_sql CONNECT-STRING
  */
@@ -9,10 +9,10 @@
 
 #define TABLE "CREATE TABLE report (name TEXT PRIMARY KEY, body TEXT, token INTEGER NOT NULL)"
 
-/* Comparing and writing are one statement, so nobody can come between. */
-#define WRITE                                                                                     \
-  "INSERT INTO report (name, body, token) VALUES ('nightly', ?1, ?2)"                             \
-  " ON CONFLICT (name) DO UPDATE SET body = excluded.body, token = excluded.token"                \
+/* One statement compares and writes, so no other write can come between. */
+#define WRITE                                                                                      \
+  "INSERT INTO report (name, body, token) VALUES ('nightly', ?1, ?2)"                              \
+  " ON CONFLICT (name) DO UPDATE SET body = excluded.body, token = excluded.token"                 \
   " WHERE excluded.token >= report.token"
 
 static int
@@ -22,7 +22,7 @@ fail (const char *what)
   return 1;
 }
 
-/* FALSE if a later holder has written already, or the database failed. */
+/* Returns FALSE if a later holder has written already, or the database failed. */
 static gboolean
 write_fenced (sqlite3 *db, guint64 token, const char *body)
 {
@@ -35,7 +35,7 @@ write_fenced (sqlite3 *db, guint64 token, const char *body)
   return written;
 }
 
-/* Takes the lock and gives it back; 0 if that failed. */
+/* Acquires and releases the lock. Returns the fencing token, or 0 with error. */
 static guint64
 take_turn (CuratorLock *lock, GError **error)
 {
@@ -70,7 +70,7 @@ main (int argc, char **argv)
                     && sqlite3_exec (db, TABLE, NULL, NULL, NULL) == SQLITE_OK
                     && write_fenced (db, first, "begun") && write_fenced (db, first, "half done")
                     && write_fenced (db, second, "done")
-                    /* The first holder was asleep, and goes on where it was. */
+                    /* The first holder was suspended and now continues. */
                     && !write_fenced (db, first, "half done, too late");
   g_print ("tokens %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT ": %s\n", first, second,
            fenced ? "the late write was refused" : "NOT FENCED");

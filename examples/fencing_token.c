@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The last line of defence: a resource that remembers the highest token it has seen refuses a
- * holder whose time was over without its knowing, because the machine slept for instance. Here the
- * resource is a file.
+ * Fencing in a resource: it stores the highest token it has seen, and so refuses a holder whose
+ * hold ended unnoticed, for example while the machine was suspended. Here the resource is a file.
  *
  * usage: fencing_token CONNECT-STRING
  */
@@ -19,7 +18,7 @@ fail (const GError *error)
   return 1;
 }
 
-/* Comparing and writing must be one step: the file's own lock makes it so. */
+/* Comparing and writing must be one atomic step, for which the file is locked. */
 static gboolean
 write_fenced (const char *file, guint64 token, const char *text)
 {
@@ -60,7 +59,7 @@ main (int argc, char **argv)
     }
   guint64 first = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
   curator_lock_release (lock, NULL);
-  /* The first holder falls asleep here, and a second one comes. */
+  /* The first holder is suspended here, and a second one acquires the lock. */
   if (!curator_lock_acquire (lock, 10000, NULL, &error))
     {
       return fail (error);
@@ -68,7 +67,7 @@ main (int argc, char **argv)
   guint64 second = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
 
   gboolean fenced = write_fenced (file, second, "by the second holder");
-  /* The first one wakes and writes what it had in hand. */
+  /* The first holder continues and writes. */
   fenced = fenced && !write_fenced (file, first, "by the first holder, too late");
   g_print ("tokens %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT ": %s\n", first, second,
            fenced ? "the late write was refused" : "NOT FENCED");

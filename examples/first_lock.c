@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One process at a time may run the nightly job, whichever machine it is started on.
+ * A mutex: only one process at a time runs the nightly job, on whichever machine it is started.
  *
- * usage: first_lock CONNECT-STRING        for instance: first_lock "$(scripts/zookeeper start)"
+ * usage: first_lock CONNECT-STRING        for example: first_lock "$(scripts/zookeeper start)"
  */
 #include <curator/curator.h>
 

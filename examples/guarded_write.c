@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A write that the server applies only while the lock is held, whatever happened to the writer in
- * between: the hold is checked inside the write's own transaction.
+ * A write that the server applies only while the lock is held: the transaction of the write checks
+ * the hold, so it is safe even if the writer is suspended just before.
  *
  * usage: guarded_write CONNECT-STRING
  */
-#define THREADED /* zookeeper.h: the synchronous calls */
+#define THREADED /* makes zookeeper.h declare its synchronous calls */
 #include <curator/curator.h>
 #include <curator/zookeeper.h>
 
@@ -26,7 +26,7 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *client)
   curator_client_forward_event (client, zh, type, state, path);
 }
 
-/* ZOK; ZNONODE if the hold is over, and then nothing was written. */
+/* Returns ZOK, or ZNONODE if the hold has ended; then nothing was written. */
 static int
 write_if_held (zhandle_t *zh, const zoo_op_t *held, const char *value)
 {
@@ -54,7 +54,7 @@ write_twice (CuratorClient *client, zhandle_t *zh)
       rc = write_if_held (zh, &held, "1");
     }
   g_print ("while held: %s\n", zerror (rc));
-  curator_lease_release (lease, NULL); /* or lost, or the process slept for an hour */
+  curator_lease_release (lease, NULL); /* the hold could also have been lost */
   const int late = write_if_held (zh, &held, "2");
   g_print ("afterwards: %s\n", zerror (late));
   return rc == ZOK && late == ZNONODE ? 0 : 1;
@@ -70,7 +70,7 @@ main (int argc, char **argv)
       zookeeper_init (argc > 1 ? argv[1] : "localhost:2181", on_event, SESSION_MS, NULL, client, 0);
   if (zh == NULL)
     {
-      return fail ("no handle");
+      return fail ("zookeeper_init failed");
     }
   int status = 1;
   if (curator_client_set_zhandle (client, zh, &error) && curator_client_start (client, &error))

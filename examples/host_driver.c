@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A lock layout of one's own: readers and writers whose nodes tell the host, "<host>-R-<number>" and
- * "<host>-W-<number>". What it takes are three short functions: how a node is called, which part of
- * a name is its number, and who holds. Waiting, retries and clean-up are the library's.
+ * A custom lock recipe: readers and writers whose nodes name the host, "<host>-R-<number>" and
+ * "<host>-W-<number>". It takes three short functions: the name of a node, which part of a name is
+ * its number, and who holds the lock. The library does the waiting, retries and clean-up.
  *
  * Holds until its standard input ends.
  *
@@ -15,7 +15,7 @@
 
 typedef struct
 {
-  char *name; /* of our nodes, without the number */
+  char *name; /* of the own nodes, without the number */
   gboolean writes;
 } Host;
 
@@ -28,7 +28,7 @@ name_the_node (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer 
   curator_node_request_set_protected (request, FALSE);
 }
 
-/* Behind the kind, whichever it is: readers and writers are numbered together. */
+/* The number follows the kind; readers and writers are numbered together. */
 static const char *
 find_the_number (CuratorLockDriver *driver, const char *name, const char *lock_name,
                  gpointer user_data)
@@ -48,7 +48,7 @@ is_writer (const char *name)
   return strrchr (name, '-')[-1] == 'W';
 }
 
-/* A writer waits for the node in front of it, a reader for the last writer in front. */
+/* A writer waits for the node ahead of it, a reader for the nearest writer ahead. */
 static void
 decide (CuratorLockDriver *driver, const char *const *children, gsize n_children, const char *ours,
         int max_leases, CuratorPredicateResults *results, gpointer user_data)

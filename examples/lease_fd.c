@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A hold in somebody else's event loop: a descriptor becomes readable when the hold is over. Here
- * the loop is poll(); epoll, libuv or libevent take it as well.
+ * A hold in an event loop: a descriptor becomes readable when the hold ends. The loop here is
+ * poll(); the descriptor works with epoll, libuv and libevent too.
  *
  * usage: lease_fd CONNECT-STRING
  */
@@ -32,17 +32,18 @@ main (int argc, char **argv)
     {
       return fail (error);
     }
-  struct pollfd events[] = { { curator_lease_get_fd (lease), POLLIN, 0 } /* and your own */ };
+  struct pollfd events[] = { { curator_lease_get_fd (lease), POLLIN,
+                               0 } /* and those of your program */ };
   for (int turns = 0; poll (events, G_N_ELEMENTS (events), 200) == 0; turns++)
     {
       g_print ("turn %d, the lease is %s\n", turns,
                curator_lease_state_to_string (curator_lease_get_state (lease)));
       if (turns == 2)
         {
-          curator_lease_release (lease, NULL); /* the end of any kind wakes the loop */
+          curator_lease_release (lease, NULL); /* any end of the hold wakes the loop */
         }
     }
   CuratorLeaseState end = curator_lease_get_state (lease);
-  g_print ("over: %s\n", curator_lease_state_to_string (end));
+  g_print ("ended: %s\n", curator_lease_state_to_string (end));
   return end == CURATOR_LEASE_RELEASED ? 0 : 1;
 }

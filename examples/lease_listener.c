@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Being told before a hold is lost, and asking before each step. A listener learns of trouble while
- * the hold is still good (SUSPECT), and of its end (LOST), also when no server can be reached.
+ * A listener that reports trouble while the lock is still held (SUSPECT) and its loss (LOST), even
+ * when no server can be reached; and a check of the remaining time before each step.
  *
  * usage: lease_listener CONNECT-STRING
  */
@@ -15,7 +15,7 @@ fail (const GError *error)
 
 static int trouble;
 
-/* On a thread of the client's: note it, return. */
+/* Runs on a thread of the client, so it only sets a flag. */
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
@@ -47,14 +47,14 @@ main (int argc, char **argv)
 
   for (int step = 0; step < 3; step++)
     {
-      /* A step takes a second at most; without that much time left it must not begin. */
+      /* A step takes at most a second; it must not begin with less time left. */
       gint64 left_ms = curator_lease_get_remaining_ms (lease);
       if (g_atomic_int_get (&trouble) || left_ms < 1000)
         {
           g_printerr ("stopped before step %d, nothing half done\n", step);
           return 1;
         }
-      g_print ("step %d, provable for %" G_GINT64_FORMAT " ms\n", step, left_ms);
+      g_print ("step %d, %" G_GINT64_FORMAT " ms left\n", step, left_ms);
       g_usleep (100 * 1000);
     }
   return curator_lease_release (lease, &error) ? 0 : fail (error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two accounts, two locks, all or none. Taken in the order of their paths, so that a transfer the
- * other way round waits and does not deadlock.
+ * Two accounts, two locks: both are held or none. They are acquired in the order of their paths, so
+ * that a transfer in the opposite direction cannot deadlock.
  *
  * usage: multi_lock CONNECT-STRING
  */
@@ -26,14 +26,14 @@ main (int argc, char **argv)
 
   const char *const accounts[] = { "/examples/accounts/jim", "/examples/accounts/ann", NULL };
   g_autoptr (CuratorLock) both = curator_multi_lock_new_for_paths_sorted (client, accounts, &error);
-  /* A lease of the whole: its time left is the least of its members'. */
+  /* One lease covers both; its remaining time is the shorter one of the two. */
   g_autoptr (CuratorLease) lease =
       both != NULL ? curator_lock_acquire_lease (both, 10000, NULL, &error) : NULL;
   if (lease == NULL)
     {
       return fail (error);
     }
-  g_print ("both accounts are ours for %" G_GINT64_FORMAT " ms at least\n",
+  g_print ("both accounts are held for %" G_GINT64_FORMAT " ms or longer\n",
            curator_lease_get_remaining_ms (lease));
   return curator_lease_release (lease, &error) ? 0 : fail (error);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How long to insist when the servers do not answer. A policy decides and the library waits, within
- * the time that the caller gave. This one tries five times, a little later each time.
+ * A custom retry policy for the time when no server answers. The policy decides and the library
+ * waits, within the timeout of the caller. This one retries five times, after growing sleeps.
  *
  * usage: retry_policy CONNECT-STRING
  */
 #include <curator/curator.h>
 
 static gboolean
-a_little_later (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+sleep_longer_each_time (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   *sleep_ms = 100 * (retry_count + 1);
   return retry_count < 5;
@@ -16,12 +16,12 @@ a_little_later (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer u
 int
 main (int argc, char **argv)
 {
-  /* Ready-made ones: exponential backoff with or without a bound, n times, for ever ... */
+  /* retry.h has ready-made policies: exponential backoff, n times, without a limit ... */
   g_autoptr (CuratorRetryPolicy) policy =
-      curator_retry_policy_new_custom (a_little_later, NULL, NULL);
+      curator_retry_policy_new_custom (sleep_longer_each_time, NULL, NULL);
   g_autoptr (CuratorClient) client =
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", policy);
-  /* One request waits so long for a connection before the policy is asked. */
+  /* How long one request waits for a connection before the policy decides. */
   curator_client_set_connection_timeout (client, 2000);
 
   g_autoptr (GError) error = NULL;

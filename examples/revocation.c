@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A holder that gives way when it is asked to. Anybody who may write the lock's node can ask, in C
- * or in Java; whether and when is the holder's decision.
+ * A holder that releases the lock on request. Any client that may write the lock's node can send
+ * the request, in C or Java; the holder decides whether and when to comply.
  *
  * usage: revocation CONNECT-STRING
  */
@@ -13,7 +13,8 @@ fail (const GError *error)
   return 1;
 }
 
-/* On a thread of the client's, which cannot release another thread's hold: it only tells. */
+/* Runs on a thread of the client, which cannot release the holding thread's hold: it sets a
+ * flag. */
 static void
 on_asked (CuratorLock *lock, gpointer user_data)
 {
@@ -39,18 +40,18 @@ main (int argc, char **argv)
       return fail (error);
     }
 
-  /* This is what somebody else does, from another process. */
+  /* Usually another process sends the request. */
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
   if (nodes == NULL || !curator_attempt_revoke (client, nodes[0], &error))
     {
       return fail (error);
     }
 
-  /* The holding thread works in small steps and looks between them. */
+  /* The holding thread works in small steps and checks the flag between them. */
   for (int step = 0; step < 500 && !g_atomic_int_get (&asked); step++)
     {
       g_usleep (10 * 1000);
     }
-  g_print ("%s\n", g_atomic_int_get (&asked) ? "asked, so we stop and release" : "not asked");
+  g_print ("%s\n", g_atomic_int_get (&asked) ? "asked: stop and release" : "not asked");
   return curator_lock_release (lock, &error) && g_atomic_int_get (&asked) ? 0 : 1;
 }

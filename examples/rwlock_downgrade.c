@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A writer that goes on as a reader, and lets no other writer in between: what it wrote is what it
- * reads.
+ * A downgrade: a writer becomes a reader before any other writer can come between, so it reads what
+ * it wrote.
  *
  * usage: rwlock_downgrade CONNECT-STRING
  */
@@ -38,7 +38,7 @@ main (int argc, char **argv)
       return fail (error);
     }
   g_print ("writing alone\n");
-  /* The holder of the write lock gets the read lock at once. The other way round waits for ever. */
+  /* The holder of the write lock acquires the read lock at once. An upgrade fails: UNSUPPORTED. */
   if (!curator_lock_acquire (reader, 10000, NULL, &error) || !curator_lock_release (writer, &error))
     {
       return fail (error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * C++: the standard's own locks, over machines. Whatever ends the block ends the holds.
+ * C++: the lock types of the standard library. Leaving the block, also by an exception, ends the
+ * holds.
  *
  * usage: scoped_lock CONNECT-STRING
  */
@@ -22,7 +23,7 @@ try
     curator::rw_lock table (client, "/examples/cpp/table");
     {
       const std::scoped_lock both (jobs, table);
-      std::cout << "jobs and table are ours, token " << jobs.current_lease ()->fencing_token ()
+      std::cout << "jobs and table are held, token " << jobs.current_lease ()->fencing_token ()
                 << '\n';
     }
     if (const std::shared_lock reading (table, 5s); reading)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * No more than three at a time, among all machines: for licences, connections, heavy jobs.
+ * A semaphore: at most three holders among all machines, for licences, connections or heavy jobs.
  *
  * usage: semaphore CONNECT-STRING
  */
@@ -31,7 +31,7 @@ main (int argc, char **argv)
     {
       return fail (error);
     }
-  /* Several at once come together or not at all. */
+  /* Acquires both or none. */
   g_autoptr (GPtrArray) two = curator_semaphore_acquire_n (semaphore, 2, 10000, NULL, &error);
   if (two == NULL)
     {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for a lock, but not for ever: a time-out is an answer like another, not a failure.
+ * Waits for a lock with a timeout, and handles the timeout as an ordinary result.
  *
  * usage: try_lock CONNECT-STRING
  */
@@ -24,17 +24,17 @@ main (int argc, char **argv)
     }
 
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/try", &error);
-  /* Somebody has it: a lease belongs to no thread, so it stands in this thread's way, too. */
-  g_autoptr (CuratorLease) somebody =
+  /* Another holder: a lease belongs to no thread, so this thread has to wait for it too. */
+  g_autoptr (CuratorLease) other =
       lock != NULL ? curator_lock_acquire_lease (lock, 10000, NULL, &error) : NULL;
-  if (somebody == NULL)
+  if (other == NULL)
     {
       return fail (error);
     }
 
   if (curator_lock_acquire (lock, 300, NULL, &error))
     {
-      return 1; /* two holders */
+      return 1; /* two holders: cannot happen */
     }
   if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     {
@@ -44,7 +44,7 @@ main (int argc, char **argv)
   g_clear_error (&error);
 
   /* With 0 the server is asked once. */
-  curator_lease_release (somebody, NULL);
+  curator_lease_release (other, NULL);
   if (!curator_lock_acquire (lock, 0, NULL, &error))
     {
       return fail (error);

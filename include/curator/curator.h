@@ -1,16 +1,15 @@
-/* Everything: locks for processes on many machines, kept in ZooKeeper and shared with Java programs
- * that use Apache Curator.
+/* Includes all headers but zookeeper.h. Locks for processes on many machines, kept in ZooKeeper and
+ * shared with Java programs that use Apache Curator.
  *
  * Conventions of all headers
- *   - Objects are reference-counted and opaque; g_autoptr() works with every one of them.
- *   - A result FALSE or NULL of a function with a GError ** means that the error is set, TRUE or
- *     another pointer that it is not.
- *   - Time is in milliseconds. One time-out covers the whole call. CURATOR_WAIT_FOREVER (-1) waits
- *     without end, 0 tries once.
- *   - Functions are thread-safe unless their comment says otherwise. Pointers called "borrowed"
- *     belong to the object they come from; strings given to the library are copied.
- *   - An object that is NULL or of the wrong kind is a programmer's error: a critical message and a
- *     neutral result, as in GLib.
+ *   - Objects are reference-counted and opaque; g_autoptr() works with all of them.
+ *   - A function with a GError ** sets the error if and only if it returns FALSE or NULL.
+ *   - Time is in milliseconds. One timeout covers the whole call. CURATOR_WAIT_FOREVER (-1) waits
+ *     without a limit, 0 tries once.
+ *   - Functions are thread-safe unless their comment says otherwise. A pointer called "borrowed"
+ *     belongs to the object it comes from. Strings given to the library are copied.
+ *   - An object that is NULL or of the wrong kind is a programming error: it logs a critical
+ *     message and returns FALSE, 0 or NULL, as in GLib.
  */
 #ifndef CURATOR_CURATOR_H
 #define CURATOR_CURATOR_H

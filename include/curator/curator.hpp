@@ -1,9 +1,10 @@
-/* The library for C++17 and later: handles that own, exceptions, lambdas, the standard's locks.
+/* The library for C++17 and later: owning handles, exceptions, lambdas, and the standard's lock
+ * types.
  *
- * A layer of inline functions over curator.h, which says the rest: each class names the C type that
- * it wraps, and native_handle() leads there. Programs link the C library and nothing else. There is
- * no promise about the ABI of what is in here: compile it into each program, keep it out of the
- * interfaces of your own shared libraries.
+ * Inline functions over curator.h, whose comments have the details: each class names the C type
+ * that it wraps, and native_handle() returns the C object. Programs link only the C library. The
+ * ABI of this header is not stable: compile it into each program and keep it out of the interfaces
+ * of your own shared libraries.
  *
  *   curator::client client ("zk1:2181,zk2:2181");
  *   client.start ();
@@ -13,19 +14,19 @@
  *     write_result (nightly.current_lease ()->fencing_token ());
  *
  * Conventions
- *   - Handles are move-only and own one reference; share() makes another handle of the same object.
- *     A handle that was moved from is empty: assign to it or let it end, no more.
- *   - What fails throws curator::error. Not getting a lock in time is no failure of the functions
- *     that begin with try_: they return false or an empty optional.
- *   - A time-out is any std::chrono::duration, rounded up to milliseconds. What is not positive
- *     tries once; curator::forever, and all that is too long to count, waits without end.
- *   - Functions that wait take a GCancellable *, for instance a curator::cancellable: a cancelled
+ *   - Handles are move-only and own one reference; share() returns another handle of the same
+ *     object. A moved-from handle is empty: only assign to it or destroy it.
+ *   - Errors throw curator::error. A timeout is not an error of the functions whose names begin
+ *     with try_: they return false or an empty optional.
+ *   - A timeout is any std::chrono::duration, rounded up to milliseconds. Zero or less tries once;
+ *     curator::forever, or a century and more, waits without a limit.
+ *   - Functions that wait take a GCancellable *, for example a curator::cancellable. A cancelled
  *     call throws an error with G_IO_ERROR and G_IO_ERROR_CANCELLED.
- *   - Callbacks are lambdas or anything that can be called, moved into the library and destroyed
- *     there. They run where client.h says. An exception must not leave them: it goes no further
- *     than a critical message.
- *   - Functions are thread-safe where those of C are, handles are not: two threads may lock one
- *     mutex object, but not while a third assigns to it or destroys it.
+ *   - Callbacks are lambdas or other callables. The library moves them in and destroys them. They
+ *     run on the threads that client.h describes. An exception in a callback is caught and logged
+ *     as a critical message.
+ *   - Functions are as thread-safe as those of C; handles are not: two threads may lock one mutex
+ *     object, but not while a third assigns to it or destroys it.
  */
 #ifndef CURATOR_CURATOR_HPP
 #define CURATOR_CURATOR_HPP
@@ -49,16 +50,16 @@
 
 namespace curator
 {
-/* Objects compiled with different versions of this header do not mix by accident. */
+/* Keeps objects compiled with different versions of this header apart. */
 inline namespace v0_1
 {
 static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 1,
                "name the inline namespace after the version");
 
-/** Time-out for none. */
+/** The timeout that waits without a limit. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max ();
 
-/** What every function throws that fails: a GError. Wraps the domains of error.h and G_IO_ERROR. */
+/** The exception of every function: a GError of a domain from error.h, or of G_IO_ERROR. */
 class error : public std::runtime_error
 {
 public:
@@ -82,7 +83,7 @@ public:
     return code_;
   }
 
-  /** Whether it is this error of the library's own. */
+  /** Whether this is a #CURATOR_ERROR with that code. */
   bool
   is (CuratorError code) const noexcept
   {
@@ -101,7 +102,7 @@ private:
   int code_;
 };
 
-/* No part of the interface. */
+/* Not part of the interface. */
 namespace detail
 {
 template <class Rep, class Period>
@@ -113,7 +114,7 @@ to_ms (const std::chrono::duration<Rep, Period> &time)
     {
       return 0;
     }
-  /* Compared in floating point, where hours::max() does not overflow. A century is for ever. */
+  /* Compare in floating point, where hours::max() does not overflow. */
   constexpr double century_ms = 100.0 * 366 * 24 * 3600 * 1000;
   if (duration<double, std::milli> (time).count () >= century_ms)
     {
@@ -122,7 +123,7 @@ to_ms (const std::chrono::duration<Rep, Period> &time)
   return static_cast<gint64> (ceil<milliseconds> (time).count ());
 }
 
-/* Receives the GError * of one call. */
+/* Receives and owns the GError * of one call. */
 class outcome
 {
 public:
@@ -149,7 +150,7 @@ public:
       }
   }
 
-  /* False if the time was over; throws every other error. */
+  /* Returns false on a timeout; throws any other error. */
   bool
   in_time () const
   {
@@ -171,7 +172,7 @@ private:
   GError *error_ = nullptr;
 };
 
-/* Exceptions end here: above are the frames of C. */
+/* Catches exceptions, which must not reach the C frames of the caller. */
 template <class Call>
 void
 shield (Call &&call) noexcept
@@ -186,7 +187,8 @@ shield (Call &&call) noexcept
     }
   catch (...)
     {
-      g_log ("Curator", G_LOG_LEVEL_CRITICAL, "a callback threw what is no std::exception");
+      g_log ("Curator", G_LOG_LEVEL_CRITICAL,
+             "a callback threw an exception that is not a std::exception");
     }
 }
 
@@ -248,7 +250,7 @@ private:
   T *object_ = nullptr;
 };
 
-/* The callback of a pending call, which deletes it when it has run. */
+/* Takes ownership of the callback of a pending call, which runs once. */
 template <class F>
 std::unique_ptr<F>
 take (gpointer data) noexcept
@@ -264,8 +266,8 @@ take_strings (char **strings)
 }
 }
 
-/** Ends waiting calls from another thread. Wraps GCancellable, and converts to it. Once cancelled
- *  it stays so. */
+/** Cancels waiting calls from another thread. Wraps GCancellable, and converts to it. It stays
+ *  cancelled. */
 class cancellable
 {
 public:
@@ -288,7 +290,7 @@ public:
     g_cancellable_cancel (object_);
   }
 
-  /** For every parameter of that type. Borrowed. */
+  /** Converts to the parameter type of the functions that wait. Borrowed. */
   operator GCancellable * () const noexcept
   {
     return object_;
@@ -298,14 +300,14 @@ private:
   GCancellable *object_;
 };
 
-/** When and how often a failed request is tried again. Wraps CuratorRetryPolicy; see retry.h for
- *  the policies, their bounds and their Java names. */
+/** Decides whether and when a failed request is retried. Wraps CuratorRetryPolicy; see retry.h for
+ *  the policies, their limits and their Java names. */
 class retry_policy
 {
   using ms = std::chrono::milliseconds;
 
 public:
-  /** Stands for the client's default: exponential backoff from 1000 ms with 3 retries. */
+  /** The client's default: exponential backoff from 1000 ms with 3 retries. */
   retry_policy () noexcept = default;
 
   /** Takes over a reference. */
@@ -358,11 +360,10 @@ public:
         curator_retry_policy_new_until_elapsed (max_elapsed.count (), sleep.count ()));
   }
 
-  /** A policy of your own: curator_retry_policy_new_custom().
+  /** A custom policy: curator_retry_policy_new_custom().
    *  @param decide  called as decide (int retry_count, std::chrono::milliseconds elapsed); returns
-   *                 std::optional<std::chrono::milliseconds>: how long to sleep before the next
-   *                 try, or nothing to give up. Several calls may run at the same time. One that
-   *                 throws gives up */
+   *                 std::optional<std::chrono::milliseconds>: how long to sleep before the retry,
+   *                 or nothing to give up. May be called concurrently. An exception gives up */
   template <class F>
   static retry_policy
   custom (F &&decide)
@@ -379,8 +380,8 @@ public:
         detail::keep (std::forward<F> (decide)), detail::destroy<callback>));
   }
 
-  /** What the policy decides: how long to sleep before the next try, nothing to give up. Never
-   *  sleeps itself. Not for a default-constructed policy. */
+  /** Decides whether to retry. Never sleeps. Not for a default-constructed policy.
+   *  @return how long to sleep before the retry; nothing to give up */
   std::optional<ms>
   allow_retry (int retry_count, ms elapsed) const
   {
@@ -400,7 +401,7 @@ public:
     return retry_policy (handle_.new_ref ());
   }
 
-  /** The policy for functions of C, NULL for the default; borrowed. */
+  /** The policy for the C functions, NULL for the default; borrowed. */
   CuratorRetryPolicy *
   native_handle () const noexcept
   {
@@ -411,13 +412,13 @@ private:
   detail::handle<CuratorRetryPolicy, curator_retry_policy_ref, curator_retry_policy_unref> handle_;
 };
 
-/** How the client stands to the ensemble: CuratorConnectionState. */
+/** State of the connection to the ensemble: CuratorConnectionState. */
 enum class connection_state
 {
   connected = CURATOR_STATE_CONNECTED,     /**< for the first time */
-  suspended = CURATOR_STATE_SUSPENDED,     /**< connection gone, session perhaps not */
+  suspended = CURATOR_STATE_SUSPENDED,     /**< connection lost; the session may survive */
   reconnected = CURATOR_STATE_RECONNECTED, /**< connected again */
-  lost = CURATOR_STATE_LOST,               /**< session over, all holds gone */
+  lost = CURATOR_STATE_LOST,               /**< session ended, all holds lost */
   read_only = CURATOR_STATE_READ_ONLY      /**< never entered by this version */
 };
 
@@ -428,10 +429,10 @@ to_string (connection_state state) noexcept
   return curator_connection_state_to_string (static_cast<CuratorConnectionState> (state));
 }
 
-/** What can be set before a client starts. Members left alone keep the default of the library. */
+/** Settings of a client. A member that is not set keeps the default of the library. */
 struct client_options
 {
-  /** When requests are tried again; curator_client_new(). */
+  /** Retry policy; curator_client_new(). */
   retry_policy retry{};
   /** curator_client_set_session_timeout() */
   std::optional<std::chrono::milliseconds> session_timeout{};
@@ -443,7 +444,7 @@ struct client_options
   std::vector<std::pair<std::string, std::string>> auth{};
   /** Copied; curator_client_set_acl() */
   const struct ACL_vector *acl = nullptr;
-  /** May be empty, for none; curator_client_set_default_data() */
+  /** Empty for no payload; curator_client_set_default_data() */
   std::optional<std::string> default_data{};
   /** curator_client_set_callback_context() */
   GMainContext *callback_context = nullptr;
@@ -453,17 +454,17 @@ struct client_options
   std::optional<std::chrono::milliseconds> heartbeat_interval{};
 };
 
-/** One connection, and the session on it. Wraps CuratorClient; see client.h. The locks made with a
- *  client keep it alive; close() ends it for them, too. */
+/** One connection and its session. Wraps CuratorClient; see client.h. The locks of a client keep it
+ *  alive; close() closes it for them too. */
 class client
 {
 public:
   /** An empty handle. */
   client () noexcept = default;
 
-  /** Makes a client that is not started yet.
+  /** Creates a client that is not yet started.
    *  @param connect_string  "host:port,host:port/chroot"
-   *  @throws error  INVALID_ARGUMENT for the namespace; start() reports the other mistakes */
+   *  @throws error  INVALID_ARGUMENT for the namespace; start() reports other errors */
   explicit client (const std::string &connect_string, const client_options &options = {})
       : handle_ (curator_client_new (connect_string.c_str (), options.retry.native_handle ()))
   {
@@ -516,7 +517,7 @@ public:
   {
   }
 
-  /** Starts it and returns at once. @throws error  see curator_client_start() */
+  /** Starts the client and returns at once. @throws error  see curator_client_start() */
   void
   start ()
   {
@@ -526,7 +527,7 @@ public:
   }
 
   /** Waits for a connection.
-   *  @return false if the time was over first
+   *  @return false on a timeout
    *  @throws error  CLOSED, NOT_STARTED, AUTH_FAILED, cancelled */
   template <class Rep, class Period>
   bool
@@ -539,28 +540,28 @@ public:
     return outcome.in_time ();
   }
 
-  /** The state now; suspended before the first connection. */
+  /** The current state; suspended before the first connection. */
   connection_state
   state () const noexcept
   {
     return static_cast<connection_state> (curator_client_get_connection_state (native_handle ()));
   }
 
-  /** Id of the session now, 0 while there is none. */
+  /** Id of the current session; 0 while there is none. */
   std::int64_t
   session_id () const noexcept
   {
     return curator_client_get_session_id (native_handle ());
   }
 
-  /** What the server granted; 0 before the first connection. */
+  /** The session timeout that the server granted; 0 before the first connection. */
   std::chrono::milliseconds
   session_timeout () const noexcept
   {
     return std::chrono::milliseconds (curator_client_get_session_timeout (native_handle ()));
   }
 
-  /** Tells every change of the connection, in order.
+  /** Adds a listener, called for every change of the connection state, in order.
    *  @param listener  called as listener (connection_state)
    *  @return an id for remove_state_listener() */
   template <class F>
@@ -577,14 +578,14 @@ public:
         detail::keep (std::forward<F> (listener)), detail::destroy<callback>);
   }
 
-  /** Removes a listener; one call may still be under way on another thread. */
+  /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void
   remove_state_listener (unsigned id) noexcept
   {
     curator_client_remove_state_listener (native_handle (), id);
   }
 
-  /** Asks the holder of a lock node to give it up: curator_attempt_revoke(). */
+  /** Asks the holder of a lock node to release it: curator_attempt_revoke(). */
   void
   attempt_revoke (const std::string &lock_node_path)
   {
@@ -593,7 +594,7 @@ public:
     outcome.check ();
   }
 
-  /** Ends the client and all holds in it; idempotent. */
+  /** Closes the client and ends all its holds; idempotent. */
   void
   close () noexcept
   {
@@ -607,7 +608,7 @@ public:
     return client (handle_.new_ref ());
   }
 
-  /** The client for functions of C; borrowed. */
+  /** The client for the C functions; borrowed. */
   CuratorClient *
   native_handle () const noexcept
   {
@@ -621,10 +622,10 @@ private:
 /** States of a hold: CuratorLeaseState. */
 enum class lease_state
 {
-  held = CURATOR_LEASE_HELD,        /**< proved not long ago */
-  suspect = CURATOR_LEASE_SUSPECT,  /**< the time left is running out: begin nothing new */
+  held = CURATOR_LEASE_HELD,        /**< held, as a recent answer from the server proves */
+  suspect = CURATOR_LEASE_SUSPECT,  /**< the deadline approaches: begin nothing new */
   lost = CURATOR_LEASE_LOST,        /**< no longer held: stop at once */
-  released = CURATOR_LEASE_RELEASED /**< given back by this process */
+  released = CURATOR_LEASE_RELEASED /**< released by this process */
 };
 
 /** Name of a state, for example "HELD". */
@@ -634,7 +635,7 @@ to_string (lease_state state) noexcept
   return curator_lease_state_to_string (static_cast<CuratorLeaseState> (state));
 }
 
-/** One hold that belongs to no thread. Wraps CuratorLease; see lease.h. The end of its last handle
+/** One hold that belongs to no thread. Wraps CuratorLease; see lease.h. Destroying its last handle
  *  releases it in the background; release() waits for the server. */
 class lease
 {
@@ -647,7 +648,7 @@ public:
   {
   }
 
-  /** Whether it is a handle of something, held or not. */
+  /** Whether the handle is not empty; the lease may be held or not. */
   explicit operator bool () const noexcept
   {
     return handle_.get () != nullptr;
@@ -660,35 +661,36 @@ public:
     return curator_lease_get_node_path (native_handle ());
   }
 
-  /** Last part of the path. */
+  /** Last part of the node's path. */
   std::string
   node_name () const
   {
     return curator_lease_get_node_name (native_handle ());
   }
 
-  /** Larger for every later exclusive grant; curator_lease_get_fencing_token(). */
+  /** Grows with every later exclusive grant; curator_lease_get_fencing_token(). */
   std::uint64_t
   fencing_token () const noexcept
   {
     return curator_lease_get_fencing_token (native_handle ());
   }
 
-  /** The state now. */
+  /** The current state. */
   lease_state
   state () const noexcept
   {
     return static_cast<lease_state> (curator_lease_get_state (native_handle ()));
   }
 
-  /** For how long the hold is still provable if the server is never heard again. */
+  /** Time until the hold's deadline if no server answers again; zero after it. */
   std::chrono::milliseconds
   remaining () const noexcept
   {
     return std::chrono::milliseconds (curator_lease_get_remaining_ms (native_handle ()));
   }
 
-  /** Whether there is time for a step that takes so long. Ask before each that cannot be undone. */
+  /** Whether a step of that duration can end before the deadline. Call it before each step that
+   *  cannot be undone. */
   template <class Rep, class Period>
   bool
   valid_for (const std::chrono::duration<Rep, Period> &time) const noexcept
@@ -697,22 +699,23 @@ public:
     return left.count () > 0 && left >= std::chrono::duration<double, std::milli> (time);
   }
 
-  /** For poll(): readable once the lease is lost or released. Owned by the lease; -1 if the process
-   *  has no descriptor left. */
+  /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
+   *  if the process has no descriptor left. */
   int
   fd () const noexcept
   {
     return curator_lease_get_fd (native_handle ());
   }
 
-  /** Id of the session in which the lease was granted. */
+  /** Id of the session that owns the lease. */
   std::int64_t
   session_id () const noexcept
   {
     return curator_lease_get_session_id (native_handle ());
   }
 
-  /** Reads the payload of the node from the server. @throws error  LOCK_LOST if it is gone ... */
+  /** Reads the payload of the node from the server. @throws error  LOCK_LOST if the node is gone
+   *  ... */
   std::string
   data () const
   {
@@ -725,10 +728,10 @@ public:
     return std::string (static_cast<const char *> (text), size);
   }
 
-  /** Tells every change of state, in order; of a lease that is over already, that it is. The end of
-   *  the last handle is told to nobody.
-   *  @param listener  called as listener (lease_state). A handle of the same lease that it captures
-   *                   keeps the lease held until it is over
+  /** Adds a listener, called for every change of state, in order. If the lease is lost or released
+   *  already, one call with that state follows. Destroying the last handle calls no listener.
+   *  @param listener  called as listener (lease_state). If it captures a handle of the same lease,
+   *                   that handle keeps the lease held until the lease is lost or released
    *  @return an id for remove_listener() */
   template <class F>
   unsigned
@@ -744,16 +747,16 @@ public:
         detail::keep (std::forward<F> (listener)), detail::destroy<callback>);
   }
 
-  /** Removes a listener; one call may still be under way on another thread. */
+  /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void
   remove_listener (unsigned id) noexcept
   {
     curator_lease_remove_listener (native_handle (), id);
   }
 
-  /** Gives the hold back and waits until the server confirms. Idempotent.
-   *  @throws error  RELEASE_PENDING if no confirmation came; it is released even so, in the
-   *                 background */
+  /** Releases the hold and waits for the server to confirm. Idempotent.
+   *  @throws error  RELEASE_PENDING if no confirmation came; the hold has ended nevertheless, and
+   *                 its node is deleted in the background */
   void
   release ()
   {
@@ -762,7 +765,7 @@ public:
     outcome.check ();
   }
 
-  /** Empties this handle without waiting. If it was the last, the hold is released in the
+  /** Empties this handle without waiting. Emptying the last one releases the hold in the
    *  background. */
   void
   reset () noexcept
@@ -777,7 +780,7 @@ public:
     return lease (handle_.new_ref ());
   }
 
-  /** The lease for functions of C; borrowed. */
+  /** The lease for the C functions; borrowed. */
   CuratorLease *
   native_handle () const noexcept
   {
@@ -788,32 +791,32 @@ private:
   detail::handle<CuratorLease, curator_lease_ref, curator_lease_unref> handle_;
 };
 
-/** What unlock() does, as std::unique_lock and the like call it at the end of a scope. */
+/** What unlock() does, which std::unique_lock and the like call at the end of a scope. */
 enum class unlock_mode
 {
-  wait,      /**< returns when the server has confirmed, or after the connection timeout */
-  background /**< returns at once; the server is told in the background */
+  wait,      /**< returns once the server has confirmed, or after the connection timeout */
+  background /**< returns at once; the release continues in the background */
 };
 
-/** Whatever is locked and unlocked. Wraps CuratorLock; see lock.h, which tells whose a hold is and
- *  how it is lost. TimedLockable: std::unique_lock, std::scoped_lock and std::lock take it.
+/** A lock of any recipe. Wraps CuratorLock; see lock.h for who owns a hold and how it is lost. It
+ *  is TimedLockable: std::unique_lock, std::scoped_lock and std::lock accept it.
  *
- *  Locking costs a round trip at least, and std::lock tries again and again: for several locks at
- *  once, multi_lock waits in line. */
+ *  Locking costs at least one round trip, and std::lock retries. To acquire several locks, prefer
+ *  multi_lock, which queues. */
 class lockable
 {
 public:
   /** An empty handle. */
   lockable () noexcept = default;
 
-  /** Takes over a reference, of a lock of any kind. */
+  /** Takes over a reference to a lock of any recipe. */
   explicit lockable (CuratorLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
       : handle_ (lock), mode_ (mode)
   {
   }
 
-  /** Acquires for the calling thread, waiting its turn; re-entrant as the kind of lock is.
-   *  @throws error  what curator_lock_acquire() says, LOCK_LOST, CONNECTION_LOST, CLOSED ... */
+  /** Acquires for the calling thread, waiting its turn; re-entrant if the recipe is.
+   *  @throws error  the errors of curator_lock_acquire(): LOCK_LOST, CONNECTION_LOST, CLOSED ... */
   void
   lock (GCancellable *cancellable = nullptr)
   {
@@ -822,15 +825,15 @@ public:
     outcome.check ();
   }
 
-  /** Acquires if nobody is in front.
-   *  @throws error  if the server could not be asked, and as lock() */
+  /** Acquires if no other contender is ahead.
+   *  @throws error  as lock(); CONNECTION_LOST if the server did not answer */
   bool
   try_lock ()
   {
     return try_lock_for (std::chrono::milliseconds::zero ());
   }
 
-  /** Acquires unless the time is over first. @throws error  as lock() */
+  /** Acquires within a timeout. @throws error  as lock() */
   template <class Rep, class Period>
   bool
   try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
@@ -841,7 +844,7 @@ public:
     return outcome.in_time ();
   }
 
-  /** The same, until a point in time; a clock that is set meanwhile is not followed. */
+  /** The same, until a point in time. Ignores later adjustments of that clock. */
   template <class Clock, class Duration>
   bool
   try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
@@ -850,8 +853,8 @@ public:
     return try_lock_for (time - Clock::now (), cancellable);
   }
 
-  /** Ends one level of the calling thread's hold, lost ones included. That the server has not
-   *  confirmed yet changes nothing for the caller and is not reported. Without a hold: a critical
+  /** Ends one level of the calling thread's hold, even of a lost one. A missing confirmation of the
+   *  server is not reported, since the hold has ended anyway. Without a hold it logs a critical
    *  message. release() throws instead. */
   void
   unlock () noexcept
@@ -863,11 +866,11 @@ public:
       }
     detail::outcome outcome;
     curator_lock_release (native_handle (), outcome);
-    complain (outcome.get ());
+    log_misuse (outcome.get ());
   }
 
-  /** unlock() that tells. @throws error  NOT_OWNER, or RELEASE_PENDING: ownership has ended, but
-   *  the server did not confirm in time */
+  /** Like unlock(), but throws. @throws error  NOT_OWNER, or RELEASE_PENDING if the server did not
+   *  confirm in time; the hold has ended nevertheless */
   void
   release ()
   {
@@ -876,17 +879,17 @@ public:
     outcome.check ();
   }
 
-  /** unlock() that does not wait: the calling thread's level ends at once. */
+  /** Like unlock(), but does not wait: the calling thread's level ends at once. */
   void
   unlock_async () noexcept
   {
     curator_lock_release_async (
-        native_handle (), [] (CuratorLock *, const GError *failed, gpointer) { complain (failed); },
-        nullptr);
+        native_handle (),
+        [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
   }
 
-  /** The same, and tells when the server has confirmed.
-   *  @param done  called as done (const error *), once; NULL on success, borrowed */
+  /** The same, and reports the confirmation of the server.
+   *  @param done  called as done (const error *), once: NULL on success; borrowed */
   template <class F>
   void
   unlock_async (F &&done)
@@ -918,8 +921,8 @@ public:
     return curator_lock_is_owned_by_current_thread (native_handle ()) != FALSE;
   }
 
-  /** The calling thread's hold, to ask for token and time left; nothing if there is none, and for a
-   *  multi_lock. Leave releasing to unlock(), which counts the levels. */
+  /** The calling thread's hold, for its token and remaining time; nothing if there is none, and for
+   *  a multi_lock. Do not release it: unlock() does, and counts the levels. */
   std::optional<lease>
   current_lease () const
   {
@@ -942,7 +945,7 @@ public:
     return granted;
   }
 
-  /** The same unless the time is over first. */
+  /** The same, within a timeout. */
   template <class Rep, class Period>
   std::optional<lease>
   try_acquire_lease_for (const std::chrono::duration<Rep, Period> &timeout,
@@ -958,10 +961,10 @@ public:
     return granted;
   }
 
-  /** Acquires a lease without waiting for it here.
-   *  @param timeout  curator::forever, or how long to stay in line
-   *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty lease and
-   *                  an error, which is borrowed; TIMED_OUT is one here */
+  /** Acquires a lease asynchronously.
+   *  @param timeout  curator::forever, or how long to wait in the queue
+   *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty
+   *                  lease and an error, which is borrowed; TIMED_OUT is an error here */
   template <class Rep, class Period, class F>
   void
   acquire_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
@@ -981,7 +984,7 @@ public:
         detail::keep (std::forward<F> (done)));
   }
 
-  /** Full paths of the nodes queueing, holders first. A name may hold any byte.
+  /** Full paths of the nodes in the queue, holders first. A name may hold any byte.
    *  @throws error  UNSUPPORTED for a multi_lock ... */
   std::vector<std::string>
   participant_nodes () const
@@ -992,7 +995,7 @@ public:
     return detail::take_strings (nodes);
   }
 
-  /** Lets others ask for the lock back; covers what is acquired from now on.
+  /** Lets other clients ask for the lock back. Covers attempts that begin after this call.
    *  @param listener  called as listener ()
    *  @throws error  UNSUPPORTED for a multi_lock */
   template <class F>
@@ -1012,7 +1015,7 @@ public:
     kept.release ();
   }
 
-  /** Ends make_revocable(). */
+  /** Reverts make_revocable(). */
   void
   make_irrevocable ()
   {
@@ -1021,7 +1024,7 @@ public:
     outcome.check ();
   }
 
-  /** The lock for functions of C; borrowed. */
+  /** The lock for the C functions; borrowed. */
   CuratorLock *
   native_handle () const noexcept
   {
@@ -1029,14 +1032,14 @@ public:
   }
 
 protected:
-  /** Another reference for share() of the kinds. */
+  /** A new reference, for share() of the derived classes. */
   CuratorLock *
   new_ref () const noexcept
   {
     return handle_.new_ref ();
   }
 
-  /** What unlock() does. */
+  /** The mode of unlock(). */
   unlock_mode
   mode () const noexcept
   {
@@ -1045,7 +1048,7 @@ protected:
 
 private:
   static void
-  complain (const GError *failed) noexcept
+  log_misuse (const GError *failed) noexcept
   {
     if (g_error_matches (failed, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER))
       {
@@ -1064,7 +1067,7 @@ public:
   /** An empty handle. */
   mutex () noexcept = default;
 
-  /** Nothing is sent to the server yet. @throws error  INVALID_ARGUMENT */
+  /** Sends no request. @throws error  INVALID_ARGUMENT */
   mutex (const client &client, const std::string &path, unlock_mode mode = unlock_mode::wait)
       : mutex (make (client, path), mode)
   {
@@ -1100,7 +1103,7 @@ public:
   /** An empty handle. */
   semaphore_mutex () noexcept = default;
 
-  /** Nothing is sent to the server yet. @throws error  INVALID_ARGUMENT */
+  /** Sends no request. @throws error  INVALID_ARGUMENT */
   semaphore_mutex (const client &client, const std::string &path,
                    unlock_mode mode = unlock_mode::wait)
       : semaphore_mutex (make (client, path), mode)
@@ -1130,29 +1133,31 @@ private:
   }
 };
 
-/** In which order a multi_lock takes its members. */
+/** The order in which a multi_lock acquires its members. */
 enum class lock_order
 {
-  sorted, /**< by the bytes of their paths: callers never wait for each other in a circle */
-  given   /**< as named, like Java; all callers must name them alike */
+  sorted, /**< in byte order of their paths: callers cannot deadlock */
+  given   /**< as given, like Java; all callers must use the same order */
 };
 
-/** Several locks as one: curator_multi_lock_new(). Locked all or none, unlocked in reverse. */
+/** Several locks as one: curator_multi_lock_new(). Locks all members or none, unlocks in
+ *  reverse. */
 class multi_lock : public lockable
 {
 public:
   /** An empty handle. */
   multi_lock () noexcept = default;
 
-  /** A lock of mutexes, one for each path; no path twice. @throws error  INVALID_ARGUMENT */
+  /** Creates a lock of mutexes, one for each path; no path twice. @throws error
+   *  INVALID_ARGUMENT */
   multi_lock (const client &client, const std::vector<std::string> &paths,
               lock_order order = lock_order::sorted, unlock_mode mode = unlock_mode::wait)
       : multi_lock (make (client, paths, order), mode)
   {
   }
 
-  /** A lock of these locks, of any kind and of any clients, in this order. They may end before
-   *  it. */
+  /** Creates a lock of these locks, of any recipe and any client, in this order. Their handles may
+   *  be destroyed first. */
   explicit multi_lock (std::initializer_list<std::reference_wrapper<const lockable>> members,
                        unlock_mode mode = unlock_mode::wait)
       : multi_lock (make (members), mode)
@@ -1204,17 +1209,18 @@ private:
   }
 };
 
-/** Many readers or one writer. Wraps CuratorRwLock; see rwlock.h. SharedTimedMutex in the words of
- *  the standard: std::unique_lock writes, std::shared_lock reads. A thread that writes may read,
- *  too, and goes on reading when it has unlocked the writer. */
+/** Many readers or one writer. Wraps CuratorRwLock; see rwlock.h. It is a SharedTimedMutex:
+ *  std::unique_lock writes, std::shared_lock reads. A thread that holds the writer's side can lock
+ *  the readers' side too and keeps it when it unlocks the writer's side. The reverse, an upgrade,
+ *  throws UNSUPPORTED. */
 class rw_lock
 {
 public:
   /** An empty handle. */
   rw_lock () noexcept = default;
 
-  /** Nothing is sent to the server yet. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
-   *  @param data  payload of the lock nodes; nothing for the client's default */
+  /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
+   *  @param data  payload of the lock nodes; nullopt for the client's default */
   rw_lock (const client &client, const std::string &path, unlock_mode mode = unlock_mode::wait,
            const std::optional<std::string> &data = std::nullopt)
       : rw_lock (make (client, path, data), mode)
@@ -1228,14 +1234,14 @@ public:
   {
   }
 
-  /** The readers' side, with all that a lock can do. */
+  /** The readers' side as a lock. */
   lockable &
   reader () noexcept
   {
     return reader_;
   }
 
-  /** The writer's side, with all that a lock can do. */
+  /** The writer's side as a lock. */
   lockable &
   writer () noexcept
   {
@@ -1249,14 +1255,14 @@ public:
     writer_.lock (cancellable);
   }
 
-  /** Locks the writer's side if nobody is in front. */
+  /** Locks the writer's side if no other contender is ahead. */
   bool
   try_lock ()
   {
     return writer_.try_lock ();
   }
 
-  /** Locks the writer's side unless the time is over first. */
+  /** Locks the writer's side within a timeout. */
   template <class Rep, class Period>
   bool
   try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
@@ -1265,7 +1271,7 @@ public:
     return writer_.try_lock_for (timeout, cancellable);
   }
 
-  /** Locks the writer's side unless the time is over first. */
+  /** Locks the writer's side within a timeout. */
   template <class Clock, class Duration>
   bool
   try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
@@ -1288,14 +1294,14 @@ public:
     reader_.lock (cancellable);
   }
 
-  /** Locks the readers' side if no writer is in front. */
+  /** Locks the readers' side if no writer is ahead. */
   bool
   try_lock_shared ()
   {
     return reader_.try_lock ();
   }
 
-  /** Locks the readers' side unless the time is over first. */
+  /** Locks the readers' side within a timeout. */
   template <class Rep, class Period>
   bool
   try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
@@ -1304,7 +1310,7 @@ public:
     return reader_.try_lock_for (timeout, cancellable);
   }
 
-  /** Locks the readers' side unless the time is over first. */
+  /** Locks the readers' side within a timeout. */
   template <class Clock, class Duration>
   bool
   try_lock_shared_until (const std::chrono::time_point<Clock, Duration> &time,
@@ -1320,7 +1326,7 @@ public:
     reader_.unlock ();
   }
 
-  /** The pair for functions of C; borrowed. */
+  /** The pair for the C functions; borrowed. */
   CuratorRwLock *
   native_handle () const noexcept
   {
@@ -1344,14 +1350,15 @@ private:
   lockable writer_;
 };
 
-/** An integer that all processes see. Wraps CuratorSharedCount; see shared_count.h. */
+/** An integer shared by all processes. Wraps CuratorSharedCount; see shared_count.h. */
 class shared_count
 {
 public:
   /** An empty handle. */
   shared_count () noexcept = default;
 
-  /** @param seed  the value if the node does not exist yet. @throws error  INVALID_ARGUMENT */
+  /** Sends no request. @throws error  INVALID_ARGUMENT
+   *  @param seed  the value until start(), and of the node if start() creates it */
   shared_count (const client &client, const std::string &path, std::int32_t seed)
   {
     detail::outcome outcome;
@@ -1360,7 +1367,7 @@ public:
     outcome.check ();
   }
 
-  /** Creates the node if need be, reads it and follows it from then on. */
+  /** Creates the node if it does not exist, reads it and follows its changes from then on. */
   void
   start ()
   {
@@ -1369,14 +1376,14 @@ public:
     outcome.check ();
   }
 
-  /** The value seen last; asks nobody. */
+  /** The last known value. Sends no request. */
   std::int32_t
   get () const noexcept
   {
     return curator_shared_count_get (native_handle ());
   }
 
-  /** Sets the value, whatever it was, and waits for the server. */
+  /** Sets the value unconditionally and waits for the server. */
   void
   set (std::int32_t value)
   {
@@ -1385,14 +1392,14 @@ public:
     outcome.check ();
   }
 
-  /** Stops following the node, which stays. */
+  /** Stops following the node, without deleting it. */
   void
   close () noexcept
   {
     curator_shared_count_close (native_handle ());
   }
 
-  /** The count for functions of C; borrowed. */
+  /** The count for the C functions; borrowed. */
   CuratorSharedCount *
   native_handle () const noexcept
   {
@@ -1413,7 +1420,7 @@ public:
   /** An empty handle. */
   semaphore () noexcept = default;
 
-  /** @param max_leases  at least 1; all processes must name the same number.
+  /** @param max_leases  at least 1; all processes must use the same number.
    *  @throws error  INVALID_ARGUMENT */
   semaphore (const client &client, const std::string &path, int max_leases)
   {
@@ -1423,7 +1430,7 @@ public:
     outcome.check ();
   }
 
-  /** A semaphore whose number of leases is @p count, which must be started.
+  /** Creates a semaphore whose number of leases follows @p count, which must be started.
    *  @throws error  INVALID_ARGUMENT */
   semaphore (const client &client, const std::string &path, const shared_count &count)
   {
@@ -1449,14 +1456,15 @@ public:
     return granted;
   }
 
-  /** Acquires one lease if there is one. @throws error  if the server could not be asked ... */
+  /** Acquires one lease if one is free and no other contender is ahead. @throws error  as
+   *  lockable::try_lock() */
   std::optional<lease>
   try_acquire ()
   {
     return try_acquire_for (std::chrono::milliseconds::zero ());
   }
 
-  /** Acquires one lease unless the time is over first. */
+  /** Acquires one lease within a timeout. */
   template <class Rep, class Period>
   std::optional<lease>
   try_acquire_for (const std::chrono::duration<Rep, Period> &timeout,
@@ -1472,7 +1480,7 @@ public:
     return granted;
   }
 
-  /** Acquires @p n leases or none: an empty vector if the time is over first. */
+  /** Acquires @p n leases within a timeout, or none: then the vector is empty. */
   template <class Rep, class Period>
   std::vector<lease>
   try_acquire_n_for (int n, const std::chrono::duration<Rep, Period> &timeout,
@@ -1484,9 +1492,9 @@ public:
     return outcome.in_time () ? take_leases (granted) : std::vector<lease> ();
   }
 
-  /** Acquires @p n leases without waiting for them here.
-   *  @param done  called as done (std::vector<lease>, const error *), once: no leases and an error,
-   *               or leases and NULL. The error is borrowed */
+  /** Acquires @p n leases asynchronously.
+   *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
+   *               no leases and an error, which is borrowed */
   template <class Rep, class Period, class F>
   void
   acquire_async (int n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
@@ -1506,14 +1514,14 @@ public:
         detail::keep (std::forward<F> (done)));
   }
 
-  /** The number of leases, or the value of the shared count seen last. */
+  /** The number of leases, or the last known value of the shared count. */
   int
   max_leases () const noexcept
   {
     return curator_semaphore_get_max_leases (native_handle ());
   }
 
-  /** Payload of leases acquired from now on. */
+  /** Sets the payload of the nodes of later leases. */
   void
   set_node_data (std::string_view data) noexcept
   {
@@ -1530,8 +1538,9 @@ public:
     return detail::take_strings (nodes);
   }
 
-  /** Lets others ask for a lease back; covers what is acquired from now on.
-   *  @param listener  called as listener (const lease &); the lease is borrowed, share() it */
+  /** Lets other clients ask for a lease back. Covers leases acquired after this call.
+   *  @param listener  called as listener (const lease &); the lease is borrowed: share() it to keep
+   *                   it */
   template <class F>
   void
   make_revocable (F &&listener)
@@ -1559,7 +1568,7 @@ public:
     return semaphore (handle_.new_ref ());
   }
 
-  /** The semaphore for functions of C; borrowed. */
+  /** The semaphore for the C functions; borrowed. */
   CuratorSemaphore *
   native_handle () const noexcept
   {

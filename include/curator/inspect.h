@@ -1,12 +1,12 @@
-/* Looking at locks from outside: who holds, who waits, since when, and what is wrong with a path.
+/* Inspects locks from outside: who holds, who waits, since when, and what is wrong with a path.
  *
- * For tools and health checks; nothing here takes part in a lock or writes to the server. A look is
- * a snapshot made of several reads: what it shows may have changed meanwhile, and a server that lags
- * behind shows the past. Curator has getParticipantNodes() and no more.
+ * For tools and health checks. Nothing here joins a lock's queue or writes to the server. An
+ * inspection combines several reads, so parts of it may be out of date, more so if the server lags
+ * behind. Curator has only getParticipantNodes() for this; the functions have no Java counterpart.
  *
- * What others wrote is untrusted: names and payloads may hold any byte. Show them with
- * curator_escape_name(). All functions are thread-safe; those that take a client wait for the server
- * as its retry policy says.
+ * Names and payloads from the server are untrusted and may hold any byte; print them with
+ * curator_escape_name(). All functions are thread-safe. Those that take a client wait for the
+ * server under its retry policy.
  */
 #ifndef CURATOR_INSPECT_H
 #define CURATOR_INSPECT_H
@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 /** Which recipe the children of a path belong to. Values may be added. */
 typedef enum
 {
-  /** No lock node is there: the lock is free, or the path is none. */
+  /** There is no lock node: the lock is free, or the path is not a lock. */
   CURATOR_LOCK_KIND_NONE,
   /** InterProcessMutex. */
   CURATOR_LOCK_KIND_MUTEX,
@@ -44,29 +44,29 @@ typedef enum
   CURATOR_PARTICIPANT_TURN
 } CuratorParticipantKind;
 
-/** One look at one lock path. Immutable. */
+/** The result of one inspection of a lock path. Immutable. */
 typedef struct _CuratorInspection CuratorInspection;
-/** One lock node, as it was at that look. Belongs to its inspection. */
+/** One lock node at the time of the inspection. Owned by its inspection. */
 typedef struct _CuratorParticipant CuratorParticipant;
 
-/** Looks at the lock at @p path. A path that does not exist is of kind NONE and has no
+/** Inspects the lock at @p path. A path that does not exist is of kind NONE and has no
  *  participants.
  *  @param path  absolute, without namespace
  *  @return a new inspection; NULL with INVALID_ARGUMENT, CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
 CURATOR_API
 CuratorInspection *curator_inspect (CuratorClient *client, const char *path, GError **error);
 
-/** Paths of the locks that are held or waited for at or below a path, in byte order. A lock that
- *  nobody wants has no nodes and is not found.
+/** Paths of the locks that are held or waited for at or below a path, in byte order. An idle lock
+ *  has no nodes and is not found.
  *  @param path       absolute; "/" for all
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
- *  @param complete   out, may be NULL: FALSE if that was not enough, or a node could not be read
+ *  @param complete   out, may be NULL: FALSE if there were more nodes, or one could not be read
  *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
 CURATOR_API
 char **curator_find_locks (CuratorClient *client, const char *path, guint max_nodes,
                            gboolean *complete, GError **error);
 
-/** The path looked at. Owned by the inspection. */
+/** The inspected path. Owned by the inspection. */
 CURATOR_API
 const char *curator_inspection_get_path (const CuratorInspection *inspection);
 
@@ -78,19 +78,19 @@ CuratorLockKind curator_inspection_get_kind (const CuratorInspection *inspection
 CURATOR_API
 const char *curator_lock_kind_to_string (CuratorLockKind kind);
 
-/** How many participants hold. */
+/** Number of holders. */
 CURATOR_API
 guint curator_inspection_get_n_holders (const CuratorInspection *inspection);
 
-/** How many contenders wait. A contender for a semaphore counts once. */
+/** Number of waiting contenders. A contender for a semaphore counts once. */
 CURATOR_API
 guint curator_inspection_get_n_waiting (const CuratorInspection *inspection);
 
-/** How many participants there are. */
+/** Number of participants. */
 CURATOR_API
 guint curator_inspection_get_n_participants (const CuratorInspection *inspection);
 
-/** A participant, holders first, then those who wait, in the order of their turns.
+/** The participant at an index: holders first, then the waiting ones in queue order.
  *  @param i  from 0
  *  @return borrowed; NULL beyond the end */
 CURATOR_API
@@ -98,17 +98,17 @@ const CuratorParticipant *curator_inspection_get_participant (const CuratorInspe
                                                               guint i);
 
 /** Names of children that are not nodes of the lock's recipe. This library ignores them; programs
- *  on Java Curator may wait for them for ever. Of a path of kind NONE: all its children.
+ *  that use Java Curator may wait for them without end. For kind NONE: all children.
  *  @return borrowed, NULL-terminated */
 CURATOR_API
 const char *const *curator_inspection_get_foreign_children (const CuratorInspection *inspection);
 
-/** The number that the next node will get, of a semaphore the larger of its two. */
+/** The sequence number of the next node; for a semaphore, the larger of its two counters. */
 CURATOR_API
 gint64 curator_inspection_get_next_number (const CuratorInspection *inspection);
 
-/** The part of the counter that is used up, 0 to 1. At 1 nothing can be acquired until the path is
- *  deleted and made anew: see #CURATOR_ERROR_SEQUENCE_EXHAUSTED. */
+/** The share of the sequence counter that is used up, 0 to 1. At 1 nothing can be acquired until
+ *  the path is deleted and recreated: see #CURATOR_ERROR_SEQUENCE_EXHAUSTED. */
 CURATOR_API
 double curator_inspection_get_counter_used (const CuratorInspection *inspection);
 
@@ -116,13 +116,13 @@ double curator_inspection_get_counter_used (const CuratorInspection *inspection)
 CURATOR_API
 CuratorInspection *curator_inspection_ref (CuratorInspection *inspection);
 
-/** Drops a reference; the last one frees, participants included. */
+/** Drops a reference; dropping the last one frees the inspection and its participants. */
 CURATOR_API
 void curator_inspection_unref (CuratorInspection *inspection);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorInspection, curator_inspection_unref)
 
-/** What the node is for. */
+/** The purpose of the node. */
 CURATOR_API
 CuratorParticipantKind curator_participant_get_kind (const CuratorParticipant *participant);
 
@@ -130,12 +130,12 @@ CuratorParticipantKind curator_participant_get_kind (const CuratorParticipant *p
 CURATOR_API
 const char *curator_participant_kind_to_string (CuratorParticipantKind kind);
 
-/** Whether it holds. The lease that a contender of a semaphore has made but may not have yet does
- *  not count. */
+/** Whether the participant holds the lock. FALSE for a semaphore's lease node that is not granted
+ *  yet. */
 CURATOR_API
 gboolean curator_participant_is_holder (const CuratorParticipant *participant);
 
-/** Place among those who wait, from 1; 0 for a holder. */
+/** Position in the queue, from 1; 0 for a holder. */
 CURATOR_API
 guint curator_participant_get_position (const CuratorParticipant *participant);
 
@@ -143,33 +143,36 @@ guint curator_participant_get_position (const CuratorParticipant *participant);
 CURATOR_API
 const char *curator_participant_get_node_path (const CuratorParticipant *participant);
 
-/** Id of the session that owns the node; 0 if none does, so that only a person can delete it. */
+/** Id of the session that owns the node; 0 if none does, so that the node stays until it is deleted
+ *  by hand. */
 CURATOR_API
 gint64 curator_participant_get_session_id (const CuratorParticipant *participant);
 
-/** Whether its payload and figures could be read; without READ permission they are empty. */
+/** Whether the payload and the metadata of the node could be read; without READ permission they are
+ *  empty. */
 CURATOR_API
 gboolean curator_participant_is_readable (const CuratorParticipant *participant);
 
-/** Milliseconds since the node was created, by the server's clock then and ours now; never
- *  negative. For a holder: since it began to queue, not since it was granted. */
+/** Milliseconds since the node was created: this host's time now less the server's time then;
+ *  never negative. A holder's node was created when it joined the queue, not when the lock was
+ *  granted. */
 CURATOR_API
 gint64 curator_participant_get_age_ms (const CuratorParticipant *participant);
 
-/** The node's czxid: a holder's fencing token. */
+/** The node's czxid, which is a holder's fencing token. */
 CURATOR_API
 guint64 curator_participant_get_token (const CuratorParticipant *participant);
 
-/** The number that the server gave the node. */
+/** The sequence number that the server gave the node. */
 CURATOR_API
 gint64 curator_participant_get_number (const CuratorParticipant *participant);
 
-/** The payload; what people call the label. Borrowed, never NULL. */
+/** The payload of the node, which tools show as its label. Borrowed, never NULL. */
 CURATOR_API
 GBytes *curator_participant_get_data (const CuratorParticipant *participant);
 
-/** Bytes from a server, for people: whatever is not printable UTF-8, and the backslash, becomes
- *  \\xNN, so that the result has no newline and no escape sequence.
+/** Escapes bytes from a server for printing: the backslash and all that is not printable UTF-8
+ *  become \\xNN, so that the result contains no newline and no escape sequence.
  *  @param bytes   may be NULL if @p length is 0
  *  @param length  -1 for a NUL-terminated string
  *  @return a new string */

@@ -1,12 +1,12 @@
-/* A lease: one hold, and all that can be asked about it.
+/* A lease: one hold, its state, its deadline and its fencing token.
  *
- * A hold is provable for a bounded time after the server was last heard. Check the remaining time
- * before each step that cannot be undone; and hand the fencing token to a resource that is able to
- * compare it. Between them they cover what no lock service can promise: a process that was stopped
- * cannot know that its time is over.
+ * Every hold has a deadline, a bounded time after the last answer from a server. Check the
+ * remaining time before each step that cannot be undone, and pass the fencing token to resources
+ * that can compare it. You need both: a process that was stopped cannot know that its deadline has
+ * passed.
  *
- * Mirrors Lease of InterProcessSemaphoreV2; states, time left and token have no counterpart.
- * All functions are thread-safe.
+ * Mirrors Lease of InterProcessSemaphoreV2. States, remaining time and token have no Java
+ * counterpart. All functions are thread-safe.
  */
 #ifndef CURATOR_LEASE_H
 #define CURATOR_LEASE_H
@@ -19,41 +19,41 @@ G_BEGIN_DECLS
 /** States of a hold: HELD and SUSPECT may alternate, LOST and RELEASED are final. */
 typedef enum
 {
-  /** Held, and proved so not long ago. */
+  /** Held, as a recent answer from the server proves. */
   CURATOR_LEASE_HELD,
-  /** Held, but the server has not been heard for a while and the remaining time is running out:
-   *  begin nothing new. */
+  /** Still held, but the server has not answered for a while and the deadline approaches: begin
+   *  nothing new. */
   CURATOR_LEASE_SUSPECT,
-  /** No longer held: session over, node deleted by somebody, client closed, or no proof in time.
-   *  Our own clock decides, without needing the network. Stop at once. */
+  /** No longer held: the session ended, another client deleted the node, the client was closed, or
+   *  the deadline passed. The local clock decides, even without a network. Stop at once. */
   CURATOR_LEASE_LOST,
-  /** Given back by this process. */
+  /** Released by this process. */
   CURATOR_LEASE_RELEASED
 } CuratorLeaseState;
 
-/** Told every change of state, in order, where state listeners run, which no other callback delays;
- *  see client.h. */
+/** Called for every change of state, in order. Runs as a state listener, which only other state
+ *  listeners can delay; see client.h. */
 typedef void (*CuratorLeaseListener) (CuratorLease *lease, CuratorLeaseState state,
                                       gpointer user_data);
 
-/** Full path of the lock node, without namespace. Owned by the lease. Of a multi-lock: the first
+/** Full path of the lock node, without namespace. Owned by the lease. For a multi-lock: the first
  *  member's. Mirrors InterProcessMutex.getLockPath. */
 CURATOR_API
 const char *curator_lease_get_node_path (CuratorLease *lease);
 
-/** Last part of the path. Owned by the lease. Mirrors Lease.getNodeName. */
+/** Last part of the node's path. Owned by the lease. Mirrors Lease.getNodeName. */
 CURATOR_API
 const char *curator_lease_get_node_name (CuratorLease *lease);
 
-/** A number that is larger for every later exclusive grant of the same lock, also after its path was
- *  deleted and made anew: the ZooKeeper transaction (czxid) that created the node. Holders at the
- *  same time, as of a semaphore, have different ones. A reader that was a writer before has a number
- *  of its own, which may be above that of a writer who comes after it: let readers read. Of a
- *  multi-lock: the first member's. */
+/** The fencing token: the ZooKeeper transaction id (czxid) that created the node. It grows with
+ *  every later exclusive grant of the same lock, also after its path was deleted and recreated.
+ *  Concurrent holders, as of a semaphore, have different tokens. The token of a reader that was the
+ *  writer before may exceed that of the next writer, so do not compare readers' tokens. For a
+ *  multi-lock: the first member's. No Java counterpart. */
 CURATOR_API
 guint64 curator_lease_get_fencing_token (CuratorLease *lease);
 
-/** The state now. Of a multi-lock: the worst of its members. */
+/** The current state. For a multi-lock: the worst of its members. No Java counterpart. */
 CURATOR_API
 CuratorLeaseState curator_lease_get_state (CuratorLease *lease);
 
@@ -61,44 +61,46 @@ CuratorLeaseState curator_lease_get_state (CuratorLease *lease);
 CURATOR_API
 const char *curator_lease_state_to_string (CuratorLeaseState state);
 
-/** Milliseconds for which the hold is still provable if the server is never heard again; 0 when it
- *  is no longer. Counts on while the machine sleeps. Of a multi-lock: the least of its members. Of a
- *  driver's persistent node, which no session's end takes away: G_MAXINT64 while it is held. */
+/** Milliseconds until the hold's deadline if no server answers again; 0 after it. Time counts while
+ *  the machine is suspended. For a multi-lock: the minimum of its members. For a driver's
+ *  persistent node, which outlives its session: G_MAXINT64 while held. No Java counterpart. */
 CURATOR_API
 gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
 
-/** A file descriptor for poll(): readable once the lease is LOST or RELEASED, and then for ever.
- *  Only poll it. Owned by the lease, made at the first call; -1 if the process has none left. */
+/** A file descriptor for poll(), readable once the lease is LOST or RELEASED and from then on. Do
+ *  not read or close it. Owned by the lease, created by the first call; -1 if the process has no
+ *  descriptor left. No Java counterpart. */
 CURATOR_API
 int curator_lease_get_fd (CuratorLease *lease);
 
-/** Id of the session in which the lease was granted. It never changes. */
+/** Id of the session that owns the lease. It never changes. */
 CURATOR_API
 gint64 curator_lease_get_session_id (CuratorLease *lease);
 
-/** Adds a listener. If the lease is LOST or RELEASED already, it is told so once, soon.
- *  @param destroy  frees @p user_data when the listener can be called no more; may be NULL
- *  @return an id, never 0 */
+/** Adds a listener. If the lease is LOST or RELEASED already, one call with that state follows.
+ *  @param destroy  frees @p user_data once no call can follow; may be NULL
+ *  @return an id, never 0, for curator_lease_remove_listener() */
 CURATOR_API
 guint curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener,
                                   gpointer user_data, GDestroyNotify destroy);
 
-/** Removes a listener. One call may still be under way. An unknown id is ignored. */
+/** Removes a listener. A call may still be running on another thread; no later one follows. An
+ *  unknown id is ignored. */
 CURATOR_API
 void curator_lease_remove_listener (CuratorLease *lease, guint id);
 
-/** Reads the payload of the node from the server. Mirrors Lease.getData.
+/** Reads the payload of the node from the server and waits for it. Mirrors Lease.getData.
  *  @return new bytes (empty if there is no payload); NULL with LOCK_LOST if the node is gone,
  *          CONNECTION_LOST, CLOSED ... */
 CURATOR_API
 GBytes *curator_lease_get_data (CuratorLease *lease, GError **error);
 
-/** Gives the hold back and waits, up to the connection timeout, until the server confirms. Any
- *  thread may call it. Idempotent: TRUE if it was RELEASED or LOST already. For a hold taken with
- *  curator_lock_acquire() use curator_lock_release(), which counts the levels. Of a multi-lock: all
- *  members, in reverse, whatever fails. Mirrors Lease.close.
- *  @return FALSE with RELEASE_PENDING if the confirmation did not come; ownership has ended even so
- *          and the node is deleted in the background */
+/** Releases the hold and waits, up to the connection timeout, for the server to confirm. Any thread
+ *  may call it. Idempotent: TRUE if the lease was RELEASED or LOST already. For a hold acquired
+ *  with curator_lock_acquire(), call curator_lock_release() instead, which counts levels. For a
+ *  multi-lock: releases all members in reverse, even if one fails. Mirrors Lease.close.
+ *  @return FALSE with RELEASE_PENDING if no confirmation came; the hold has ended nevertheless, and
+ *          the node is deleted in the background */
 CURATOR_API
 gboolean curator_lease_release (CuratorLease *lease, GError **error);
 
@@ -106,8 +108,8 @@ gboolean curator_lease_release (CuratorLease *lease, GError **error);
 CURATOR_API
 CuratorLease *curator_lease_ref (CuratorLease *lease);
 
-/** Drops a reference; the last one releases in the background what is still held. Listeners are not
- *  told of that. */
+/** Drops a reference; dropping the last one releases a hold in the background, without calling
+ *  listeners. */
 CURATOR_API
 void curator_lease_unref (CuratorLease *lease);
 

@@ -1,10 +1,11 @@
-/* Making lock recipes of your own: a driver says which node is created and who holds the lock.
+/* Custom lock recipes: a driver decides which node is created and who holds the lock.
  *
  * Mirrors LockInternalsDriver, LockInternalsSorter and PredicateResults. The engine does the rest:
  * create, list, watch, wait, retry, clean up. Pass the driver to curator_mutex_new_with_driver().
  *
- * The functions of a driver run without any lock of the library, on the caller's thread or on one of
- * the library's, possibly on several at once. They compute; what blocks in them delays others.
+ * The functions of a driver run on the caller's thread or on threads of the library, possibly
+ * concurrently, while the library holds no lock. They must not block, which would delay other
+ * locks.
  */
 #ifndef CURATOR_LOCK_INTERNALS_H
 #define CURATOR_LOCK_INTERNALS_H
@@ -14,45 +15,45 @@
 
 G_BEGIN_DECLS
 
-/** What the predicate found. Mirrors PredicateResults. */
+/** Result of the predicate. Mirrors PredicateResults. */
 typedef struct
 {
   /** TRUE if the lock is held. */
   gboolean gets_the_lock;
-  /** Else the child, by name, whose end is waited for: best one of the strings in children. NULL:
-   *  any change of the children. Read right after the function has returned. */
+  /** Otherwise the name of the child whose deletion to wait for, preferably one of the strings in
+   *  children. NULL waits for any change of the children. Read as soon as the function returns. */
   const char *path_to_watch;
 } CuratorPredicateResults;
 
-/** The decisions of a driver. Members that are NULL are the standard driver's, that of a mutex. */
+/** The functions of a driver. A NULL member takes the function of the standard driver, a mutex. */
 typedef struct
 {
-  /** Describes the node with the curator_node_request_set_ functions; the engine creates it. What
-   *  is not set stays: protected, ephemeral, sequential, the lock's data. Mirrors
+  /** Describes the node to create with the curator_node_request_set_ functions; the engine creates
+   *  it. The default is protected, ephemeral, sequential, with the lock's data. Mirrors
    *  createsTheLock. */
   void (*creates_the_lock) (CuratorLockDriver *driver, CuratorNodeRequest *request,
                             gpointer user_data);
 
-  /** Decides. Results are zero at entry.
-   *  @param children            names of the children in order, foreign ones left out
-   *  @param sequence_node_name  our own name; always one of them
-   *  @param max_leases          how many may hold at a time
+  /** Decides whether the node holds the lock. Results are zero at entry.
+   *  @param children            names of the children in order, without foreign ones
+   *  @param sequence_node_name  the attempt's own name; always one of them
+   *  @param max_leases          how many may hold at the same time
    *  Mirrors getsTheLock. */
   void (*gets_the_lock) (CuratorLockDriver *driver, const char *const *children, gsize n_children,
                          const char *sequence_node_name, int max_leases,
                          CuratorPredicateResults *results, gpointer user_data);
 
-  /** The part of @p name to sort by: a pointer into @p name. A child whose part is not a sequence
-   *  number of ten digits, or has nothing in front of it, is foreign: it takes no part. Mirrors
+  /** Returns the part of @p name to sort by, as a pointer into @p name. The engine ignores a child
+   *  as foreign if that part is not a sequence number of ten digits or is the whole name. Mirrors
    *  fixForSorting. */
   const char *(*fix_for_sorting) (CuratorLockDriver *driver, const char *name,
                                   const char *lock_name, gpointer user_data);
 
-  /** Zero. */
+  /** Reserved; must be zero. */
   gpointer _reserved[5];
 } CuratorLockDriverFuncs;
 
-/** Makes a driver; it may serve any number of locks.
+/** Creates a driver, which may serve any number of locks.
  *  @param funcs    copied; NULL for the standard driver
  *  @param destroy  frees @p user_data with the driver; may be NULL
  *  @return a new driver; unref it */
@@ -60,9 +61,10 @@ CURATOR_API
 CuratorLockDriver *curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
                                             GDestroyNotify destroy);
 
-/** Declares that no node can appear in front of a waiting one later, as is so when all are numbered
- *  by the server. The engine may then spare itself a listing when the node waited for goes. Default
- *  FALSE for drivers with functions of their own. Call it before the driver is used. */
+/** Declares that no node can be created ahead of a waiting one, as when the server numbers all
+ *  nodes. Then the engine may skip listing the children after the watched node is deleted. Default
+ *  FALSE for a driver with functions of its own. Call it before the driver is used. No Java
+ *  counterpart. */
 CURATOR_API
 void curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver,
                                                 gboolean nothing_overtakes);
@@ -71,14 +73,15 @@ void curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver,
 CURATOR_API
 CuratorLockDriver *curator_lock_driver_ref (CuratorLockDriver *driver);
 
-/** Drops a reference; the last one frees. Locks keep their driver. */
+/** Drops a reference; dropping the last one frees the driver. Locks hold a reference to their
+ *  driver. */
 CURATOR_API
 void curator_lock_driver_unref (CuratorLockDriver *driver);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLockDriver, curator_lock_driver_unref)
 
-/** Kinds of nodes. Mirrors CreateMode. A create that is not sequential and finds its name taken
- *  waits until that node goes and tries again. */
+/** Kinds of nodes. Mirrors CreateMode. If a node that is not sequential exists already, the attempt
+ *  waits for its deletion and creates it then. */
 typedef enum
 {
   CURATOR_CREATE_PERSISTENT,            /**< stays until deleted */
@@ -87,26 +90,26 @@ typedef enum
   CURATOR_CREATE_EPHEMERAL_SEQUENTIAL   /**< the same, numbered by the server */
 } CuratorCreateMode;
 
-/** Name of the node without the lock's path and without what the engine and the server add; at
- *  first the recipe's lock name, for example "lock-". Owned by the request. */
+/** Name of the node without the lock's path, the protection prefix and the sequence number;
+ *  initially the recipe's lock name, for example "lock-". Owned by the request. */
 CURATOR_API
 const char *curator_node_request_get_name (CuratorNodeRequest *request);
 
-/** Names the node: one path component. Copied. */
+/** Sets the name of the node, one path component; copied. */
 CURATOR_API
 void curator_node_request_set_name (CuratorNodeRequest *request, const char *name);
 
-/** Sets the kind; default #CURATOR_CREATE_EPHEMERAL_SEQUENTIAL. */
+/** Sets the kind of the node; default #CURATOR_CREATE_EPHEMERAL_SEQUENTIAL. */
 CURATOR_API
 void curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode);
 
-/** Sets the payload; copied. Default: the lock's, or the client's default data. With more than 4096
- *  bytes the acquire fails with LIMIT_EXCEEDED. */
+/** Sets the payload; copied. Default: the lock's data, or the client's default data. With more than
+ *  4096 bytes the acquire fails with LIMIT_EXCEEDED. */
 CURATOR_API
 void curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length);
 
-/** Whether the name gets the prefix "_c_<uuid>-", by which the node is found again when the answer
- *  to its create was lost; default TRUE. Without it only the session tells whose a node is. Mirrors
+/** Sets whether the name gets the prefix "_c_<uuid>-", which identifies the node if the reply to
+ *  its creation is lost; default TRUE. Without the prefix, only the session identifies it. Mirrors
  *  CreateBuilder.withProtection. */
 CURATOR_API
 void curator_node_request_set_protected (CuratorNodeRequest *request, gboolean protected_);

@@ -1,4 +1,4 @@
-/* Mutexes: one holder among all processes. See lock.h for what can be done with them. */
+/* Mutexes: one holder among all processes. lock.h has the functions to use them. */
 #ifndef CURATOR_MUTEX_H
 #define CURATOR_MUTEX_H
 
@@ -9,36 +9,36 @@
 
 G_BEGIN_DECLS
 
-/** A fair, re-entrant mutex. Nothing is sent to the server. Mirrors
+/** Creates a fair, re-entrant mutex. Sends no request. Mirrors
  *  InterProcessMutex(CuratorFramework, String).
- *  @param path  absolute; made as needed, with container nodes as parents
+ *  @param path  absolute; acquiring creates it as needed, of container nodes
  *  @return a new lock; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorLock *curator_mutex_new (CuratorClient *client, const char *path, GError **error);
 
-/** A mutex whose nodes, order and predicate a driver decides. Mirrors
+/** Creates a mutex whose driver decides on nodes, order and predicate. Mirrors
  *  InterProcessMutex(CuratorFramework, String, LockInternalsDriver).
- *  @param lock_name   name of the nodes before the server's number; "lock-" for a plain mutex
- *  @param max_leases  at least 1; handed to the driver
- *  @param driver      the lock takes a reference of its own; NULL for the standard driver
+ *  @param lock_name   name of the nodes before their sequence number; "lock-" for a plain mutex
+ *  @param max_leases  at least 1; passed to the driver
+ *  @param driver      the lock takes its own reference; NULL for the standard driver
  *  @return a new lock; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorLock *curator_mutex_new_with_driver (CuratorClient *client, const char *path,
                                             const char *lock_name, int max_leases,
                                             CuratorLockDriver *driver, GError **error);
 
-/** A re-entrant mutex that is a single ephemeral node: who creates it holds. There is no queue and
- *  no fairness, every waiter wakes at each release: for few contenders, or where a program in
- *  another language uses such a node. No Java counterpart.
+/** Creates a re-entrant mutex of a single ephemeral node: the client that creates the node holds
+ *  the lock. There is no queue and no fairness, and each release wakes every waiter. Use it for few
+ *  contenders, or to share such a node with a program in another language. No Java counterpart.
  *  @param node_path  absolute path of the node itself
  *  @return a new lock; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorLock *curator_fixed_node_lock_new (CuratorClient *client, const char *node_path,
                                           GError **error);
 
-/** A fair mutex that is not re-entrant and that any thread may release. A second acquire waits,
- *  even on the same thread. Release without a hold fails with NOT_OWNER. It is a semaphore of one
- *  lease and shares paths only with those. Mirrors InterProcessSemaphoreMutex.
+/** Creates a fair mutex that is not re-entrant and that any thread may release. A second acquire
+ *  waits, even on the same thread. A release without a hold fails with NOT_OWNER. It is a semaphore
+ *  with one lease and can share a path only with such. Mirrors InterProcessSemaphoreMutex.
  *  @return a new lock; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorLock *curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **error);

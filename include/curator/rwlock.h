@@ -1,9 +1,11 @@
 /* Many readers or one writer, in order of arrival. Mirrors InterProcessReadWriteLock.
  *
- * Both sides are re-entrant. A thread that holds the write lock gets the read lock at once, and
- * keeps it when it releases the write lock: so a writer becomes a reader without letting another
- * writer in. The other way round waits for ever, for the reader is in front of itself. A reader
- * that comes after a waiting writer waits for it.
+ * Both sides are re-entrant. A thread that holds the write lock can downgrade: it acquires the read
+ * lock at once and keeps it when it releases the write lock, so that no other writer comes between.
+ * A thread that holds the read lock cannot upgrade: acquiring the write lock fails at once with
+ * UNSUPPORTED, because the thread would wait for its own read hold (Java waits). Leases belong to
+ * no thread, so they neither downgrade nor upgrade. A reader that comes after a waiting writer
+ * waits for that writer.
  */
 #ifndef CURATOR_RWLOCK_H
 #define CURATOR_RWLOCK_H
@@ -14,9 +16,9 @@
 
 G_BEGIN_DECLS
 
-/** Makes both locks; nothing is sent to the server. Mirrors
+/** Creates both locks. Sends no request. Mirrors
  *  InterProcessReadWriteLock(CuratorFramework, String, byte[]).
- *  @param path    absolute, free of "__READ__" and "__WRIT__"
+ *  @param path    absolute; must not contain "__READ__" or "__WRIT__"
  *  @param data    payload of the lock nodes, copied; NULL for the client's default data
  *  @param length  bytes at @p data, at most 4096
  *  @return a new pair; NULL with INVALID_ARGUMENT or LIMIT_EXCEEDED */
@@ -24,13 +26,13 @@ CURATOR_API
 CuratorRwLock *curator_rw_lock_new (CuratorClient *client, const char *path, const void *data,
                                     gsize length, GError **error);
 
-/** The lock of the readers. Borrowed; a reference to it keeps the pair alive. Its participants are
- *  the readers only. Mirrors InterProcessReadWriteLock.readLock. */
+/** The read lock. Borrowed; a reference to it keeps the pair alive. Its participants are the
+ *  readers only. Mirrors InterProcessReadWriteLock.readLock. */
 CURATOR_API
 CuratorLock *curator_rw_lock_read_lock (CuratorRwLock *rw_lock);
 
-/** The lock of the writer. Borrowed; a reference to it keeps the pair alive. Its participants are
- *  the writers only. Mirrors InterProcessReadWriteLock.writeLock. */
+/** The write lock. Borrowed; a reference to it keeps the pair alive. Its participants are the
+ *  writers only. Mirrors InterProcessReadWriteLock.writeLock. */
 CURATOR_API
 CuratorLock *curator_rw_lock_write_lock (CuratorRwLock *rw_lock);
 
@@ -38,7 +40,7 @@ CuratorLock *curator_rw_lock_write_lock (CuratorRwLock *rw_lock);
 CURATOR_API
 CuratorRwLock *curator_rw_lock_ref (CuratorRwLock *rw_lock);
 
-/** Drops a reference; the last one, those of its two locks included, frees. */
+/** Drops a reference. The pair is freed with its last reference, those to its locks included. */
 CURATOR_API
 void curator_rw_lock_unref (CuratorRwLock *rw_lock);
 

@@ -1,9 +1,9 @@
 /* A semaphore: a number of leases among all processes, handed out in order of arrival.
  *
- * Mirrors InterProcessSemaphoreV2. A lease belongs to no thread: give it back with
- * curator_lease_release(), curator_semaphore_return_all() or the last unref. All processes must
- * agree on the number of leases, or follow one shared count. A lower number takes no lease away.
- * Functions are thread-safe.
+ * Mirrors InterProcessSemaphoreV2. A lease belongs to no thread: release it with
+ * curator_lease_release(), curator_semaphore_return_all() or the last unref. All processes must use
+ * the same number of leases, or follow one shared count. Lowering the number revokes no lease.
+ * All functions are thread-safe.
  */
 #ifndef CURATOR_SEMAPHORE_H
 #define CURATOR_SEMAPHORE_H
@@ -17,86 +17,90 @@
 
 G_BEGIN_DECLS
 
-/** Result of curator_semaphore_acquire_async(), once, where callbacks run; see client.h.
+/** Receives the result of curator_semaphore_acquire_async(), once. Runs as a callback; see
+ *  client.h.
  *  @param leases  transfer full, of #CuratorLease, with curator_lease_unref() as free function;
  *                 NULL on error
  *  @param error   NULL on success; borrowed */
 typedef void (*CuratorSemaphoreCallback) (CuratorSemaphore *semaphore, GPtrArray *leases,
                                           const GError *error, gpointer user_data);
 
-/** Told that somebody asks for one lease back, where callbacks run; see client.h. */
+/** Called when another client asks for a lease back. Runs as a callback; see client.h.
+ *  @param lease  borrowed */
 typedef void (*CuratorSemaphoreRevocationListener) (CuratorSemaphore *semaphore,
                                                     CuratorLease *lease, gpointer user_data);
 
-/** Makes a semaphore; nothing is sent to the server. Mirrors
+/** Creates a semaphore. Sends no request. Mirrors
  *  InterProcessSemaphoreV2(CuratorFramework, String, int).
- *  @param path        absolute; its children "locks" and "leases" are made as needed
+ *  @param path        absolute; acquiring creates its children "locks" and "leases" as needed
  *  @param max_leases  at least 1
  *  @return a new semaphore; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorSemaphore *curator_semaphore_new (CuratorClient *client, const char *path, int max_leases,
                                          GError **error);
 
-/** A semaphore whose number of leases is @p count, followed as it changes. Mirrors
+/** Creates a semaphore whose number of leases follows @p count. Mirrors
  *  InterProcessSemaphoreV2(CuratorFramework, String, SharedCountReader).
- *  @param count  started by you; the semaphore takes a reference of its own. While it is not
- *                positive nobody gets a lease
+ *  @param count  the caller starts it; the semaphore takes its own reference. No lease is granted
+ *                while it is not positive
  *  @return a new semaphore; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorSemaphore *curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path,
                                                            CuratorSharedCount *count,
                                                            GError **error);
 
-/** The number of leases, or the value of the shared count seen last. */
+/** The number of leases, or the last known value of the shared count. */
 CURATOR_API
 int curator_semaphore_get_max_leases (CuratorSemaphore *semaphore);
 
-/** Payload of leases acquired from now on; copied. NULL for the client's default data. More than
- *  4096 bytes make acquires fail with LIMIT_EXCEEDED. Mirrors
+/** Sets the payload of the nodes of later leases; copied. NULL for the client's default data. With
+ *  more than 4096 bytes, acquires fail with LIMIT_EXCEEDED. Mirrors
  *  InterProcessSemaphoreV2.setNodeData. */
 CURATOR_API
 void curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, gsize length);
 
-/** Acquires one lease. Time-out, cancelling and errors as with curator_lock_acquire(). Mirrors
- *  InterProcessSemaphoreV2.acquire() and acquire(long, TimeUnit).
+/** Acquires one lease. Timeout, cancellation and errors are those of curator_lock_acquire().
+ *  Mirrors InterProcessSemaphoreV2.acquire() and acquire(long, TimeUnit).
  *  @return a new lease, to be released and unreffed; NULL with an error */
 CURATOR_API
 CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 timeout_ms,
                                          GCancellable *cancellable, GError **error);
 
-/** Acquires @p n leases or none, within one time-out. Mirrors acquire(int) and
+/** Acquires @p n leases or none, within one timeout. Mirrors acquire(int) and
  *  acquire(int, long, TimeUnit).
- *  @param n  at least 1, else INVALID_ARGUMENT; more than there are waits: their number may grow
+ *  @param n  at least 1, else INVALID_ARGUMENT; may exceed the number of leases, which may grow
  *  @return a new array of leases with curator_lease_unref() as free function: g_ptr_array_unref()
  *          releases them all in the background. NULL with an error */
 CURATOR_API
 GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
                                         GCancellable *cancellable, GError **error);
 
-/** curator_semaphore_acquire_n() without waiting. The callback runs exactly once, never inside this
- *  call, also when the client is closed. */
+/** Like curator_semaphore_acquire_n(), but returns at once. The callback runs exactly once, never
+ *  inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
 void curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
                                       GCancellable *cancellable, CuratorSemaphoreCallback callback,
                                       gpointer user_data);
 
-/** Releases every lease in the array and waits for the server; failures are logged and finished in
- *  the background. The array stays the caller's. Mirrors InterProcessSemaphoreV2.returnAll. */
+/** Releases every lease in the array and waits for the server. A failure is logged, and that
+ *  release completes in the background. The caller keeps the array. Mirrors
+ *  InterProcessSemaphoreV2.returnAll. */
 CURATOR_API
 void curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases);
 
-/** Full paths of the lease nodes, oldest first, one that still waits for its turn included. Empty
- *  if the path does not exist (Java throws). What others wrote is untrusted: a name may hold any
- *  byte. Mirrors InterProcessSemaphoreV2.getParticipantNodes, which gives bare names.
+/** Full paths of the lease nodes, oldest first, including one that is not granted yet. Empty if the
+ *  path does not exist (Java throws). Waits for the server. Names are untrusted and may hold any
+ *  byte. Mirrors InterProcessSemaphoreV2.getParticipantNodes, which returns bare names.
  *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
 CURATOR_API
 char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GError **error);
 
-/** Lets others ask for a lease back with curator_attempt_revoke() on its node. Leases acquired
- *  after this call are covered; their nodes have an empty payload. Stays until replaced, or cleared
- *  with NULL. Java semaphores have none of it, and take no notice.
+/** Lets other clients ask for a lease back, with curator_attempt_revoke() on its node. It covers
+ *  leases acquired after this call; their nodes have an empty payload. The listener stays until
+ *  replaced, or cleared with NULL. No Java counterpart; Java semaphores ignore such requests.
  *  @param listener  NULL to clear
- *  @param destroy   frees @p user_data when the listener can be called no more; may be NULL */
+ *  @param destroy   frees @p user_data once no call can follow; may be NULL
+ *  @return FALSE with an error; the caller then keeps ownership of user_data */
 CURATOR_API
 gboolean curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                            CuratorSemaphoreRevocationListener listener,
@@ -107,7 +111,7 @@ gboolean curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
 CURATOR_API
 CuratorSemaphore *curator_semaphore_ref (CuratorSemaphore *semaphore);
 
-/** Drops a reference; the last one frees. Leases stay valid without their semaphore. */
+/** Drops a reference; dropping the last one frees the semaphore. Its leases stay valid. */
 CURATOR_API
 void curator_semaphore_unref (CuratorSemaphore *semaphore);
 

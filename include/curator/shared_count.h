@@ -1,4 +1,5 @@
-/* An integer that all processes see and may change. Mirrors SharedCount and SharedCountReader. */
+/* An integer shared by all processes. Mirrors SharedCount and SharedCountReader. All functions are
+ * thread-safe. */
 #ifndef CURATOR_SHARED_COUNT_H
 #define CURATOR_SHARED_COUNT_H
 
@@ -7,65 +8,69 @@
 
 G_BEGIN_DECLS
 
-/** Told each new value that was seen; values that follow quickly may be skipped. Runs where
- *  callbacks run; see client.h. Mirrors SharedCountListener.countHasChanged. */
+/** Called with each new value; values that change quickly may be skipped. Runs as a callback; see
+ *  client.h. Mirrors SharedCountListener.countHasChanged. */
 typedef void (*CuratorSharedCountListener) (CuratorSharedCount *count, gint32 value,
                                             gpointer user_data);
 
-/** Makes a count; nothing is sent before start. Mirrors SharedCount(CuratorFramework, String, int).
- *  @param path  absolute path of the node that holds the number: 4 bytes, big-endian
- *  @param seed  the value if the node does not exist yet, and until start
+/** Creates a count. Sends no request before start. Mirrors SharedCount(CuratorFramework, String,
+ *  int).
+ *  @param path  absolute path of the node whose payload is the number: 4 bytes, big-endian
+ *  @param seed  the value until start, and of the node if start creates it
  *  @return a new count; NULL with INVALID_ARGUMENT */
 CURATOR_API
 CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed,
                                               GError **error);
 
-/** Creates the node if need be, reads it and follows its changes from then on. Waits for the
- *  server. Mirrors SharedCount.start. */
+/** Creates the node if it does not exist, reads it and follows its changes from then on. Waits for
+ *  the server. Mirrors SharedCount.start.
+ *  @return FALSE with an error */
 CURATOR_API
 gboolean curator_shared_count_start (CuratorSharedCount *count, GError **error);
 
-/** The value seen last; asks nobody, so it may be out of date. Mirrors SharedCount.getCount. */
+/** The last known value, which may be out of date. Sends no request. Mirrors
+ *  SharedCount.getCount. */
 CURATOR_API
 gint32 curator_shared_count_get (CuratorSharedCount *count);
 
-/** Value and version seen last, for curator_shared_count_try_set(). Mirrors
+/** The last known value and its version, for curator_shared_count_try_set(). Mirrors
  *  SharedCount.getVersionedValue.
  *  @param value    out, may be NULL
- *  @param version  out, may be NULL: version of the node's data
- *  @return FALSE, touching nothing, if the node was never read: there is no version before start */
+ *  @param version  out, may be NULL: version of the node's payload
+ *  @return FALSE, setting nothing, if the node was never read, as before start */
 CURATOR_API
 gboolean curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value,
                                              gint32 *version);
 
-/** Sets the value, whatever it was. Waits for the server. Mirrors SharedCount.setCount. */
+/** Sets the value unconditionally. Waits for the server. Mirrors SharedCount.setCount.
+ *  @return FALSE with an error */
 CURATOR_API
 gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **error);
 
-/** Sets the value if it still is the one of @p version. Waits for the server. Mirrors
+/** Sets the value if its version still is @p version. Waits for the server. Mirrors
  *  SharedCount.trySetCount(VersionedValue, int).
  *  @param version  from curator_shared_count_get_versioned()
- *  @param set      out, may be NULL: FALSE if somebody else was first; the newer value is then read
- *                  before this returns
- *  @return FALSE if the server could not be asked, or the answer was lost */
+ *  @param set      out, may be NULL: FALSE if another client changed the value first; the call has
+ *                  then read the newer value
+ *  @return FALSE with an error if the server did not answer; the value may or may not be set */
 CURATOR_API
 gboolean curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
                                        gboolean *set, GError **error);
 
 /** Adds a listener. Mirrors SharedCount.addListener.
- *  @param destroy  frees @p user_data when the listener can be called no more; may be NULL
- *  @return an id, never 0 */
+ *  @param destroy  frees @p user_data once no call can follow; may be NULL
+ *  @return an id, never 0, for curator_shared_count_remove_listener() */
 CURATOR_API
 guint curator_shared_count_add_listener (CuratorSharedCount *count,
                                          CuratorSharedCountListener listener, gpointer user_data,
                                          GDestroyNotify destroy);
 
-/** Removes a listener. One call may still be under way. An unknown id is ignored. Mirrors
- *  SharedCount.removeListener. */
+/** Removes a listener. A call may still be running on another thread; no later one follows. An
+ *  unknown id is ignored. Mirrors SharedCount.removeListener. */
 CURATOR_API
 void curator_shared_count_remove_listener (CuratorSharedCount *count, guint id);
 
-/** Stops following the node, which stays. Idempotent. Mirrors SharedCount.close. */
+/** Stops following the node, without deleting it. Idempotent. Mirrors SharedCount.close. */
 CURATOR_API
 void curator_shared_count_close (CuratorSharedCount *count);
 
@@ -73,7 +78,7 @@ void curator_shared_count_close (CuratorSharedCount *count);
 CURATOR_API
 CuratorSharedCount *curator_shared_count_ref (CuratorSharedCount *count);
 
-/** Drops a reference; the last one closes and frees. */
+/** Drops a reference; dropping the last one closes and frees the count. */
 CURATOR_API
 void curator_shared_count_unref (CuratorSharedCount *count);
 

@@ -1,5 +1,5 @@
-/* What all headers need: the names of the opaque types, so that none has to include another just
- * for a pointer, and the time-out that is none. */
+/* The names of the opaque types, so that no header includes another just for a pointer, and
+ * CURATOR_WAIT_FOREVER. */
 #ifndef CURATOR_TYPES_H
 #define CURATOR_TYPES_H
 
@@ -7,14 +7,14 @@
 
 G_BEGIN_DECLS
 
-/** Time-out for no time-out. Every other negative value is refused with INVALID_ARGUMENT. */
+/** Timeout that waits without a limit. Any other negative timeout fails with INVALID_ARGUMENT. */
 #define CURATOR_WAIT_FOREVER ((gint64) -1)
 
-/** When and how often a failed request is tried again; see retry.h. */
+/** Decides whether and when a failed request is retried; see retry.h. */
 typedef struct _CuratorRetryPolicy CuratorRetryPolicy;
-/** A connection to a ZooKeeper ensemble, its session and all that hangs on it; see client.h. */
+/** A connection to a ZooKeeper ensemble and its session; see client.h. */
 typedef struct _CuratorClient CuratorClient;
-/** Anything that is acquired and released; see lock.h. */
+/** A lock of any recipe; see lock.h. */
 typedef struct _CuratorLock CuratorLock;
 /** One hold of a lock or semaphore; see lease.h. */
 typedef struct _CuratorLease CuratorLease;
@@ -26,7 +26,7 @@ typedef struct _CuratorNodeRequest CuratorNodeRequest;
 typedef struct _CuratorSemaphore CuratorSemaphore;
 /** An integer shared by all processes; see shared_count.h. */
 typedef struct _CuratorSharedCount CuratorSharedCount;
-/** A pair of locks, many readers or one writer; see rwlock.h. */
+/** A pair of locks, for many readers or one writer; see rwlock.h. */
 typedef struct _CuratorRwLock CuratorRwLock;
 
 G_END_DECLS

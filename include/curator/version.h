@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-/** Version of the headers a program was compiled with: major.minor.micro. */
+/** Version of the headers that a program is compiled with: major.minor.micro. */
 #define CURATOR_MAJOR_VERSION 0
 /** See #CURATOR_MAJOR_VERSION. */
 #define CURATOR_MINOR_VERSION 1

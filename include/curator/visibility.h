@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-/** Marks what the shared library exports; everything else in it is hidden. */
+/** Marks a function that the shared library exports; all others are hidden. */
 #if defined(__GNUC__)
 #define CURATOR_API __attribute__ ((visibility ("default")))
 #else

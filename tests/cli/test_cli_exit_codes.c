@@ -15,7 +15,7 @@
   do                                                                                               \
     {                                                                                              \
       g_autoptr (Cli) run_cli = cli_zkflock (__VA_ARGS__, NULL);                                   \
-      assert_int_equal (cli_wait (run_cli, CLI_MS), (code));                                      \
+      assert_int_equal (cli_wait (run_cli, CLI_MS), (code));                                       \
       check_stderr (run_cli, (text));                                                              \
     }                                                                                              \
   while (0)
@@ -85,7 +85,7 @@ usage_errors (void **state)
 {
   const char *server = fixture_server (*state);
 
-  assert_run (64, "which PATH", server);
+  assert_run (64, "PATH is missing", server);
   assert_run (64, "slash", server, "relative", "true");
   assert_run (64, "Unknown option", server, "--frobnicate", "/p", "true");
   assert_run (64, "-F cannot exist here", server, "-F", "/p", "true");

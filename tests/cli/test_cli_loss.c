@@ -38,7 +38,7 @@ p37_dead_before_the_next_one_holds (void **state)
   assert_int_equal (code, 75);
   g_autofree char *err = cli_stderr (holder);
   assert_true (g_str_has_prefix (err, "zkflock: /frozen: lock lost: the command was dead "));
-  assert_non_null (strstr (err, " ms before anybody else could have it\n"));
+  assert_non_null (strstr (err, " ms before anybody else could hold the lock\n"));
   assert_int_equal (cli_wait (next, CLI_MS), 0);
   assert_true (cli_end_of_beats (beats) < cli_number (turns, "IN "));
 }
@@ -183,7 +183,7 @@ pauses_while_in_doubt (void **state)
   assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
   wait_ms (500);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_true (cli_wait_text (holder->err, "the command pauses", CLI_MS));
+  assert_true (cli_wait_text (holder->err, "the command is stopped", CLI_MS));
   const gint64 paused = cli_end_of_beats (beats);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   gint64 later = paused;
@@ -201,15 +201,15 @@ ends_while_in_doubt (void **state)
 {
   Fixture *fixture = *state;
   LOG beats = cli_new_file ();
-  g_autoptr (Cli) holder =
-      cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10",
-                   "--on-suspend=kill", "--kill-after", "0.2", "/doubt", CLI_COMMAND, "stubborn", beats, NULL);
+  g_autoptr (Cli) holder = cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout",
+                                        "10", "--on-suspend=kill", "--kill-after", "0.2", "/doubt",
+                                        CLI_COMMAND, "stubborn", beats, NULL);
 
   assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
   wait_ms (500);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_int_equal (cli_wait (holder, CLI_MS), 75);
-  assert_true (cli_wait_text (holder->err, "in doubt: the command is ended", 0));
+  assert_true (cli_wait_text (holder->err, "in doubt: TERM to the command", 0));
   assert_false (cli_wait_text (holder->err, "the hold ends in", 0));
 }
 
@@ -228,6 +228,18 @@ lets_go_when_asked (void **state)
   g_free (cli_run (fixture, 1, "revoke", "/asked", NULL));
 }
 
+static void
+releases_a_hold_when_asked (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "--revocable", "/asked-hold", NULL);
+
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_free (cli_run (fixture, 0, "revoke", "/asked-hold", NULL));
+  assert_int_equal (cli_wait (holder, CLI_MS), 0);
+}
+
 int
 main (void)
 {
@@ -243,6 +255,7 @@ main (void)
     heal_and_test (pauses_while_in_doubt),
     heal_and_test (ends_while_in_doubt),
     heal_and_test (lets_go_when_asked),
+    heal_and_test (releases_a_hold_when_asked),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

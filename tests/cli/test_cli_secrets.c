@@ -37,7 +37,7 @@ open_files_are_refused (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       g_autofree char *file = auth_file ("digest:me:" SECRET "\n", modes[i]);
-      refused (*state, file, "others have access");
+      refused (*state, file, "other users have access");
       g_unlink (file);
     }
   refused (*state, "/no/such/file", "No such file");

@@ -1,15 +1,14 @@
 #include "contest.h"
 
-#include "runner/supervisor.h"
-
 #include <string.h>
 
 struct _Contest
 {
-  char **paths;      /* sorted */
-  CuratorLock *lock; /* or: */
-  CuratorSemaphore *semaphore;
+  char **paths;                /* in byte order */
+  CuratorLock *lock;           /* NULL for a semaphore */
+  CuratorSemaphore *semaphore; /* NULL for a lock */
   ContestDone done;
+  ContestRevoked revoked;
   gpointer data;
 };
 
@@ -51,7 +50,7 @@ make_locks (const Options *options, CuratorClient *client, char **paths, GError 
       if (i > 0 && strcmp (paths[i], paths[i - 1]) == 0)
         {
           g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                               "a path is given twice and would wait for itself");
+                               "a path is given twice: the second hold would wait for the first");
           return NULL;
         }
       CuratorLock *lock = make_lock (options, client, paths[i], error);
@@ -85,17 +84,19 @@ on_leases (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, 
 static void
 on_lock_revoked (CuratorLock *lock, gpointer data)
 {
-  supervisor_revoke ();
+  Contest *contest = data;
+  contest->revoked (contest->data);
 }
 
 static void
 on_lease_revoked (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer data)
 {
-  supervisor_revoke ();
+  Contest *contest = data;
+  contest->revoked (contest->data);
 }
 
 static gboolean
-make (Contest *contest, const Options *options, CuratorClient *client, GError **error)
+create_recipe (Contest *contest, const Options *options, CuratorClient *client, GError **error)
 {
   if (options->mode == MODE_SEMAPHORE)
     {
@@ -103,26 +104,27 @@ make (Contest *contest, const Options *options, CuratorClient *client, GError **
           curator_semaphore_new (client, contest->paths[0], options->leases, error);
       return contest->semaphore != NULL
              && (!options->revocable
-                 || curator_semaphore_make_revocable (contest->semaphore, on_lease_revoked, NULL,
+                 || curator_semaphore_make_revocable (contest->semaphore, on_lease_revoked, contest,
                                                       NULL, error));
     }
   contest->lock = make_locks (options, client, contest->paths, error);
   return contest->lock != NULL
          && (!options->revocable
-             || curator_lock_make_revocable (contest->lock, on_lock_revoked, NULL, NULL, error));
+             || curator_lock_make_revocable (contest->lock, on_lock_revoked, contest, NULL, error));
 }
 
 Contest *
 contest_start (const Options *options, CuratorClient *client, GCancellable *cancellable,
-               ContestDone done, gpointer data, GError **error)
+               ContestDone done, ContestRevoked revoked, gpointer data, GError **error)
 {
   Contest *contest = g_new0 (Contest, 1);
 
   contest->paths = g_strdupv (options->paths);
   contest->done = done;
+  contest->revoked = revoked;
   contest->data = data;
   qsort (contest->paths, g_strv_length (contest->paths), sizeof *contest->paths, compare_strings);
-  if (!make (contest, options, client, error))
+  if (!create_recipe (contest, options, client, error))
     {
       contest_free (contest);
       return NULL;

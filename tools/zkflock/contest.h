@@ -1,23 +1,27 @@
-/* Asking for the lock that the options describe, and waiting for it in the main loop. */
+/* Acquires the lock that the options describe. Waits for it in the main loop. */
 #ifndef ZKFLOCK_CONTEST_H
 #define ZKFLOCK_CONTEST_H
 
-#include "options.h"
+#include "base/options.h"
 
 #include <curator/curator.h>
 
 typedef struct _Contest Contest;
 
-/* lease: transfer full, NULL on error. In the main loop, once. */
+/* The result: runs once, in the main loop. lease: transfer full; NULL on error. */
 typedef void (*ContestDone) (CuratorLease *lease, const GError *error, gpointer data);
+/* Another client asks for the lock back (--revocable). Runs in the main loop, also during the
+ * wait. */
+typedef void (*ContestRevoked) (gpointer data);
 
-/* The paths are taken in byte order, so that no two of us wait for each other. NULL with error. */
+/* Acquires the paths in byte order, so that two commands cannot deadlock. Returns NULL with error
+ * set. */
 Contest *contest_start (const Options *options, CuratorClient *client, GCancellable *cancellable,
-                        ContestDone done, gpointer data, GError **error);
-/* After done. */
+                        ContestDone done, ContestRevoked revoked, gpointer data, GError **error);
+/* Only after done has run. */
 void contest_free (Contest *contest);
 
-/* Of the lock to which node and token belong: the first in byte order. Owned by the contest. */
+/* The path that node and token belong to: the first in byte order. Owned by the contest. */
 const char *contest_get_path (Contest *contest);
 
 #endif

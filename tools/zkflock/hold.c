@@ -1,6 +1,6 @@
 #include "hold.h"
 
-#include "outcome.h"
+#include "base/outcome.h"
 #include "runner/signals.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOT_OVER -1
+#define NO_CODE -1
 
-typedef struct
+struct _Hold
 {
   const Options *options;
   const char *path;
@@ -19,12 +19,12 @@ typedef struct
   GMainLoop *loop;
   int code;
   gboolean lost;
-} Hold;
+};
 
 static void
 end (Hold *hold, int code)
 {
-  if (hold->code == NOT_OVER)
+  if (hold->code == NO_CODE)
     {
       hold->code = code;
       g_main_loop_quit (hold->loop);
@@ -63,7 +63,7 @@ on_lease_over (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The hold may be over by the clock, with nobody having been told yet. */
+/* The hold may have ended by the clock before the lease changes its state. */
 static gboolean
 on_timer (gpointer data)
 {
@@ -83,25 +83,50 @@ print_token (Hold *hold)
          && fflush (stdout) == 0;
 }
 
-int
-hold_run (const Options *options, const char *path, CuratorLease *lease, gboolean *lost)
+Hold *
+hold_new (const Options *options, const char *path, CuratorLease *lease)
 {
-  Hold hold = { .options = options, .path = path, .lease = lease, .code = NOT_OVER };
-  const int lease_fd = curator_lease_get_fd (lease);
+  Hold *hold = g_new0 (Hold, 1);
+
+  hold->options = options;
+  hold->path = path;
+  hold->lease = lease;
+  hold->loop = g_main_loop_new (NULL, FALSE);
+  hold->code = NO_CODE;
+  return hold;
+}
+
+void
+hold_free (Hold *hold)
+{
+  g_main_loop_unref (hold->loop);
+  g_free (hold);
+}
+
+void
+hold_revoke (Hold *hold)
+{
+  print_verbose (hold->options, "another client asks for the lock");
+  end (hold, 0);
+}
+
+int
+hold_run (Hold *hold, gboolean *lost)
+{
+  const int lease_fd = curator_lease_get_fd (hold->lease);
 
   *lost = FALSE;
-  if (!print_token (&hold))
+  if (!print_token (hold))
     {
-      print_error (path, "the token cannot be written: %s", g_strerror (errno));
+      print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
       return EXIT_CODE_UNREACHABLE;
     }
-  hold.loop = g_main_loop_new (NULL, FALSE);
-  signals_set_handler (on_signal, &hold);
+  signals_set_handler (on_signal, hold);
   const guint sources[] = {
-    g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, &hold),
-    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, &hold), g_timeout_add (500, on_timer, &hold)
+    g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
+    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold), g_timeout_add (500, on_timer, hold)
   };
-  g_main_loop_run (hold.loop);
+  g_main_loop_run (hold->loop);
   signals_set_handler (NULL, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
     {
@@ -111,11 +136,10 @@ hold_run (const Options *options, const char *path, CuratorLease *lease, gboolea
           g_source_destroy (source);
         }
     }
-  g_main_loop_unref (hold.loop);
-  *lost = hold.lost;
-  if (hold.lost)
+  *lost = hold->lost;
+  if (hold->lost)
     {
-      print_error (path, "lock lost");
+      print_error (hold->path, "lock lost");
     }
-  return hold.code;
+  return hold->code;
 }

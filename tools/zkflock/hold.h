@@ -1,13 +1,21 @@
-/* Holding without a command. */
+/* Holds the lock without a command. */
 #ifndef ZKFLOCK_HOLD_H
 #define ZKFLOCK_HOLD_H
 
-#include "options.h"
+#include "base/options.h"
 
 #include <curator/curator.h>
 
-/* Prints the token, and returns the exit code when stdin has ended (0), a signal came (128 + n), the
- * hold was lost (75) or somebody asked for it (0). Iterates the default main context. */
-int hold_run (const Options *options, const char *path, CuratorLease *lease, gboolean *lost);
+typedef struct _Hold Hold;
+
+/* options, path and lease are borrowed and must outlive the hold. */
+Hold *hold_new (const Options *options, const char *path, CuratorLease *lease);
+/* Prints the token, then waits. Returns the exit code when stdin ends or hold_revoke() is called
+ * (0), a signal comes (128 + n) or the hold is lost (75). Iterates the default main context. lost
+ * (out): the hold ended first. */
+int hold_run (Hold *hold, gboolean *lost);
+/* Ends hold_run() because another client asks for the lock. Call it in that iteration. */
+void hold_revoke (Hold *hold);
+void hold_free (Hold *hold);
 
 #endif

@@ -1,12 +1,13 @@
-/* From the options to the exit code. The order matters: signals are blocked and the helpers forked
- * before the first thread exists; then the client, the wait, the command, the release. */
+/* Runs the command under its lock, from the options to the exit code. The order matters: signals
+ * are blocked and the helpers forked before the first thread exists. The client, the wait, the
+ * command and the release follow. */
 #include "lock.h"
 
-#include "connect.h"
+#include "base/connect.h"
+#include "base/notify.h"
+#include "base/outcome.h"
 #include "contest.h"
 #include "hold.h"
-#include "notify.h"
-#include "outcome.h"
 #include "place.h"
 #include "runner/signals.h"
 #include "runner/supervisor.h"
@@ -17,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CLOSE_MS        5000 /* what closing a client takes at most */
-#define HURRIED_END_MS  800
-#define CONNECT_LOOK_MS 50
+#define CLOSE_MS         5000 /* closing a client takes at most this long */
+#define HURRIED_CLOSE_MS 800  /* bound of the close when there is nothing to release */
+#define CONNECT_POLL_MS  50
 
 typedef struct
 {
@@ -30,14 +31,16 @@ typedef struct
   CuratorClient *client;
   GCancellable *cancellable;
   Contest *contest;
+  Supervisor *supervisor; /* while a command runs, else NULL */
+  Hold *hold;             /* while the lock is held without a command, else NULL */
   CuratorLease *lease;
   GError *error;
-  gboolean decided; /* the contest is over */
-  int signal;       /* that ended the wait */
+  gboolean decided; /* the contest has its result */
+  int signal;       /* the signal that ended the wait, or 0 */
   gboolean unreachable;
   GMainLoop *loop;
   gint64 connect_by_us;
-  gint finished; /* atomic: the end thread has */
+  gint finished; /* atomic: the client is closed */
 } Run;
 
 static gboolean
@@ -58,6 +61,21 @@ on_granted (CuratorLease *lease, const GError *error, gpointer data)
 }
 
 static void
+on_revoked (gpointer data)
+{
+  Run *run = data;
+
+  if (run->supervisor != NULL)
+    {
+      supervisor_revoke (run->supervisor);
+    }
+  else if (run->hold != NULL)
+    {
+      hold_revoke (run->hold);
+    }
+}
+
+static void
 on_signal (int signal, gpointer data)
 {
   Run *run = data;
@@ -70,7 +88,7 @@ on_signal (int signal, gpointer data)
   else if (signal == SIGCHLD && run->has_helpers
            && waitpid (run->launcher.pid, NULL, WNOHANG | WNOWAIT) == run->launcher.pid)
     {
-      /* Somebody killed it: there is nothing to run any more. */
+      /* The launcher was killed: the command can no longer be run. */
       run->signal = SIGKILL;
       g_main_loop_quit (run->loop);
     }
@@ -104,33 +122,21 @@ report_unreachable (Run *run)
 }
 
 static gboolean
-is_silence (const GError *error)
+is_no_answer (const GError *error)
 {
   return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
          || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
 }
 
-/* TRUE with run->lease: the lock is ours. FALSE with *exit_code, whatever its value: a conflict may
- * well end with 0. */
-static gboolean
-wait_for_lock (Run *run, int *exit_code)
+/* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
+static void
+iterate_until_decided (Run *run)
 {
-  g_autoptr (GError) error = NULL;
-
-  run->cancellable = g_cancellable_new ();
-  run->connect_by_us = g_get_monotonic_time () + run->options->session_timeout_ms * 1000;
-  run->contest =
-      contest_start (run->options, run->client, run->cancellable, on_granted, run, &error);
-  if (run->contest == NULL)
-    {
-      *exit_code = fail_with (run->options, error);
-      return FALSE;
-    }
   print_verbose (run->options, "waiting for the lock (%s)", mode_to_string (run->options));
   notify_status ("connecting");
   signals_set_handler (on_signal, run);
   on_signal (SIGCHLD, run);
-  g_timeout_add (CONNECT_LOOK_MS, on_connect_timer, run);
+  g_timeout_add (CONNECT_POLL_MS, on_connect_timer, run);
   Place *place = place_start (run->options, run->client);
   if (run->signal == 0)
     {
@@ -138,31 +144,52 @@ wait_for_lock (Run *run, int *exit_code)
     }
   place_stop (place);
   signals_set_handler (NULL, NULL);
+}
+
+/* The exit code of a wait that ended without a lease; reports why. */
+static int
+report_failed_wait (Run *run)
+{
+  g_cancellable_cancel (run->cancellable);
   if (run->signal != 0)
     {
       print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);
-      g_cancellable_cancel (run->cancellable);
-      *exit_code = EXIT_CODE_SIGNAL + run->signal;
+      return EXIT_CODE_SIGNAL + run->signal;
+    }
+  /* Without a connection, a timeout does not prove that there is another holder. */
+  if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
+    {
+      return report_unreachable (run);
+    }
+  return fail_with (run->options, run->error);
+}
+
+/* Returns TRUE with run->lease once the lock is held. Otherwise FALSE with *exit_code, which may be
+ * 0: -E sets the code of a conflict. */
+static gboolean
+wait_for_lock (Run *run, int *exit_code)
+{
+  g_autoptr (GError) error = NULL;
+
+  run->cancellable = g_cancellable_new ();
+  run->connect_by_us = g_get_monotonic_time () + run->options->session_timeout_ms * 1000;
+  run->contest = contest_start (run->options, run->client, run->cancellable, on_granted, on_revoked,
+                                run, &error);
+  if (run->contest == NULL)
+    {
+      *exit_code = fail_with (run->options, error);
       return FALSE;
     }
-  if (run->lease != NULL)
+  iterate_until_decided (run);
+  if (run->signal == 0 && run->lease != NULL)
     {
       return TRUE;
     }
-  g_cancellable_cancel (run->cancellable);
-  /* Without a connection a time-out says nothing about other holders. */
-  if (run->unreachable || (!has_connected (run->client) && is_silence (run->error)))
-    {
-      *exit_code = report_unreachable (run);
-    }
-  else
-    {
-      *exit_code = fail_with (run->options, run->error);
-    }
+  *exit_code = report_failed_wait (run);
   return FALSE;
 }
 
-/* @return NULL-terminated, for launcher_go() */
+/* NULL-terminated, for launcher_go(). */
 static char **
 make_environment (Run *run)
 {
@@ -178,12 +205,21 @@ make_environment (Run *run)
                                              curator_lease_get_session_id (run->lease)));
   g_ptr_array_add (entries,
                    g_strdup_printf ("CURATOR_LOCK_MODE=%s", mode_to_string (run->options)));
-  /* It speaks for us, not for the command. */
+  /* Unset: only zkflock may notify the service manager. */
   g_ptr_array_add (entries, g_strdup ("NOTIFY_SOCKET"));
   g_ptr_array_add (entries, g_strdup ("WATCHDOG_USEC"));
   g_ptr_array_add (entries, g_strdup ("WATCHDOG_PID"));
   g_ptr_array_add (entries, NULL);
   return (char **) g_ptr_array_free (entries, FALSE);
+}
+
+static int
+hold_without_command (Run *run, gboolean *lost)
+{
+  run->hold = hold_new (run->options, run->options->paths[0], run->lease);
+  const int code = hold_run (run->hold, lost);
+  g_clear_pointer (&run->hold, hold_free);
+  return code;
 }
 
 static int
@@ -195,7 +231,7 @@ use_lock (Run *run, gboolean *lost)
   notify_send ("READY=1\nSTATUS=holding the lock");
   if (run->options->command == NULL)
     {
-      return hold_run (run->options, run->options->paths[0], run->lease, lost);
+      return hold_without_command (run, lost);
     }
   g_auto (GStrv) environment = make_environment (run);
   const SupervisorJob job = { .options = run->options,
@@ -207,12 +243,15 @@ use_lock (Run *run, gboolean *lost)
                                   curator_client_get_session_timeout (run->client),
                               .environment = (const char *const *) environment };
   run->has_helpers = FALSE;
-  return supervisor_run (&job, lost);
+  run->supervisor = supervisor_new (&job);
+  const int code = supervisor_run (run->supervisor, lost);
+  g_clear_pointer (&run->supervisor, supervisor_free);
+  return code;
 }
 
-/* On a thread of its own, so that its time can be bounded. */
+/* Runs on a thread of its own, so that the main thread can bound its time. */
 static gpointer
-end_client (gpointer data)
+close_client (gpointer data)
 {
   Run *run = data;
   g_autoptr (GError) error = NULL;
@@ -228,14 +267,14 @@ end_client (gpointer data)
 }
 
 static gboolean
-on_bound (gpointer data)
+on_bound_passed (gpointer data)
 {
   *(gboolean *) data = TRUE;
   return G_SOURCE_REMOVE;
 }
 
 static void
-on_signal_at_end (int signal, gpointer data)
+on_signal_at_close (int signal, gpointer data)
 {
   if (signal_stops (signal))
     {
@@ -243,15 +282,15 @@ on_signal_at_end (int signal, gpointer data)
     }
 }
 
-/* FALSE: the client is still busy, and what is left goes with the session. */
+/* Returns FALSE if the client is still busy; what is left then ends with the session. */
 static gboolean
-end_within (Run *run, gint64 bound_ms)
+close_within (Run *run, gint64 bound_ms)
 {
   gboolean over = FALSE;
-  g_autoptr (GThread) thread = g_thread_new ("end", end_client, run);
+  g_autoptr (GThread) thread = g_thread_new ("close", close_client, run);
 
-  signals_set_handler (on_signal_at_end, &over);
-  const guint timer = g_timeout_add ((guint) bound_ms, on_bound, &over);
+  signals_set_handler (on_signal_at_close, &over);
+  const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
   while (!over && !g_atomic_int_get (&run->finished))
     {
       g_main_context_iteration (NULL, TRUE);
@@ -263,7 +302,7 @@ end_within (Run *run, gint64 bound_ms)
       g_thread_join (g_steal_pointer (&thread));
       return TRUE;
     }
-  print_verbose (run->options, "not confirmed: what is left goes with the session");
+  print_verbose (run->options, "release not confirmed: the lock is freed when the session ends");
   return FALSE;
 }
 
@@ -278,7 +317,8 @@ dismiss_helpers (Run *run)
     }
 }
 
-/* Descriptors of ours must not take the places of standard ones that are closed. */
+/* Opens those of the descriptors 0 to 2 that are closed, so that no other file takes their
+ * number. */
 static void
 open_standard_descriptors (void)
 {
@@ -307,15 +347,15 @@ run_with_client (Run *run)
     }
   dismiss_helpers (run);
   const gint64 bound_ms =
-      granted && !lost ? run->options->session_timeout_ms + CLOSE_MS : HURRIED_END_MS;
+      granted && !lost ? run->options->session_timeout_ms + CLOSE_MS : HURRIED_CLOSE_MS;
   notify_send ("STOPPING=1");
   if (granted && !lost)
     {
-      print_verbose (run->options, "releasing, for %d s at most", (int) (bound_ms / 1000));
+      print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
     }
-  if (!end_within (run, bound_ms))
+  if (!close_within (run, bound_ms))
     {
-      /* Threads of the library are still at work on what would be freed. */
+      /* The library's threads still use the memory that a normal exit would free. */
       _exit (code);
     }
   if (run->contest != NULL && run->decided)

@@ -1,10 +1,10 @@
-/* The verb without a name: lock, run or hold, release. */
+/* Acquires the lock, runs the command or just holds, and releases. */
 #ifndef ZKFLOCK_LOCK_H
 #define ZKFLOCK_LOCK_H
 
-#include "options.h"
+#include "base/options.h"
 
-/* Forks, so it has to be called before any thread exists. Returns the exit code. */
+/* Forks, so call it before any thread exists. Returns the exit code. */
 int lock_and_run (const Options *options);
 
 #endif

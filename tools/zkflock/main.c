@@ -1,7 +1,7 @@
 /* zkflock: flock(1) for a ZooKeeper ensemble. */
+#include "base/options.h"
+#include "base/outcome.h"
 #include "lock.h"
-#include "options.h"
-#include "outcome.h"
 #include "runner/terminal.h"
 #include "views/views.h"
 
@@ -18,6 +18,7 @@ main (int argc, char **argv)
   setlocale (LC_ALL, "");
   if (options_parse (&options, argc, argv, &code))
     {
+      outcome_start ();
       silence_logs (options.verbose);
       code = verbs[options.verb](&options);
     }

@@ -1,14 +1,14 @@
 #include "place.h"
 
-#include "notify.h"
-#include "outcome.h"
+#include "base/notify.h"
+#include "base/outcome.h"
 
-#define FIRST_LOOK_MS 300
-#define LOOK_MS       3000
+#define FIRST_READ_MS 300
+#define READ_MS       3000
 
 struct _Place
 {
-  gatomicrefcount refs; /* the owner and a look under way */
+  gatomicrefcount refs; /* the owner, and each read in flight */
   const Options *options;
   CuratorClient *client;
   guint timer;
@@ -29,9 +29,10 @@ place_unref (gpointer data)
     }
 }
 
-/* On a thread of its own: reading waits. The first path that we queue for is where we are. */
+/* Runs on a thread of its own, because reading blocks. Returns the first path in whose queue this
+ * session waits: the paths of a multi-lock are acquired in turn. */
 static void
-look (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+read_queue (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   Place *place = data;
 
@@ -73,7 +74,7 @@ find_own (Place *place, CuratorInspection *inspection)
 }
 
 static void
-tell (Place *place, CuratorInspection *inspection)
+report (Place *place, CuratorInspection *inspection)
 {
   const CuratorParticipant *own = find_own (place, inspection);
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
@@ -94,7 +95,7 @@ tell (Place *place, CuratorInspection *inspection)
 }
 
 static void
-on_looked (GObject *source, GAsyncResult *result, gpointer data)
+on_read (GObject *source, GAsyncResult *result, gpointer data)
 {
   Place *place = data;
   CuratorInspection *inspection = g_task_propagate_pointer (G_TASK (result), NULL);
@@ -103,9 +104,9 @@ on_looked (GObject *source, GAsyncResult *result, gpointer data)
     {
       if (inspection != NULL)
         {
-          tell (place, inspection);
+          report (place, inspection);
         }
-      schedule (place, LOOK_MS);
+      schedule (place, READ_MS);
     }
   g_clear_pointer (&inspection, curator_inspection_unref);
   place_unref (place);
@@ -117,9 +118,9 @@ on_timer (gpointer data)
   Place *place = data;
   place->timer = 0;
   g_atomic_ref_count_inc (&place->refs);
-  GTask *task = g_task_new (NULL, NULL, on_looked, place);
+  GTask *task = g_task_new (NULL, NULL, on_read, place);
   g_task_set_task_data (task, place, NULL);
-  g_task_run_in_thread (task, look);
+  g_task_run_in_thread (task, read_queue);
   g_object_unref (task);
   return G_SOURCE_REMOVE;
 }
@@ -141,7 +142,7 @@ place_start (const Options *options, CuratorClient *client)
   g_atomic_ref_count_init (&place->refs);
   place->options = options;
   place->client = curator_client_ref (client);
-  schedule (place, FIRST_LOOK_MS);
+  schedule (place, FIRST_READ_MS);
   return place;
 }
 

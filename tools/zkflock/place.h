@@ -1,15 +1,16 @@
-/* The place in the queue, for systemd and for --verbose. Costs reads, so only where it is asked. */
+/* Reports the place in the queue to systemd and to --verbose. It costs reads, so it runs for those
+ * only. */
 #ifndef ZKFLOCK_PLACE_H
 #define ZKFLOCK_PLACE_H
 
-#include "options.h"
+#include "base/options.h"
 
 #include <curator/curator.h>
 
 typedef struct _Place Place;
 
-/* NULL if nobody wants to know. */
+/* NULL if there is nothing to report to. */
 Place *place_start (const Options *options, CuratorClient *client);
-void place_stop (Place *place); /* NULL is fine */
+void place_stop (Place *place); /* place may be NULL */
 
 #endif

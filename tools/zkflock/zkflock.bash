@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Completion for zkflock(1). Paths of locks are asked of the servers only where ZKFLOCK_HOSTS is set.
+# Completion for zkflock(1). Asks the servers for paths of locks only if ZKFLOCK_HOSTS is set.
 
 _zkflock_paths() {
   [[ -n ${ZKFLOCK_HOSTS:-} ]] || return
@@ -18,7 +18,7 @@ _zkflock() {
     -h --help -V --version'
   COMPREPLY=()
 
-  # Behind PATH comes somebody else's command line.
+  # PATH is followed by another command line.
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in

@@ -1,11 +1,10 @@
-/* Writing JSON: just enough, always valid. Text that is not UTF-8 is written escaped, as people see
- * it. */
+/* Writes JSON. Text that is not UTF-8 is escaped by curator_escape_name(). */
 #ifndef ZKFLOCK_JSON_H
 #define ZKFLOCK_JSON_H
 
 #include <glib.h>
 
-/* name: NULL inside an array. */
+/* name: of the member; NULL inside an array. */
 void json_begin_object (GString *out, const char *name);
 void json_end_object (GString *out);
 void json_begin_array (GString *out, const char *name);
@@ -13,7 +12,7 @@ void json_end_array (GString *out);
 void json_string (GString *out, const char *name, const char *bytes, gssize length);
 void json_int (GString *out, const char *name, gint64 value);
 void json_bool (GString *out, const char *name, gboolean value);
-/* 0 to 1, six digits. */
+/* value: 0 to 1; written with six decimals. */
 void json_share (GString *out, const char *name, double value);
 
 #endif

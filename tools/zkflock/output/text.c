@@ -78,7 +78,7 @@ text_fit_end (GString *out, const char *text, int width)
     {
       left -= width_of (g_utf8_get_char (c));
     }
-  /* What modified the last character that goes has nothing to stand on. */
+  /* Skip combining characters whose base character was cut. */
   while (*c != '\0' && width_of (g_utf8_get_char (c)) == 0)
     {
       c = g_utf8_next_char (c);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* /proc/PID/stat: "pid (name) state ppid pgrp ..."; the name may hold anything, a ')' too. */
+/* /proc/PID/stat: "pid (name) state ppid pgrp ..."; the name may hold any character, also ')'. */
 static gboolean
 runs_in (const char *pid, pid_t group)
 {
@@ -33,7 +33,7 @@ group_is_alive (pid_t group)
 
   if (proc == NULL)
     {
-      /* Without /proc zombies cannot be told apart; the leader is one until it is reaped. */
+      /* Without /proc, zombies count as alive; the leader is one until it is reaped. */
       return kill (-group, 0) == 0 || errno == EPERM;
     }
   for (const struct dirent *entry; !alive && (entry = readdir (proc)) != NULL;)

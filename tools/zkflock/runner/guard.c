@@ -15,7 +15,7 @@
 struct _GuardBoard
 {
   _Atomic gint64 deadline_us;
-  _Atomic gint64 group; /* 0: nothing to kill */
+  _Atomic gint64 group; /* 0: none */
   _Atomic int has_killed;
 };
 
@@ -52,7 +52,7 @@ kill_group (GuardBoard *board)
     }
 }
 
-/* A timer that goes on while the machine sleeps, so that it fires as soon as that ends. */
+/* The timer counts suspended time, so it fires as soon as the machine resumes. */
 static void
 set_timer (int timer, gint64 at_us)
 {
@@ -62,7 +62,7 @@ set_timer (int timer, gint64 at_us)
   timerfd_settime (timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* One byte says that the board has something to look at; the end of the pipe, that zkflock ended. */
+/* A byte on the pipe: the board has changed. End of file: zkflock has ended. */
 G_GNUC_NORETURN static void
 run_guard (int fd, GuardBoard *board)
 {
@@ -89,7 +89,7 @@ run_guard (int fd, GuardBoard *board)
         {
           atomic_store (&board->has_killed, 1);
           kill_group (board);
-          /* Once is enough; what follows is zkflock's business. */
+          /* Kill once; zkflock reports the loss. */
           atomic_store (&board->deadline_us, G_MAXINT64 / 2);
         }
       set_timer (timer, atomic_load (&board->deadline_us));

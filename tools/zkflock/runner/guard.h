@@ -1,9 +1,9 @@
-/* A second pair of eyes on the deadline.
+/* A process that enforces the deadline when zkflock cannot.
  *
- * The supervisor ends the command by its own timer, but cannot do so while it is stopped, and after
- * kill -9 the kernel ends the command alone and not what the command started. So a small process,
- * forked before any thread exists, kills the whole group when we are gone, or when the deadline that
- * we last told it is about to pass without a newer one.
+ * The supervisor ends the command by its own timer, but not while zkflock is stopped. After kill -9
+ * of zkflock the kernel kills the command alone, not what the command started. So a small process,
+ * forked before any thread exists, kills the whole group when zkflock has ended or when the last
+ * deadline it was given passes.
  */
 #ifndef ZKFLOCK_GUARD_H
 #define ZKFLOCK_GUARD_H
@@ -17,19 +17,21 @@ typedef struct
 {
   pid_t pid;
   int fd;
-  GuardBoard *board; /* shared with it */
+  GuardBoard *board; /* memory shared with the guard */
 } Guard;
 
+/* Forks the guard, so call it before any thread exists. */
 gboolean guard_start (Guard *guard);
-/* From now on the group dies unless it hears of a later deadline, in microseconds of
- * CLOCK_BOOTTIME. */
+/* From now on the guard kills the group at the deadline, in microseconds of CLOCK_BOOTTIME. */
 void guard_arm (Guard *guard, pid_t group, gint64 deadline_us);
+/* Moves the deadline. */
 void guard_set_deadline (Guard *guard, gint64 deadline_us);
-/* Whether it had to. */
+/* Whether the deadline passed, so that the guard killed the group. */
 gboolean guard_has_killed (Guard *guard);
-/* The group is dead already. The guard ends and is reaped. */
+/* Call it once the group is dead. Ends the guard and reaps it. */
 void guard_dismiss (Guard *guard);
 
+/* Microseconds of CLOCK_BOOTTIME. */
 gint64 boottime_us (void);
 
 #endif

@@ -1,6 +1,6 @@
 #include "runner/launcher.h"
 
-#include "outcome.h"
+#include "base/exit_code.h"
 #include "runner/signals.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
 {
   guint32 length;
 
-  /* The parent may have died before the kernel was told. */
+  /* The parent may have died before PDEATHSIG was set. */
   if (prctl (PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid () != parent
       || !read_all (grant_fd, &length, sizeof length))
     {
@@ -105,7 +105,7 @@ launcher_start (Launcher *launcher, char *const *argv)
       close (error[0]);
       run_launcher (grant[0], error[1], parent, argv);
     }
-  /* Both set it: neither may go on before it is done. */
+  /* Parent and child both set the group, so that neither continues before it exists. */
   setpgid (pid, pid);
   close (grant[0]);
   close (error[1]);
@@ -139,7 +139,7 @@ launcher_go (Launcher *launcher, const char *const *environment)
     {
       error = EPIPE;
     }
-  /* The pipe closes with a successful exec, and brings nothing. */
+  /* A successful exec closes the pipe without writing to it. */
   else if (!read_all (launcher->error_fd, &error, sizeof error))
     {
       error = 0;

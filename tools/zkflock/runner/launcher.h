@@ -1,8 +1,8 @@
 /* The process that becomes the command.
  *
- * It is forked before any thread exists, so that nothing of ours can be in an undefined state in
- * it, and sits on a pipe until the lock is granted. Then it gets its environment and execs. It is
- * killed by the kernel when we die (PDEATHSIG), whether it is waiting or the command by then.
+ * It is forked before any thread exists, so that no lock in it is in an undefined state, and blocks
+ * on a pipe until the lock is granted. Then it receives its environment and calls exec. The kernel
+ * kills it when zkflock dies (PDEATHSIG), before as well as after the exec.
  */
 #ifndef ZKFLOCK_LAUNCHER_H
 #define ZKFLOCK_LAUNCHER_H
@@ -20,9 +20,9 @@ typedef struct
 /* Only from the main thread: PDEATHSIG fires when the thread that forked ends. */
 gboolean launcher_start (Launcher *launcher, char *const *argv);
 /* Runs the command. environment: "NAME=value" to set, "NAME" to unset. Returns 0, or the errno of
- * the exec; the process has ended then. */
+ * the exec; then the process has ended and is reaped. */
 int launcher_go (Launcher *launcher, const char *const *environment);
-/* The lock was not granted: it goes, and is reaped. */
+/* Ends and reaps the process without running the command. */
 void launcher_dismiss (Launcher *launcher);
 
 #endif

@@ -36,10 +36,10 @@ signals_block (void)
           sigaddset (&handled, all[i]);
         }
     }
-  /* An ignored SIGCHLD would make children vanish unseen. */
+  /* With SIGCHLD ignored, the kernel would reap children itself. */
   signal (SIGCHLD, SIG_DFL);
   blocked = handled;
-  /* Handing the terminal over and writing to a pipe that nobody reads must not end us. */
+  /* tcsetpgrp() must not stop zkflock, and a write to a closed pipe must not end it. */
   sigaddset (&blocked, SIGTTOU);
   sigaddset (&blocked, SIGPIPE);
   sigprocmask (SIG_BLOCK, &blocked, &original);

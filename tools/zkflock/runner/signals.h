@@ -1,4 +1,4 @@
-/* Signals as events of the main loop: blocked from the first moment, so that none is ever missed. */
+/* Delivers signals in the main loop. They are blocked from the start, so that none is missed. */
 #ifndef ZKFLOCK_SIGNALS_H
 #define ZKFLOCK_SIGNALS_H
 
@@ -7,17 +7,17 @@
 
 typedef void (*SignalHandler) (int signal, gpointer data);
 
-/* Blocks what is handled here, before any thread exists. A stop signal that whoever started us has
- * ignored (nohup) stays so. */
+/* Blocks the handled signals; call it before any thread exists. A signal that was ignored at the
+ * start (nohup) stays ignored. */
 void signals_block (void);
-/* In a child, right before exec: what was blocked when the program started. */
+/* Restores the signal mask from the start of the program; for a child, right before exec. */
 void signals_restore (void);
-/* From now on signals are delivered in the main loop; those that came before, too. */
+/* From now on the main loop delivers signals, those pending included. */
 gboolean signals_start (void);
-/* Whose they are. */
+/* Sets the only handler; NULL drops signals. */
 void signals_set_handler (SignalHandler handler, gpointer data);
 
-/* TERM, INT, HUP or QUIT. */
+/* Whether the signal is TERM, INT, HUP or QUIT. */
 gboolean signal_stops (int signal);
 
 #endif

@@ -1,12 +1,12 @@
-/* Supervising, on the main thread only.
+/* Supervises the command, on the main thread only.
  *
- * NOTES: the lease's remaining time is looked at, never remembered: a timer of the supervisor's own,
- * on a clock that counts sleep, brings the next look. The command's leader stays unreaped until its
- * group is dead, so that the number of the group cannot become somebody else's.
+ * NOTES: the lease's remaining time is read anew at each check and never stored. A timer on a clock
+ * that counts suspended time triggers the next check. The group leader stays unreaped until its
+ * group is dead, so that the kernel cannot reuse the group's id.
  */
 #include "runner/supervisor.h"
 
-#include "outcome.h"
+#include "base/outcome.h"
 #include "runner/group.h"
 #include "runner/signals.h"
 #include "runner/terminal.h"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define GROUP_POLL_MS 10
-#define STOP_LOOK_MS  200
+#define STOP_CHECK_MS 200
 
 struct _Supervisor
 {
@@ -27,25 +27,24 @@ struct _Supervisor
   GMainLoop *loop;
   pid_t group;
   int timer_fd;
-  gint64 margin_ms; /* dead this long before the hold ends */
+  gint64 margin_ms; /* the command is dead this long before the hold ends */
   gint64 kill_after_ms;
   Terminal terminal;
 
-  gboolean ended; /* the leader has */
+  gboolean running; /* supervise() iterates the main loop */
+  gboolean ended;   /* the group leader has exited */
   siginfo_t end;
   gboolean group_dead;
-  gint64 kill_at_us;       /* boottime; 0: not set */
-  int n_terms;             /* asked for by our user */
-  gboolean paused;         /* by us */
-  gboolean stopped;        /* by the terminal or somebody else */
+  gint64 kill_at_us; /* CLOCK_BOOTTIME; 0: not set */
+  int n_terms;       /* SIGTERMs that zkflock received */
+  gboolean paused;   /* by zkflock, while the hold is in doubt */
+  gboolean stopped;  /* by the terminal or another process */
   guint stop_timer;
   gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
   gboolean was_asked_for_loss;
   gboolean killed_for_loss;
   gint64 left_at_death_ms;
 };
-
-static Supervisor *running;
 
 static void
 kill_group (Supervisor *self, int signal)
@@ -69,7 +68,7 @@ remaining_ms (Supervisor *self)
              : curator_lease_get_remaining_ms (self->job->lease);
 }
 
-/* A stopped group acts on TERM only when it goes on. */
+/* A stopped group acts on SIGTERM only once it continues. */
 static void
 ask_to_end (Supervisor *self)
 {
@@ -83,33 +82,33 @@ kill_for_loss (Supervisor *self)
 {
   if (!self->killed_for_loss)
     {
-      print_verbose (self->job->options, "killing the command: the lock is being lost");
+      print_verbose (self->job->options, "the hold is about to end: KILL to the command");
       self->killed_for_loss = TRUE;
     }
   kill_group (self, SIGKILL);
 }
 
 static void
-react_to_suspicion (Supervisor *self, CuratorLeaseState state)
+react_to_lease_state (Supervisor *self, CuratorLeaseState state)
 {
   const OnSuspend what = self->job->options->on_suspend;
 
   if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_PAUSE && !self->paused
       && !self->asked_for_loss)
     {
-      print_verbose (self->job->options, "the hold is in doubt: the command pauses");
+      print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
       self->paused = TRUE;
       kill_group (self, SIGSTOP);
     }
   else if (state == CURATOR_LEASE_HELD && self->paused)
     {
-      print_verbose (self->job->options, "the hold is proven again: the command goes on");
+      print_verbose (self->job->options, "the hold is proven again: the command continues");
       self->paused = FALSE;
       kill_group (self, SIGCONT);
     }
   else if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_KILL && self->kill_at_us == 0)
     {
-      print_verbose (self->job->options, "the hold is in doubt: the command is ended");
+      print_verbose (self->job->options, "the hold is in doubt: TERM to the command");
       self->asked_for_loss = TRUE;
       self->kill_at_us = boottime_us () + self->kill_after_ms * 1000;
       ask_to_end (self);
@@ -117,7 +116,7 @@ react_to_suspicion (Supervisor *self, CuratorLeaseState state)
 }
 
 static void
-judge_deadline (Supervisor *self, gint64 left_ms)
+check_deadline (Supervisor *self, gint64 left_ms)
 {
   if (left_ms <= self->margin_ms
       || (self->asked_for_loss && self->kill_at_us != 0 && boottime_us () >= self->kill_at_us))
@@ -143,7 +142,7 @@ judge_deadline (Supervisor *self, gint64 left_ms)
     }
 }
 
-/* The leader is gone. What it left in its group is ended, too: it would run without the lock. */
+/* The leader has exited. End what it left in its group, which would run without the lock. */
 static void
 clear_group (Supervisor *self)
 {
@@ -156,7 +155,8 @@ clear_group (Supervisor *self)
     }
   if (self->kill_at_us == 0)
     {
-      print_verbose (self->job->options, "the command has ended and left processes: TERM to them");
+      print_verbose (self->job->options,
+                     "the command has exited and left processes in its group: TERM to them");
       self->kill_at_us = boottime_us () + self->kill_after_ms * 1000;
       ask_to_end (self);
     }
@@ -166,9 +166,9 @@ clear_group (Supervisor *self)
     }
 }
 
-/* How long until the next look is due, whatever happens. */
+/* Milliseconds until the next check is due. */
 static gint64
-next_look_ms (Supervisor *self, gint64 left_ms)
+next_check_ms (Supervisor *self, gint64 left_ms)
 {
   if (self->ended || self->killed_for_loss)
     {
@@ -191,7 +191,7 @@ next_look_ms (Supervisor *self, gint64 left_ms)
 }
 
 static void
-look (Supervisor *self)
+check_lease (Supervisor *self)
 {
   const gint64 left_ms = remaining_ms (self);
 
@@ -203,21 +203,21 @@ look (Supervisor *self)
                       boottime_us () + MAX (left_ms - self->margin_ms / 2, 0) * 1000);
   if (!self->killed_for_loss)
     {
-      judge_deadline (self, left_ms);
+      check_deadline (self, left_ms);
     }
   if (!self->ended && !self->killed_for_loss)
     {
-      react_to_suspicion (self, curator_lease_get_state (self->job->lease));
+      react_to_lease_state (self, curator_lease_get_state (self->job->lease));
     }
   if (self->ended)
     {
       clear_group (self);
     }
-  arm (self, next_look_ms (self, left_ms));
+  arm (self, next_check_ms (self, left_ms));
 }
 
 static void
-go_on (Supervisor *self)
+continue_command (Supervisor *self)
 {
   if (self->killed_for_loss || self->ended)
     {
@@ -234,8 +234,8 @@ go_on (Supervisor *self)
     }
 }
 
-/* Where no shell looks after our group, the kernel does not stop it. Then nobody would ever continue
- * the command. */
+/* The kernel does not stop an orphaned process group, so no SIGCONT would ever follow: continue the
+ * command. */
 static gboolean
 on_not_stopped (gpointer data)
 {
@@ -243,14 +243,14 @@ on_not_stopped (gpointer data)
   self->stop_timer = 0;
   if (self->stopped)
     {
-      go_on (self);
+      continue_command (self);
     }
   return G_SOURCE_REMOVE;
 }
 
-/* Ctrl-Z stopped the command, or it wants the terminal. The shell sees a stop only if our own group
- * stops, too, and it gets its terminal back. Nothing renews the lease meanwhile; the guard sees to
- * that. A plain SIGSTOP is somebody's business with the command alone. */
+/* Ctrl-Z stopped the command, or the command needs the terminal. The shell sees a stop only if
+ * zkflock's own group stops too and the shell gets its terminal back. Nothing renews the lease
+ * during the stop; the guard enforces the deadline. A plain SIGSTOP concerns the command alone. */
 static void
 follow_stop (Supervisor *self, int signal)
 {
@@ -266,7 +266,7 @@ follow_stop (Supervisor *self, int signal)
   self->stopped = TRUE;
   if (self->stop_timer == 0)
     {
-      self->stop_timer = g_timeout_add (STOP_LOOK_MS, on_not_stopped, self);
+      self->stop_timer = g_timeout_add (STOP_CHECK_MS, on_not_stopped, self);
     }
   terminal_take_back (&self->terminal);
   kill (0, SIGTSTP);
@@ -288,7 +288,7 @@ on_child (Supervisor *self)
       self->ended = TRUE;
       self->end = info;
       self->kill_at_us = 0;
-      look (self);
+      check_lease (self);
     }
 }
 
@@ -304,9 +304,9 @@ on_signal (int signal, gpointer data)
     }
   if (signal == SIGCONT)
     {
-      /* Much time may have passed: what has lost its lock must not run another instruction. */
-      look (self);
-      go_on (self);
+      /* Much time may have passed: a command whose lock is lost must not run again. */
+      check_lease (self);
+      continue_command (self);
       return;
     }
   print_verbose (self->job->options, "signal %d goes to the command", signal);
@@ -323,7 +323,7 @@ on_timer (int fd, GIOCondition condition, gpointer data)
   guint64 times;
   if (read (fd, &times, sizeof times) == (gssize) sizeof times)
     {
-      look (data);
+      check_lease (data);
     }
   return G_SOURCE_CONTINUE;
 }
@@ -331,19 +331,16 @@ on_timer (int fd, GIOCondition condition, gpointer data)
 static void
 on_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  if (running == data)
-    {
-      look (data);
-    }
+  check_lease (data);
 }
 
 void
-supervisor_revoke (void)
+supervisor_revoke (Supervisor *self)
 {
-  if (running != NULL && !running->ended)
+  if (self->running && !self->ended)
     {
-      print_verbose (running->job->options, "somebody asks for the lock: TERM to the command");
-      ask_to_end (running);
+      print_verbose (self->job->options, "another client asks for the lock: TERM to the command");
+      ask_to_end (self);
     }
 }
 
@@ -354,16 +351,17 @@ report_loss (Supervisor *self)
 
   if (self->left_at_death_ms > 0)
     {
-      print_error (path, "lock lost: the command was dead %d ms before anybody else could have it",
+      print_error (path,
+                   "lock lost: the command was dead %d ms before anybody else could hold the lock",
                    (int) self->left_at_death_ms);
     }
   else if (guard_has_killed (self->job->guard))
     {
-      print_error (path, "lock lost: the command was killed in time, while zkflock was stopped");
+      print_error (path, "lock lost: the command was killed in time while zkflock was stopped");
     }
   else
     {
-      print_error (path, "lock lost: the hold had ended before the command did");
+      print_error (path, "lock lost: the hold ended before the command did");
     }
   return EXIT_CODE_LOST;
 }
@@ -398,16 +396,16 @@ supervise (Supervisor *self)
   g_source_set_callback (source, G_SOURCE_FUNC (on_timer), self, NULL);
   g_source_attach (source, NULL);
   const guint listener = curator_lease_add_listener (self->job->lease, on_lease, self, NULL);
-  running = self;
+  self->running = TRUE;
   signals_set_handler (on_signal, self);
-  on_child (self); /* it may have ended already */
-  look (self);
+  on_child (self); /* the command may have exited already */
+  check_lease (self);
   if (!self->group_dead)
     {
       g_main_loop_run (self->loop);
     }
   signals_set_handler (NULL, NULL);
-  running = NULL;
+  self->running = FALSE;
   if (self->stop_timer != 0)
     {
       g_source_remove (self->stop_timer);
@@ -417,10 +415,10 @@ supervise (Supervisor *self)
   g_source_unref (source);
 }
 
-/* Had we been in one group with the command, as in a script without zkflock, Ctrl-C would have
- * reached the script, too. */
+/* Without zkflock the command would be in the script's group and Ctrl-C would reach the script, so
+ * zkflock passes that signal on. */
 static void
-give_terminal_up (Supervisor *self)
+release_terminal (Supervisor *self)
 {
   const int signal = self->end.si_code == CLD_EXITED ? 0 : self->end.si_status;
 
@@ -431,42 +429,56 @@ give_terminal_up (Supervisor *self)
   terminal_close (&self->terminal);
 }
 
-int
-supervisor_run (const SupervisorJob *job, gboolean *lost)
+Supervisor *
+supervisor_new (const SupervisorJob *job)
 {
-  /* Small timeouts leave little room: the command must not be asked to end by a mere late beat. */
-  Supervisor self = { .job = job,
-                      .group = job->launcher->pid,
-                      .margin_ms = MIN (250, job->session_timeout_ms / 16),
-                      .kill_after_ms =
-                          MIN (job->options->kill_after_ms, job->session_timeout_ms / 5) };
+  Supervisor *self = g_new0 (Supervisor, 1);
+
+  self->job = job;
+  self->group = job->launcher->pid;
+  /* Shares of the session timeout: with a short one, a single late heartbeat must not end the
+   * command. */
+  self->margin_ms = MIN (250, job->session_timeout_ms / 16);
+  self->kill_after_ms = MIN (job->options->kill_after_ms, job->session_timeout_ms / 5);
+  self->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  self->loop = g_main_loop_new (NULL, FALSE);
+  return self;
+}
+
+void
+supervisor_free (Supervisor *self)
+{
+  g_main_loop_unref (self->loop);
+  close (self->timer_fd);
+  g_free (self);
+}
+
+int
+supervisor_run (Supervisor *self, gboolean *lost)
+{
+  const SupervisorJob *job = self->job;
 
   *lost = FALSE;
-  terminal_open (&self.terminal, self.group);
-  self.timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  guard_arm (job->guard, self.group,
-             boottime_us () + MAX (remaining_ms (&self) - self.margin_ms / 2, 0) * 1000);
-  if (terminal_is_standard (&self.terminal))
+  terminal_open (&self->terminal, self->group);
+  guard_arm (job->guard, self->group,
+             boottime_us () + MAX (remaining_ms (self) - self->margin_ms / 2, 0) * 1000);
+  if (terminal_is_standard (&self->terminal))
     {
-      terminal_give (&self.terminal);
+      terminal_give (&self->terminal);
     }
   const int error = launcher_go (job->launcher, job->environment);
   if (error != 0)
     {
-      terminal_take_back (&self.terminal);
-      terminal_close (&self.terminal);
+      terminal_take_back (&self->terminal);
+      terminal_close (&self->terminal);
       guard_dismiss (job->guard);
-      close (self.timer_fd);
       return report_exec_failure (job, error);
     }
-  print_verbose (job->options, "the command runs as process %d", (int) self.group);
-  self.loop = g_main_loop_new (NULL, FALSE);
-  supervise (&self);
-  g_main_loop_unref (self.loop);
-  close (self.timer_fd);
-  give_terminal_up (&self);
-  const int code = exit_code (&self, lost);
+  print_verbose (job->options, "the command runs as process %d", (int) self->group);
+  supervise (self);
+  release_terminal (self);
+  const int code = exit_code (self, lost);
   guard_dismiss (job->guard);
-  waitpid (self.group, NULL, 0);
+  waitpid (self->group, NULL, 0);
   return code;
 }

@@ -1,8 +1,9 @@
-/* The command under its lease: signals, deadlines, and an end that leaves nothing running. */
+/* Runs the command under its lease: forwards signals, enforces the deadline, and ends the whole
+ * process group. */
 #ifndef ZKFLOCK_SUPERVISOR_H
 #define ZKFLOCK_SUPERVISOR_H
 
-#include "options.h"
+#include "base/options.h"
 #include "runner/guard.h"
 #include "runner/launcher.h"
 
@@ -13,18 +14,22 @@ typedef struct _Supervisor Supervisor;
 typedef struct
 {
   const Options *options;
-  const char *path; /* for messages */
+  const char *path; /* shown in messages */
   Launcher *launcher;
   Guard *guard;
   CuratorLease *lease;
-  gint64 session_timeout_ms; /* as granted */
+  gint64 session_timeout_ms; /* as the server granted it */
   const char *const *environment;
 } SupervisorJob;
 
+/* job is borrowed and must outlive the supervisor. */
+Supervisor *supervisor_new (const SupervisorJob *job);
 /* Runs the command until its whole process group is dead; returns the exit code. Iterates the
  * default main context. lost (out): the hold ended first. */
-int supervisor_run (const SupervisorJob *job, gboolean *lost);
-/* From inside that iteration: somebody asks for the lock. Nothing happens while none runs. */
-void supervisor_revoke (void);
+int supervisor_run (Supervisor *self, gboolean *lost);
+/* Sends TERM to the command because another client asks for the lock. Call it in that iteration;
+ * ignored while no command runs. */
+void supervisor_revoke (Supervisor *self);
+void supervisor_free (Supervisor *self);
 
 #endif

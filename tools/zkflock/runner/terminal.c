@@ -31,8 +31,8 @@ terminal_is_standard (const Terminal *terminal)
   return terminal->fd >= 0 && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO);
 }
 
-/* SIGTTOU is blocked, so that even who is in the background could take the terminal. Nobody here
- * takes it from strangers. */
+/* With SIGTTOU blocked, even a background group could take the terminal, so check that zkflock's
+ * group has it. */
 gboolean
 terminal_give (Terminal *terminal)
 {
@@ -56,7 +56,8 @@ terminal_pass_signal (int signal)
   sigemptyset (&own);
   sigaddset (&own, signal);
   kill (0, signal);
-  /* It is blocked, and would end the release of the lock. */
+  /* The signal is blocked and pending here; left pending, it would abort the release of the
+   * lock. */
   sigtimedwait (&own, NULL, &now);
   passed_signal = signal;
 }

@@ -1,9 +1,9 @@
-/* The controlling terminal: who reads its keys, and whom Ctrl-C and Ctrl-Z reach.
+/* The controlling terminal: which process group reads its keys and receives Ctrl-C and Ctrl-Z.
  *
- * The command has a process group of its own, so the terminal has to be handed to it, or it would be
- * stopped as soon as it reads. It gets it at once when standard input and output are the terminal.
- * In a pipeline others of our group may need it (zkflock PATH COMMAND | less); then the command gets
- * it when it asks.
+ * The command has a process group of its own and would be stopped when it reads the terminal, so
+ * zkflock makes that group the foreground one. It does so at once if standard input and output are
+ * the terminal. In a pipeline (zkflock PATH COMMAND | less) other processes of zkflock's group may
+ * need the terminal; then the command gets it when it first uses it.
  */
 #ifndef ZKFLOCK_TERMINAL_H
 #define ZKFLOCK_TERMINAL_H
@@ -13,22 +13,22 @@
 
 typedef struct
 {
-  int fd; /* -1: there is none */
+  int fd; /* -1: no terminal */
   pid_t group;
 } Terminal;
 
 void terminal_open (Terminal *terminal, pid_t group);
 void terminal_close (Terminal *terminal);
-/* Whether standard input and output are it. */
+/* Whether standard input and output are the terminal. */
 gboolean terminal_is_standard (const Terminal *terminal);
-/* Hands it over if it is ours to give; FALSE if not. */
+/* Makes the command's group the foreground one; FALSE unless zkflock's group was. */
 gboolean terminal_give (Terminal *terminal);
-/* FALSE: the group does not have it. */
+/* Makes zkflock's group the foreground one; FALSE unless the command's group was. */
 gboolean terminal_take_back (Terminal *terminal);
-/* A key of the terminal has ended the command: everybody else in our group hears of it now... */
+/* A key of the terminal ended the command: sends that signal to zkflock's own group. */
 void terminal_pass_signal (int signal);
-/* ... and at the very end we die of it, too, if there was one: a shell that waits for us goes on with
- * its script otherwise. */
+/* At the very end: dies of the signal that was passed, if any. Otherwise a shell that waits for
+ * zkflock would continue its script. */
 void terminal_follow_signal (void);
 
 #endif

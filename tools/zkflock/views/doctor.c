@@ -1,12 +1,12 @@
-/* doctor: what is wrong with the locks below a path, or will be.
+/* doctor: finds present and coming problems of the locks below a path.
  *
- * Most of it any client can see. The ticks and who is connected only the servers know: they are
- * asked in four-letter words, where those are allowed.
+ * Most checks need only what any client can read. The tick length and the connected sessions are
+ * asked of the servers by four-letter words, where those are allowed.
  */
 #include "views/views.h"
 
-#include "connect.h"
-#include "outcome.h"
+#include "base/connect.h"
+#include "base/outcome.h"
 #include "output/json.h"
 #include "output/text.h"
 #include "views/servers.h"
@@ -16,15 +16,15 @@
 
 #define COUNTER_WARNING 0.5
 #define COUNTER_ALARM   0.9
-#define FAIR_TICKS      5 /* a session of fewer does not survive one lost beat and a busy server */
+#define FAIR_TICKS      5 /* a shorter session may not survive one lost heartbeat */
 #define MAX_NAMES       3
 #define FOUND_CODE      1
 
 typedef enum
 {
-  LEVEL_NOTE,    /* could not be checked */
-  LEVEL_WARNING, /* will go wrong */
-  LEVEL_PROBLEM  /* is wrong */
+  LEVEL_NOTE,    /* a check could not be made */
+  LEVEL_WARNING, /* a problem to come */
+  LEVEL_PROBLEM  /* a problem now */
 } Level;
 
 typedef struct
@@ -81,15 +81,15 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
 
   if (used >= 1)
     {
-      report (doctor, LEVEL_PROBLEM, "counter", path,
-              "the counter that numbers its nodes is at its end: nothing can be acquired until the "
-              "path is deleted and made anew");
+      report (
+          doctor, LEVEL_PROBLEM, "counter", path,
+          "its sequence counter is exhausted: nothing can be acquired until the path is deleted "
+          "and recreated");
     }
   else if (used >= COUNTER_WARNING)
     {
       report (doctor, used >= COUNTER_ALARM ? LEVEL_PROBLEM : LEVEL_WARNING, "counter", path,
-              "%d %% of the counter that numbers its nodes is used up; delete the path in a quiet "
-              "moment",
+              "%d %% of its sequence counter is used up; delete the path while nobody uses it",
               (int) (used * 100));
     }
 }
@@ -111,7 +111,7 @@ check_foreign (Doctor *doctor, const CuratorInspection *lock)
       g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", name);
     }
   report (doctor, LEVEL_PROBLEM, "foreign", curator_inspection_get_path (lock),
-          "%u %s no lock %s (%s%s): programs on Java may wait for such a child for ever", n,
+          "%u %s no lock %s (%s%s): Java programs may wait for it without end", n,
           n == 1 ? "child is" : "children are", n == 1 ? "node" : "nodes", list->str,
           n > MAX_NAMES ? ", ..." : "");
 }
@@ -133,16 +133,17 @@ check_owners (Doctor *doctor, const CuratorInspection *lock)
       else if (session == 0)
         {
           report (doctor, LEVEL_PROBLEM, "owner", node,
-                  "no session owns this lock node: it stays until somebody deletes it");
+                  "no session owns this lock node: it stays until it is deleted by hand");
         }
       else if (servers_know_sessions (doctor->servers)
                && !servers_have_session (doctor->servers, session))
         {
-          report (doctor, LEVEL_WARNING, "owner", node,
-                  "its owner %s, session 0x%" G_GINT64_MODIFIER
-                  "x, is connected to no server that was asked: if it does not come back, the node "
-                  "stays for the rest of its session timeout",
-                  label, session);
+          report (
+              doctor, LEVEL_WARNING, "owner", node,
+              "its owner %s, session 0x%" G_GINT64_MODIFIER
+              "x, is connected to none of the servers: if it does not reconnect, the node stays "
+              "until its session expires",
+              label, session);
         }
     }
 }
@@ -156,10 +157,10 @@ check_granted (Doctor *doctor)
   if (granted != asked)
     {
       report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
-              "a session timeout of %d ms was asked for and %d ms granted: %s", (int) asked,
+              "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
               (int) granted,
-              granted > asked ? "the servers' least is two ticks unless configured otherwise"
-                              : "the servers' most is twenty ticks unless configured otherwise");
+              granted > asked ? "the servers' minimum is two ticks unless configured otherwise"
+                              : "the servers' maximum is twenty ticks unless configured otherwise");
     }
 }
 
@@ -168,7 +169,7 @@ check_ticks (Doctor *doctor, const Server *server)
 {
   const gint64 granted = curator_client_get_session_timeout (doctor->client);
 
-  if (!server->tells_conf)
+  if (!server->allows_conf)
     {
       report (doctor, LEVEL_NOTE, "ticks", server->address,
               "the server does not answer \"conf\": add conf and cons to its "
@@ -177,8 +178,8 @@ check_ticks (Doctor *doctor, const Server *server)
   else if (server->tick_ms > 0 && granted < FAIR_TICKS * server->tick_ms)
     {
       report (doctor, LEVEL_WARNING, "ticks", server->address,
-              "a session of %d ms is short for ticks of %d ms: a pause of little more than a tick "
-              "may end it; use at least %d ms",
+              "a session timeout of %d ms is short for ticks of %d ms: a pause of little more than "
+              "one tick may end the session; use at least %d ms",
               (int) granted, (int) server->tick_ms, (int) (FAIR_TICKS * server->tick_ms));
     }
 }
@@ -201,7 +202,7 @@ check_servers (Doctor *doctor)
       if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
         {
           report (doctor, LEVEL_PROBLEM, "ticks", server->address,
-                  "its ticks are %d ms long, those of another server %d ms", (int) server->tick_ms,
+                  "its tick is %d ms long, that of another server %d ms", (int) server->tick_ms,
                   (int) tick);
         }
       tick = server->tick_ms > 0 ? server->tick_ms : tick;
@@ -219,7 +220,7 @@ check_locks (Doctor *doctor, GError **error)
 {
   const char *path = doctor->options->paths[0];
   gboolean complete = TRUE;
-  g_autoptr (GPtrArray) locks = look_below (doctor->client, path, &complete, error);
+  g_autoptr (GPtrArray) locks = inspect_below (doctor->client, path, &complete, error);
 
   if (locks == NULL)
     {
@@ -234,13 +235,13 @@ check_locks (Doctor *doctor, GError **error)
     }
   if (!complete)
     {
-      report (doctor, LEVEL_NOTE, "access", path, "not everything below could be read");
+      report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
     }
   if (strcmp (path, "/") == 0 || locks->len > 0)
     {
       return TRUE;
     }
-  /* A lock that is free has a counter all the same. */
+  /* A free lock has a sequence counter too. */
   g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, error);
   if (lock != NULL)
     {

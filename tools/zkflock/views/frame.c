@@ -8,7 +8,7 @@
 #define COUNT_WIDTH 4
 #define MIN_QUEUE   17
 #define MIN_NAME    12
-/* Narrower terminals than that do without the column. */
+/* Narrower terminals do not show the column. */
 #define WIDTH_FOR_KIND  64
 #define WIDTH_FOR_QUEUE 48
 
@@ -23,11 +23,11 @@ typedef struct
 {
   const FrameStyle *style;
   GString *out;
-  int rows; /* written so far */
+  int rows; /* number written so far */
   int lock_width;
   int kind_width; /* 0: not shown */
   int holder_width;
-  int queue_width; /* 0: not shown; -1: as long as it is */
+  int queue_width; /* 0: not shown; -1: no limit */
 } Frame;
 
 static void
@@ -39,8 +39,8 @@ colour (Frame *frame, const char *code)
     }
 }
 
-/* Terminals differ in what they erase right behind a character in the last column, so every line is
- * erased before it is written. */
+/* Terminals differ in what they erase after a character in the last column, so each line is erased
+ * before it is written. */
 static void
 end_line (Frame *frame)
 {
@@ -73,7 +73,7 @@ queue_of (const CuratorInspection *lock, int width)
        i++)
     {
       const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-      /* A lease that is not granted yet belongs to the first turn, which is shown. */
+      /* A lease not granted yet belongs to the first turn, which has a row of its own. */
       if (curator_participant_is_holder (one)
           || curator_participant_get_kind (one) == CURATOR_PARTICIPANT_LEASE)
         {
@@ -87,7 +87,7 @@ queue_of (const CuratorInspection *lock, int width)
   return g_string_free (text, FALSE);
 }
 
-/* Neither name gets more than it needs while the other is cut. */
+/* Shares the room between the two names; a short one leaves its rest to the other. */
 static void
 share_room (Frame *frame, int room)
 {
@@ -133,8 +133,8 @@ measure (Frame *frame, GPtrArray *locks)
     {
       return;
     }
-  /* What is left beside the fixed columns: to the queue what it needs at least, the rest to the two
-   * names. Every column but the last has a space behind it. */
+  /* Beside the fixed columns, the queue gets its minimum and the two names share the rest. A space
+   * follows every column but the last. */
   const int fixed = frame->kind_width + (frame->kind_width > 0) + AGE_WIDTH + COUNT_WIDTH + 4;
   const int queue = width >= WIDTH_FOR_QUEUE ? MAX (MIN_QUEUE, width / 4) : 0;
   share_room (frame, MAX (width - fixed - queue, 2 * MIN_NAME));
@@ -232,11 +232,11 @@ append_lock (Frame *frame, const CuratorInspection *lock)
 static int
 rows_left (const Frame *frame)
 {
-  /* The last row stays empty: writing its end would scroll. */
+  /* The last row stays empty: writing its last column would scroll. */
   return frame->style->height > 0 ? frame->style->height - frame->rows - 1 : G_MAXINT;
 }
 
-/* One lock alone has room for everybody in it. */
+/* With one lock only, there is room for all its participants. */
 static void
 append_details (Frame *frame, const CuratorInspection *lock)
 {

@@ -1,4 +1,4 @@
-/* What top shows: text of a given size from a list of locks. Pure, so that it can be looked at. */
+/* Renders the display of top: a pure function from a list of locks to text. */
 #ifndef ZKFLOCK_FRAME_H
 #define ZKFLOCK_FRAME_H
 
@@ -6,16 +6,16 @@
 
 typedef struct
 {
-  int width;  /* columns; 0: nothing is cut */
-  int height; /* rows; 0: all are shown */
+  int width;  /* columns; 0: no limit */
+  int height; /* rows; 0: no limit */
   gboolean in_colour;
   gboolean is_live; /* on a terminal: every line is cleared before it is written */
   const char *hosts;
   const char *clock;   /* "14:03:22" */
-  const char *trouble; /* NULL, or why the view is old */
+  const char *trouble; /* NULL, or why the display is out of date */
 } FrameStyle;
 
-/* locks: CuratorInspection. */
+/* locks: of CuratorInspection. Returns a new string. */
 char *frame_draw (const FrameStyle *style, GPtrArray *locks);
 
 #endif

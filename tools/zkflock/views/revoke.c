@@ -1,8 +1,8 @@
-/* revoke: asks whoever holds to let go. Whether it does is its own decision. */
+/* revoke: asks the holders of a lock to release it. Each holder decides for itself. */
 #include "views/views.h"
 
-#include "connect.h"
-#include "outcome.h"
+#include "base/connect.h"
+#include "base/outcome.h"
 
 int
 revoke_run (const Options *options)

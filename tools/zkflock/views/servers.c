@@ -40,7 +40,8 @@ read_all (GInputStream *input, GError **error)
   return g_strdup (text->str);
 }
 
-/* NULL with error. The server closes the connection after its answer. */
+/* Sends a four-letter word; NULL with error set. The server closes the connection after its
+ * answer. */
 static char *
 ask (const char *address, const char *word, GError **error)
 {
@@ -83,17 +84,17 @@ value_of (const char *answer, const char *name)
 }
 
 static void
-take_conf (Server *server, const char *answer)
+parse_conf (Server *server, const char *answer)
 {
-  server->tells_conf = !is_forbidden (answer);
+  server->allows_conf = !is_forbidden (answer);
   server->tick_ms = value_of (answer, "tickTime");
   server->min_timeout_ms = value_of (answer, "minSessionTimeout");
   server->max_timeout_ms = value_of (answer, "maxSessionTimeout");
 }
 
-/* Each connection has "sid=0x..." in its line. */
+/* The line of each connection has "sid=0x...". */
 static void
-take_cons (Server *server, const char *answer)
+parse_cons (Server *server, const char *answer)
 {
   if (is_forbidden (answer))
     {
@@ -121,11 +122,11 @@ ask_server (const char *address)
       server->trouble = g_strdup (error->message);
       return server;
     }
-  take_conf (server, conf);
+  parse_conf (server, conf);
   g_autofree char *cons = ask (address, "cons", NULL);
   if (cons != NULL)
     {
-      take_cons (server, cons);
+      parse_cons (server, cons);
     }
   return server;
 }

@@ -1,4 +1,4 @@
-/* What the servers of a connect string say about themselves, in four-letter words. */
+/* Asks the servers of a connect string about themselves, by four-letter words. */
 #ifndef ZKFLOCK_SERVERS_H
 #define ZKFLOCK_SERVERS_H
 
@@ -7,18 +7,19 @@
 typedef struct
 {
   char *address;
-  char *trouble;       /* NULL, or why it does not answer at all */
-  gboolean tells_conf; /* "conf" is on its list of allowed words */
-  gint64 tick_ms;      /* 0: not told */
+  char *trouble;        /* NULL, or why the server does not answer */
+  gboolean allows_conf; /* whether it answers "conf" */
+  gint64 tick_ms;       /* milliseconds; 0: unknown */
   gint64 min_timeout_ms;
   gint64 max_timeout_ms;
-  GHashTable *sessions; /* gint64 *: connected to it; NULL: "cons" is not allowed */
+  GHashTable *sessions; /* of gint64 *: sessions connected to it; NULL: "cons" not allowed */
 } Server;
 
-/* hosts: a connect string. Asks one after the other, a few seconds each at most. */
+/* hosts: a connect string. Asks one server after the other, each for a few seconds at most. Returns
+ * an array of Server. */
 GPtrArray *servers_ask (const char *hosts);
 
-/* Whether every server told its connections, so that a session that none has is connected to none. */
+/* Whether every server listed its connections, so that a session found on none is not connected. */
 gboolean servers_know_sessions (GPtrArray *servers);
 gboolean servers_have_session (GPtrArray *servers, gint64 session);
 

@@ -1,12 +1,12 @@
-/* top: the locks below some paths, live.
+/* top: a live display of the locks below some paths.
  *
- * A thread looks, so that the terminal answers at once whatever the servers do; the main thread
- * draws, and reads keys.
+ * A thread reads from the servers, so that the terminal responds at once even when they are slow.
+ * The main thread draws and reads keys.
  */
 #include "views/views.h"
 
-#include "connect.h"
-#include "outcome.h"
+#include "base/connect.h"
+#include "base/outcome.h"
 #include "output/json.h"
 #include "views/frame.h"
 
@@ -29,11 +29,11 @@ typedef struct
   gboolean is_live;
   gboolean in_colour;
   struct termios terminal;
-  int pipe[2]; /* the looker writes a byte for each look */
+  int pipe[2]; /* the reading thread writes a byte for each refresh */
 
   GMutex mutex;
   GCond cond;
-  GPtrArray *locks; /* guarded; the newest look */
+  GPtrArray *locks; /* guarded; the newest result */
   char *trouble;    /* guarded */
   GError *fatal;    /* guarded */
   gboolean stopped; /* guarded */
@@ -47,9 +47,9 @@ on_signal (int signal)
   last_signal = signal;
 }
 
-/* Takes the paths' locks together; a path that is in two of them is shown once. */
+/* Inspects the locks below all paths; a lock found twice is listed once. */
 static GPtrArray *
-look_at_all (Top *top, GError **error)
+inspect_all (Top *top, GError **error)
 {
   g_autoptr (GPtrArray) all =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_inspection_unref);
@@ -57,7 +57,7 @@ look_at_all (Top *top, GError **error)
 
   for (char **path = top->options->paths; *path != NULL; path++)
     {
-      g_autoptr (GPtrArray) found = look_below (top->client, *path, NULL, error);
+      g_autoptr (GPtrArray) found = inspect_below (top->client, *path, NULL, error);
       if (found == NULL)
         {
           return NULL;
@@ -86,7 +86,7 @@ publish (Top *top, GPtrArray *locks, GError *error)
     }
   else if (error->domain == CURATOR_ERROR && error->code == CURATOR_ERROR_CONNECTION_LOST)
     {
-      top->trouble = g_strdup_printf ("no answer, this is old: %s", error->message);
+      top->trouble = g_strdup_printf ("no answer, the display is out of date: %s", error->message);
     }
   else
     {
@@ -98,7 +98,7 @@ publish (Top *top, GPtrArray *locks, GError *error)
 }
 
 static gpointer
-look_for_ever (gpointer data)
+read_locks (gpointer data)
 {
   Top *top = data;
 
@@ -108,7 +108,7 @@ look_for_ever (gpointer data)
       g_autoptr (GError) error = NULL;
       const gint64 next = g_get_monotonic_time () + top->options->interval_ms * 1000;
       g_mutex_unlock (&top->mutex);
-      GPtrArray *locks = look_at_all (top, &error);
+      GPtrArray *locks = inspect_all (top, &error);
       publish (top, locks, error);
       g_mutex_lock (&top->mutex);
       while (!top->stopped && g_get_monotonic_time () < next)
@@ -183,7 +183,7 @@ draw_json (GPtrArray *locks)
   puts (out->str);
 }
 
-/* FALSE when nobody reads any more. */
+/* Returns FALSE when the reader of stdout has gone. */
 static gboolean
 draw (Top *top)
 {
@@ -200,7 +200,7 @@ draw (Top *top)
   return fflush (stdout) == 0;
 }
 
-/* Stops as every program does, with the terminal as it was. */
+/* Stops on Ctrl-Z, with the terminal restored. */
 static void
 suspend (Top *top)
 {
@@ -218,9 +218,9 @@ read_key (void)
   return read (STDIN_FILENO, &key, 1) == 1 && (key == 'q' || key == 'Q');
 }
 
-/* Returns the exit code; -1: go on. */
+/* Returns the exit code, or -1 to continue. */
 static int
-react (Top *top, const struct pollfd *polls, int *looks)
+react (Top *top, const struct pollfd *polls, int *refreshes)
 {
   const int caught = last_signal;
   char byte;
@@ -240,7 +240,7 @@ react (Top *top, const struct pollfd *polls, int *looks)
     }
   if ((polls[0].revents & POLLIN) != 0 && read (top->pipe[0], &byte, 1) == 1)
     {
-      (*looks)++;
+      (*refreshes)++;
     }
   else if (caught == 0 || !top->is_live)
     {
@@ -250,7 +250,7 @@ react (Top *top, const struct pollfd *polls, int *looks)
     {
       return top->fatal != NULL ? exit_code_of (top->options, top->fatal) : 0;
     }
-  return top->options->iterations > 0 && *looks >= top->options->iterations ? 0 : -1;
+  return top->options->iterations > 0 && *refreshes >= top->options->iterations ? 0 : -1;
 }
 
 static int
@@ -259,7 +259,7 @@ show (Top *top)
   static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP };
   struct pollfd polls[] = { { .fd = top->pipe[0], .events = POLLIN },
                             { .fd = top->is_live ? STDIN_FILENO : -1, .events = POLLIN } };
-  int looks = 0;
+  int refreshes = 0;
   int code = -1;
 
   for (gsize i = 0; top->is_live && i < G_N_ELEMENTS (handled); i++)
@@ -270,9 +270,9 @@ show (Top *top)
     {
       polls[0].revents = 0;
       polls[1].revents = 0;
-      /* The second bounds how long a signal that came just before poll() stays unseen. */
+      /* The timeout of 1 s bounds the delay of a signal that comes just before poll(). */
       poll (polls, G_N_ELEMENTS (polls), 1000);
-      code = react (top, polls, &looks);
+      code = react (top, polls, &refreshes);
     }
   return code;
 }
@@ -301,7 +301,7 @@ top_run (const Options *options)
   top.in_colour = top.is_live && wants_colour ();
   g_mutex_init (&top.mutex);
   g_cond_init (&top.cond);
-  GThread *thread = g_thread_new ("look", look_for_ever, &top);
+  GThread *thread = g_thread_new ("read", read_locks, &top);
   enter_screen (&top);
   code = show (&top);
   leave_screen (&top);

@@ -1,8 +1,8 @@
-/* tree: every lock below a path, one line each. */
+/* tree: every lock at or below a path, one line each. */
 #include "views/views.h"
 
-#include "connect.h"
-#include "outcome.h"
+#include "base/connect.h"
+#include "base/outcome.h"
 #include "output/json.h"
 #include "output/text.h"
 
@@ -18,7 +18,7 @@ unref_inspection (gpointer inspection)
 }
 
 GPtrArray *
-look_below (CuratorClient *client, const char *path, gboolean *complete, GError **error)
+inspect_below (CuratorClient *client, const char *path, gboolean *complete, GError **error)
 {
   g_auto (GStrv) paths = curator_find_locks (client, path, 0, complete, error);
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (unref_inspection);
@@ -108,7 +108,7 @@ tree_run (const Options *options)
     {
       return code;
     }
-  g_autoptr (GPtrArray) found = look_below (client, options->paths[0], &complete, &error);
+  g_autoptr (GPtrArray) found = inspect_below (client, options->paths[0], &complete, &error);
   if (found == NULL)
     {
       return fail_with (options, error);
@@ -130,7 +130,7 @@ tree_run (const Options *options)
   fputs (out->str, stdout);
   if (!complete)
     {
-      print_error (options->paths[0], "not everything below could be read");
+      print_error (options->paths[0], "not everything below it could be read");
     }
   return 0;
 }

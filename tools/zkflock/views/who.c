@@ -1,8 +1,8 @@
-/* who: one lock, everybody in it. */
+/* who: the participants of one lock. */
 #include "views/views.h"
 
-#include "connect.h"
-#include "outcome.h"
+#include "base/connect.h"
+#include "base/outcome.h"
 #include "output/json.h"
 #include "output/text.h"
 
@@ -62,7 +62,7 @@ append_row (GString *out, const CuratorParticipant *one, int width)
     }
   else
     {
-      /* The number at its end says most. */
+      /* Keep the end: it has the sequence number. */
       text_fit_end (row, node, width - text_width (row->str));
     }
   text_fit (out, row->str, width > 0 ? width : text_width (row->str), FALSE);

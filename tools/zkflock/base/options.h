@@ -1,4 +1,4 @@
-/* What the command line says, checked. */
+/* The options of the command line, checked. */
 #ifndef ZKFLOCK_OPTIONS_H
 #define ZKFLOCK_OPTIONS_H
 
@@ -40,23 +40,23 @@ typedef struct
   gboolean verbose;
   gboolean json;
 
-  /* The lock. */
+  /* Of the verb lock. */
   Mode mode;
   int leases;
-  gint64 wait_ms; /* -1: for ever */
+  gint64 wait_ms; /* -1: no limit */
   int conflict_code;
   gint64 kill_after_ms;
   OnSuspend on_suspend;
   gboolean revocable;
-  char **command; /* NULL: hold */
+  char **command; /* NULL: hold without a command */
 
-  gint64 interval_ms; /* top */
-  int iterations;     /* top; 0: no end */
+  gint64 interval_ms; /* of top, between two refreshes */
+  int iterations;     /* of top; 0: no limit */
 
-  char **paths; /* at least one; more: a multi-lock, or the paths of top */
+  char **paths; /* at least one; several for a multi-lock or top */
 } Options;
 
-/* FALSE: the program ends with *exit_code; what was wrong has been said. */
+/* Returns FALSE if the program must end with *exit_code; the reason has been printed. */
 gboolean options_parse (Options *options, int argc, char **argv, int *exit_code);
 void options_clear (Options *options);
 

@@ -1,4 +1,4 @@
-#include "auth.h"
+#include "base/auth.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,8 @@ check_file (int fd, const char *file, GError **error)
     }
   if ((info.st_mode & 077) != 0)
     {
-      return refuse (error, file, "others have access to it; its mode must be 0600 or stricter");
+      return refuse (error, file,
+                     "other users have access to it; its mode must be 0600 or stricter");
     }
   if (info.st_uid != geteuid () && info.st_uid != 0)
     {
@@ -49,7 +50,7 @@ check_file (int fd, const char *file, GError **error)
 }
 
 static gboolean
-take_line (GPtrArray *credentials, const char *line, gsize length)
+parse_line (GPtrArray *credentials, const char *line, gsize length)
 {
   if (length == 0 || *line == '#')
     {
@@ -68,14 +69,14 @@ take_line (GPtrArray *credentials, const char *line, gsize length)
 }
 
 static gboolean
-take_lines (GPtrArray *credentials, const char *text)
+parse_lines (GPtrArray *credentials, const char *text)
 {
   gboolean fine = TRUE;
 
   for (const char *line = text; fine && *line != '\0';)
     {
       const gsize length = strcspn (line, "\r\n");
-      fine = take_line (credentials, line, length);
+      fine = parse_line (credentials, line, length);
       line += length + strspn (line + length, "\r\n");
     }
   return fine && credentials->len > 0;
@@ -104,11 +105,11 @@ auth_read (const char *file, GError **error)
     }
   close (fd);
   text[length] = '\0';
-  const gboolean fine = n >= 0 && take_lines (credentials, text);
+  const gboolean fine = n >= 0 && parse_lines (credentials, text);
   explicit_bzero (text, sizeof text);
   if (!fine)
     {
-      refuse (error, file, "it must hold lines of scheme:credentials");
+      refuse (error, file, "it must consist of lines of scheme:credentials");
       return NULL;
     }
   return g_steal_pointer (&credentials);

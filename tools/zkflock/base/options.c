@@ -1,8 +1,10 @@
-/* The command line: flock(1)'s letters where flock has them. Options stop at PATH or the verb. */
-#include "options.h"
+/* Parses the command line. Short options mean what they mean in flock(1). Options end at PATH or
+ * the verb. */
+#include "base/options.h"
 
-#include "outcome.h"
-#include "version.h"
+#include "base/exit_code.h"
+#include "base/message.h"
+#include "base/version.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +12,7 @@
 #define DEFAULT_HOSTS    "localhost:2181"
 #define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
 
-/* As GOption leaves it. */
+/* The options as GOption parses them. */
 typedef struct
 {
   gboolean exclusive, shared, nonblock, no_fork, verbose, json, version, revocable;
@@ -46,50 +48,69 @@ usage (const char *format, ...)
   print_error (NULL, "%s", text);
 }
 
-static gboolean
-parse_with_glib (Raw *raw, char ***argv, gboolean is_verb)
+static void
+add_lock_options (GOptionContext *context, Raw *raw)
 {
   const GOptionEntry entries[] = {
-    { "exclusive", 'x', 0, G_OPTION_ARG_NONE, &raw->exclusive, "Write side of a read-write lock",
+    { "exclusive", 'x', 0, G_OPTION_ARG_NONE, &raw->exclusive,
+      "Take the write side of a read-write lock", NULL },
+    { "shared", 's', 0, G_OPTION_ARG_NONE, &raw->shared, "Take the read side of a read-write lock",
       NULL },
-    { "shared", 's', 0, G_OPTION_ARG_NONE, &raw->shared, "Read side of a read-write lock", NULL },
     { "leases", 'N', 0, G_OPTION_ARG_STRING, &raw->leases,
-      "A lease of a semaphore with COUNT leases", "COUNT" },
-    { "multi", 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw->multi, "One more path; all or none", "PATH" },
-    { "nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait", NULL },
+      "Take one of COUNT leases of a semaphore", "COUNT" },
+    { "multi", 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw->multi, "Another path; all are held or none",
+      "PATH" },
+    { "nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail instead of waiting", NULL },
     { "wait", 'w', 0, G_OPTION_ARG_STRING, &raw->wait, "Wait at most this long", "SECONDS" },
     { "conflict-exit-code", 'E', 0, G_OPTION_ARG_STRING, &raw->code,
-      "Exit code for conflict or time-out (1)", "CODE" },
-    { "hosts", 'Z', 0, G_OPTION_ARG_STRING, &raw->hosts,
-      "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
-    { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
-      "Asked of the servers (15)", "SECONDS" },
+      "Exit code for conflict or timeout (1)", "CODE" },
     { "kill-after", 0, 0, G_OPTION_ARG_STRING, &raw->kill_after,
-      "From TERM to KILL when the lock is being lost (2)", "SECONDS" },
+      "Time from TERM to KILL when the lock is about to be lost (2)", "SECONDS" },
     { "on-suspend", 0, 0, G_OPTION_ARG_STRING, &raw->on_suspend,
       "While the hold is in doubt: continue, pause or kill", "WHAT" },
     { "revocable", 0, 0, G_OPTION_ARG_NONE, &raw->revocable,
-      "End the command when somebody asks for the lock", NULL },
-    { "label", 0, 0, G_OPTION_ARG_STRING, &raw->label, "What who shows (user@host:pid)", "TEXT" },
-    { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
-      "Lines of scheme:credentials; mode 0600", "FILE" },
-    { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Who may touch what is made: open or creator",
-      "WHAT" },
-    { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->interval, "top: between two looks (1)",
-      "SECONDS" },
-    { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations, "top: how many looks (no end)",
-      "COUNT" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &raw->json, "who, top, tree, doctor: for programs", NULL },
-    { "verbose", 0, 0, G_OPTION_ARG_NONE, &raw->verbose, "Say what happens, and when", NULL },
-    { "version", 'V', 0, G_OPTION_ARG_NONE, &raw->version, "Show versions", NULL },
+      "End the command when another client asks for the lock", NULL },
+    { "label", 0, 0, G_OPTION_ARG_STRING, &raw->label,
+      "Label that \"zkflock who\" shows (user@host:pid)", "TEXT" },
     { "no-fork", 'F', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->no_fork, NULL, NULL },
     { NULL },
   };
+  g_option_context_add_main_entries (context, entries, NULL);
+}
+
+static void
+add_common_options (GOptionContext *context, Raw *raw)
+{
+  const GOptionEntry entries[] = {
+    { "hosts", 'Z', 0, G_OPTION_ARG_STRING, &raw->hosts,
+      "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
+    { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
+      "Session timeout to request (15)", "SECONDS" },
+    { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
+      "File of scheme:credentials lines; mode 0600", "FILE" },
+    { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Access to created nodes: open or creator",
+      "WHAT" },
+    { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->interval, "top: time between refreshes (1)",
+      "SECONDS" },
+    { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations,
+      "top: number of refreshes (no limit)", "COUNT" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &raw->json, "who, top, tree, doctor: print JSON", NULL },
+    { "verbose", 0, 0, G_OPTION_ARG_NONE, &raw->verbose, "Report each step with its time", NULL },
+    { "version", 'V', 0, G_OPTION_ARG_NONE, &raw->version, "Show versions", NULL },
+    { NULL },
+  };
+  g_option_context_add_main_entries (context, entries, NULL);
+}
+
+static gboolean
+parse_with_glib (Raw *raw, char ***argv, gboolean is_verb)
+{
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_autoptr (GError) error = NULL;
 
   g_option_context_set_summary (context, SUMMARY);
-  g_option_context_add_main_entries (context, entries, NULL);
+  add_lock_options (context, raw);
+  add_common_options (context, raw);
   g_option_context_set_strict_posix (context, !is_verb);
   if (!g_option_context_parse_strv (context, argv, &error))
     {
@@ -114,7 +135,7 @@ parse_seconds (const char *name, const char *text, gint64 *ms)
       usage ("%s takes a number of seconds, not \"%s\"", name, text);
       return FALSE;
     }
-  /* Nothing but 0 itself becomes 0, which means something else. */
+  /* Round up to 1: 0 has a meaning of its own. */
   *ms = seconds > 0 ? MAX ((gint64) (seconds * 1000 + 0.5), 1) : 0;
   return TRUE;
 }
@@ -183,7 +204,7 @@ parse_values (Options *options, const Raw *raw)
   return TRUE;
 }
 
-/* What GOption cannot know: which options go together. */
+/* Checks which options may be combined. */
 static gboolean
 check_combination (const Options *options, const Raw *raw)
 {
@@ -191,8 +212,8 @@ check_combination (const Options *options, const Raw *raw)
 
   if (raw->no_fork)
     {
-      usage (
-          "-F cannot exist here: the lock lives in the session of this process, which must stay");
+      usage ("-F cannot exist here: the lock lives in the session of this process, which must keep "
+             "running");
     }
   else if (raw->shared + raw->exclusive + is_set (&raw->leases) > 1)
     {
@@ -200,7 +221,7 @@ check_combination (const Options *options, const Raw *raw)
     }
   else if (is_set (&raw->leases) && raw->multi != NULL)
     {
-      usage ("--multi takes mutexes or sides of read-write locks, not -N");
+      usage ("--multi cannot be combined with -N");
     }
   else if (raw->revocable && raw->multi != NULL)
     {
@@ -208,23 +229,23 @@ check_combination (const Options *options, const Raw *raw)
     }
   else if (raw->multi != NULL && !is_lock)
     {
-      usage ("--multi is for locking");
+      usage ("--multi applies to locking only");
     }
   else if (options->json && (is_lock || options->verb == VERB_REVOKE))
     {
-      usage ("--json is for who, top, tree and doctor");
+      usage ("--json applies to who, top, tree and doctor only");
     }
   else if (strlen (options->label) > MAX_LABEL_LENGTH)
     {
-      usage ("--label is at most %d bytes long", MAX_LABEL_LENGTH);
+      usage ("--label takes at most %d bytes", MAX_LABEL_LENGTH);
     }
   else if (options->acl_creator && options->auth_file == NULL)
     {
-      usage ("--acl=creator needs --auth-file: nobody in particular would own the nodes");
+      usage ("--acl=creator needs --auth-file: the nodes would have no owner");
     }
   else if (options->session_timeout_ms <= 0 || options->session_timeout_ms > 3600 * 1000)
     {
-      usage ("--session-timeout is more than 0 and at most 3600 seconds");
+      usage ("--session-timeout must be more than 0 and at most 3600 seconds");
     }
   else
     {
@@ -275,7 +296,7 @@ take_strings (Options *options, Raw *raw)
                                           : MODE_MUTEX;
 }
 
-/* words: PATH and what follows. */
+/* words: PATH and the words after it. */
 static gboolean
 parse_lock_words (Options *options, char **words, char **multi)
 {
@@ -284,7 +305,7 @@ parse_lock_words (Options *options, char **words, char **multi)
 
   if (n == 0)
     {
-      usage ("which PATH? see zkflock --help");
+      usage ("PATH is missing; see zkflock --help");
       return FALSE;
     }
   g_ptr_array_add (paths, g_strdup (words[0]));
@@ -312,7 +333,7 @@ parse_lock_words (Options *options, char **words, char **multi)
   options->command = g_strdupv (words + (strcmp (words[1], "--") == 0 ? 2 : 1));
   if (options->command[0] == NULL || *options->command[0] == '\0')
     {
-      usage ("which COMMAND?");
+      usage ("COMMAND is missing");
       return FALSE;
     }
   return TRUE;
@@ -321,14 +342,14 @@ parse_lock_words (Options *options, char **words, char **multi)
 static gboolean
 parse_verb_words (Options *options, char **words)
 {
-  const gboolean may_be_none =
+  const gboolean is_optional =
       options->verb == VERB_TREE || options->verb == VERB_DOCTOR || options->verb == VERB_TOP;
   const char *const root[] = { "/", NULL };
   const guint n = g_strv_length (words);
 
-  if (n == 0 && !may_be_none)
+  if (n == 0 && !is_optional)
     {
-      usage ("%s: which PATH?", verb_names[options->verb]);
+      usage ("%s: PATH is missing", verb_names[options->verb]);
       return FALSE;
     }
   if (n > 1 && options->verb != VERB_TOP)
@@ -377,7 +398,7 @@ parse (Options *options, Raw *raw, char ***words)
   options->verb = verb_of ((*words)[1]);
   if (options->verb != VERB_LOCK)
     {
-      /* The verb takes the place of the program's name. */
+      /* Drop the program's name, so that the verb takes its place. */
       g_free ((*words)[0]);
       memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
       if (!parse_with_glib (raw, words, TRUE))

@@ -1,4 +1,4 @@
-#include "notify.h"
+#include "base/notify.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ notify_send (const char *state)
   const int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd >= 0)
     {
-      /* Nobody has to listen: a lost notification is the manager's loss. */
+      /* A notification is best effort: no failure here matters to the lock. */
       (void) !sendto (fd, state, strlen (state), MSG_NOSIGNAL | MSG_DONTWAIT,
                       (struct sockaddr *) &address,
                       (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (name)));
@@ -77,7 +77,7 @@ notify_watchdog (void)
     {
       return;
     }
-  /* Half of it, as sd_watchdog_enabled(3) advises. */
+  /* Half the watchdog period, as sd_watchdog_enabled(3) advises. */
   g_timeout_add ((guint) CLAMP (period_us / 2000, 1, G_MAXINT), on_watchdog, NULL);
   notify_send ("WATCHDOG=1");
 }

@@ -1,7 +1,7 @@
-#include "connect.h"
+#include "base/connect.h"
 
-#include "auth.h"
-#include "outcome.h"
+#include "base/auth.h"
+#include "base/outcome.h"
 
 #include <string.h>
 #include <zookeeper/zookeeper.jute.h>
@@ -12,7 +12,7 @@
 static void
 use_creator_acl (CuratorClient *client)
 {
-  /* ZOO_CREATOR_ALL_ACL: whoever the connection is authenticated as. */
+  /* ZOO_CREATOR_ALL_ACL: the identity that the connection is authenticated as. */
   struct ACL entry = { .perms = ALL_PERMISSIONS,
                        .id = { .scheme = (char *) "auth", .id = (char *) "" } };
   const struct ACL_vector acl = { .count = 1, .data = &entry };
@@ -35,7 +35,7 @@ connect_start (const Options *options, int *exit_code)
           return NULL;
         }
     }
-  /* An outage ends the wait once the session, and with it the place in the queue, is gone. */
+  /* Retry until the session, and with it the place in the queue, must have expired. */
   g_autoptr (CuratorRetryPolicy) policy =
       curator_retry_policy_new_until_elapsed (2 * options->session_timeout_ms, RETRY_PAUSE_MS);
   g_autoptr (CuratorClient) client = curator_client_new (options->hosts, policy);

@@ -1,11 +1,11 @@
-#include "version.h"
+#include "base/version.h"
 
 #include <curator/curator.h>
 #include <dlfcn.h>
 #include <zookeeper/zookeeper.h>
 #include <zookeeper/zookeeper_version.h>
 
-/* The library that was loaded says by its symbols what it was built with. */
+/* The symbols of the loaded library show which features it was built with. */
 static const char *
 built_in (const char *symbol)
 {

@@ -1,4 +1,4 @@
-/* -V: of this program and of what it stands on. */
+/* Prints the versions of this program and of its libraries, for -V. */
 #ifndef ZKFLOCK_VERSION_H
 #define ZKFLOCK_VERSION_H
 

@@ -1,0 +1,16 @@
+/* Exit codes, as in sysexits.h and in shells. */
+#ifndef ZKFLOCK_EXIT_CODE_H
+#define ZKFLOCK_EXIT_CODE_H
+
+enum
+{
+  EXIT_CODE_USAGE = 64,
+  EXIT_CODE_UNREACHABLE = 69,
+  EXIT_CODE_LOST = 75,
+  EXIT_CODE_REFUSED = 77,
+  EXIT_CODE_NOT_EXECUTABLE = 126,
+  EXIT_CODE_NOT_FOUND = 127,
+  EXIT_CODE_SIGNAL = 128 /* plus the number of the signal */
+};
+
+#endif

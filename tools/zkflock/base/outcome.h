@@ -1,0 +1,18 @@
+/* Exit codes of errors, and messages of --verbose. */
+#ifndef ZKFLOCK_OUTCOME_H
+#define ZKFLOCK_OUTCOME_H
+
+#include "base/exit_code.h"
+#include "base/message.h"
+#include "base/options.h"
+
+/* Prints the message with the time since the start, if --verbose was given. */
+void print_verbose (const Options *options, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Starts the clock of print_verbose(). */
+void outcome_start (void);
+
+int exit_code_of (const Options *options, const GError *error);
+/* Prints the error and returns its exit code. A conflict prints nothing, as in flock(1). */
+int fail_with (const Options *options, const GError *error);
+
+#endif
