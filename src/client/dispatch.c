@@ -7,6 +7,7 @@
  */
 #include "client/dispatch.h"
 
+#include "client/alarm.h"
 #include "client/client-private.h"
 #include "client/dispatch-private.h"
 #include "client/log.h"
@@ -17,6 +18,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+
+typedef enum
+{
+  CLOCK_RUNNING, /* CLOCK_MONOTONIC, which stands still while the machine sleeps */
+  CLOCK_ALWAYS,  /* CLOCK_BOOTTIME */
+  N_CLOCKS
+} Clock;
 
 struct _CuratorTimer
 {
@@ -43,7 +51,8 @@ typedef struct
 
 struct _CuratorDispatch
 {
-  GSequence *timers CURATOR_GUARDED;
+  GSequence *timers[N_CLOCKS] CURATOR_GUARDED;
+  CuratorAlarm alarm; /* the timer lane waits for it; open while that lane runs */
   guint64 last_order CURATOR_GUARDED;
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
@@ -60,17 +69,17 @@ CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-  pthread_condattr_t attr;
 
-  dispatch->timers = g_sequence_new (g_free);
-  pthread_condattr_init (&attr);
-  pthread_condattr_setclock (&attr, CLOCK_MONOTONIC);
+  for (int clock = 0; clock < N_CLOCKS; clock++)
+    {
+      dispatch->timers[clock] = g_sequence_new (g_free);
+    }
+  dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_init (&dispatch->jobs[lane]);
-      pthread_cond_init (&dispatch->work_added[lane], &attr);
+      pthread_cond_init (&dispatch->work_added[lane], NULL);
     }
-  pthread_condattr_destroy (&attr);
   return dispatch;
 }
 
@@ -82,7 +91,11 @@ curator_dispatch_free (CuratorDispatch *dispatch)
       g_queue_clear_full (&dispatch->jobs[lane], g_free);
       pthread_cond_destroy (&dispatch->work_added[lane]);
     }
-  g_sequence_free (dispatch->timers);
+  for (int clock = 0; clock < N_CLOCKS; clock++)
+    {
+      g_sequence_free (dispatch->timers[clock]);
+    }
+  curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
 }
 
@@ -99,14 +112,35 @@ compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
 }
 
 static CURATOR_LOCKED CuratorTimer *
-first_timer (CuratorDispatch *dispatch)
+first_of_clock (CuratorDispatch *dispatch, Clock clock)
 {
-  GSequenceIter *first = g_sequence_get_begin_iter (dispatch->timers);
+  GSequenceIter *first = g_sequence_get_begin_iter (dispatch->timers[clock]);
   return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
 }
 
-CuratorTimer *
-curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
+/* What the monotonic clock shows when the other one shows when_us, unless the machine sleeps. */
+static gint64
+monotonic_of_boottime (CuratorClient *client, gint64 when_us)
+{
+  return curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
+}
+
+/* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is none. */
+static CURATOR_LOCKED CuratorTimer *
+first_timer (CuratorClient *client, gint64 *due_us)
+{
+  CuratorTimer *running = first_of_clock (client->dispatch, CLOCK_RUNNING);
+  CuratorTimer *always = first_of_clock (client->dispatch, CLOCK_ALWAYS);
+  const gint64 running_us = running != NULL ? running->when_us : G_MAXINT64;
+  const gint64 always_us =
+      always != NULL ? monotonic_of_boottime (client, always->when_us) : G_MAXINT64;
+
+  *due_us = MIN (running_us, always_us);
+  return always_us < running_us ? always : running;
+}
+
+static CURATOR_LOCKED CuratorTimer *
+add_timer (CuratorClient *client, Clock clock, gint64 when_us, CuratorWork func, gpointer data)
 {
   CuratorDispatch *dispatch = client->dispatch;
   CuratorTimer *timer = g_new (CuratorTimer, 1);
@@ -115,13 +149,28 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
   timer->order = ++dispatch->last_order;
   timer->func = func;
   timer->data = data;
-  timer->place = g_sequence_insert_sorted (dispatch->timers, timer, compare_timers, NULL);
-  /* Most timers are cancelled long before their time: the lane is woken for earlier news only. */
-  if (first_timer (dispatch) == timer && when_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
+  timer->place = g_sequence_insert_sorted (dispatch->timers[clock], timer, compare_timers, NULL);
+  /* Most timers are cancelled long before their time: the lane is woken for an earlier one only. */
+  const gint64 asleep_until_us = dispatch->asleep_until_us[CURATOR_LANE_TIMERS];
+  if (asleep_until_us != 0 && first_of_clock (dispatch, clock) == timer
+      && (clock == CLOCK_RUNNING ? when_us : monotonic_of_boottime (client, when_us))
+             < asleep_until_us)
     {
-      pthread_cond_signal (&dispatch->work_added[CURATOR_LANE_TIMERS]);
+      curator_alarm_wake (&dispatch->alarm);
     }
   return timer;
+}
+
+CuratorTimer *
+curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
+{
+  return add_timer (client, CLOCK_RUNNING, when_us, func, data);
+}
+
+CuratorTimer *
+curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
+{
+  return add_timer (client, CLOCK_ALWAYS, when_us, func, data);
 }
 
 CuratorTimer *
@@ -230,8 +279,9 @@ ready_at (CuratorClient *client, CuratorLane lane)
 {
   if (lane == CURATOR_LANE_TIMERS)
     {
-      const CuratorTimer *timer = first_timer (client->dispatch);
-      return timer == NULL ? G_MAXINT64 : timer->when_us;
+      gint64 due_us;
+      first_timer (client, &due_us);
+      return due_us;
     }
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
 }
@@ -247,7 +297,8 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
     }
   if (lane == CURATOR_LANE_TIMERS)
     {
-      const CuratorTimer *first = first_timer (client->dispatch);
+      gint64 due_us;
+      const CuratorTimer *first = first_timer (client, &due_us);
       g_assert (first != NULL);
       const CuratorTimer timer = *first;
       g_sequence_remove (timer.place);
@@ -281,22 +332,32 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* @locks client mutex held; given back while waiting. */
+/* The timer lane gives the mutex back by hand, since no condition variable knows its clock. */
+static CURATOR_NOT_ANALYSED void
+wait_for_timer (CuratorClient *client, gint64 until_us)
+{
+  const gint64 delay_us =
+      until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
+
+  curator_client_unlock (client);
+  curator_alarm_wait (&client->dispatch->alarm, delay_us);
+  curator_client_lock (client);
+}
+
+/* Called with the client's mutex held, which is given back while waiting. */
 static CURATOR_LOCKED void
 wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
   CuratorDispatch *dispatch = client->dispatch;
-  const struct timespec until = { .tv_sec = until_us / G_USEC_PER_SEC,
-                                  .tv_nsec = (until_us % G_USEC_PER_SEC) * 1000 };
 
   dispatch->asleep_until_us[lane] = until_us;
-  if (until_us == G_MAXINT64)
+  if (lane == CURATOR_LANE_TIMERS)
     {
-      pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
+      wait_for_timer (client, until_us);
     }
   else
     {
-      pthread_cond_timedwait (&dispatch->work_added[lane], &client->mutex, &until);
+      pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
     }
   dispatch->asleep_until_us[lane] = 0;
 }
@@ -375,6 +436,11 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 gboolean
 curator_dispatch_start (CuratorClient *client, GError **error)
 {
+  if (client->ops->threads && client->dispatch->alarm.timer_fd < 0
+      && !curator_alarm_open (&client->dispatch->alarm, error))
+    {
+      return FALSE;
+    }
   for (int lane = 0; client->ops->threads && lane < CURATOR_N_LANES; lane++)
     {
       if (!client->dispatch->running[lane] && !start_lane (client, lane, error))
@@ -393,6 +459,10 @@ curator_dispatch_stop (CuratorClient *client)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       pthread_cond_broadcast (&client->dispatch->work_added[lane]);
+    }
+  if (client->dispatch->running[CURATOR_LANE_TIMERS])
+    {
+      curator_alarm_wake (&client->dispatch->alarm);
     }
 }
 

@@ -40,6 +40,9 @@ CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorW
 /* The same, delay_us microseconds from now. */
 CuratorTimer *curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func,
                                    gpointer data) CURATOR_LOCKED;
+/* The same, at a time of CLOCK_BOOTTIME: on time, too, when the machine has slept meanwhile. */
+CuratorTimer *curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func,
+                                         gpointer data) CURATOR_LOCKED;
 void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer) CURATOR_LOCKED;
 
 /* Runs func without any lock of ours, in order, on the callback lane

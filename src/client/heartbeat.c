@@ -27,6 +27,7 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean h
   stake->session = session;
   stake->held = held;
   stake->state = CURATOR_LEASE_HELD;
+  stake->read = NULL;
   g_queue_push_tail_link (held ? &session->held : &session->waiting, &stake->link);
   if (session->beat_timer == NULL && session->beat == NULL)
     {
@@ -66,34 +67,88 @@ on_stake_deleted (CuratorStake *stake)
   stake->changed (stake, CURATOR_LEASE_LOST);
 }
 
-/* The proof itself has been taken by the request already. */
+/* An answer of this session comes after all that a quorum had committed before the heartbeat's. */
+static CURATOR_LOCKED void
+on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  g_autofree CuratorStakeRead *read = data;
+  CuratorStake *stake = read->stake;
+
+  if (stake == NULL)
+    {
+      return;
+    }
+  stake->read = NULL;
+  if (rc == ZNONODE || (rc == ZOK && stake->czxid != 0 && reply->stat->czxid != stake->czxid))
+    {
+      on_stake_deleted (stake);
+    }
+}
+
+/* A check proves that there is a node of that name. Where the name is not ours alone, it may be the node
+ * of somebody else by now. */
+static CURATOR_LOCKED void
+read_stake (CuratorSession *session, CuratorStake *stake)
+{
+  if (stake->read != NULL)
+    {
+      return;
+    }
+  stake->read = g_new (CuratorStakeRead, 1);
+  stake->read->stake = stake;
+  curator_request_exists (session, stake->path, FALSE, on_stake_read, stake->read);
+}
+
+/* The one node of which the transaction failed, or NULL. */
+static CuratorStake *
+failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
+{
+  return reply->failed_index >= 0 && reply->failed_index < (int) stakes->len
+             ? stakes->pdata[reply->failed_index]
+             : NULL;
+}
+
+/* A transaction that failed proves nothing for the other nodes: they are checked once more, without the
+ * one that made it fail. */
+static CURATOR_LOCKED void
+on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
+{
+  if (failed != NULL && rc == ZNONODE)
+    {
+      on_stake_deleted (failed);
+    }
+  else if (failed != NULL)
+    {
+      /* Its ACL does not let us read it; that it exists we may know all the same. */
+      failed->needs_read = TRUE;
+      failed->refuses_check = TRUE;
+    }
+  beat_send (session);
+}
+
+/* The request has noted the proof already. */
 static CURATOR_LOCKED void
 on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorSession *session = data;
   g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
   const gint64 trip_us = curator_client_boottime_us (session->client) - sent_us;
-  const gboolean in_time = rc == ZOK && session->proof_us >= sent_us;
+  const gboolean in_time = rc == ZOK && session->evidence.proof_us >= sent_us;
 
   session->beat = NULL;
   curator_count (session->client,
                  in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
   curator_trace (session->client, CURATOR_TRACE_HEARTBEAT, "", trip_us, session->id);
-  if (rc == ZNONODE && reply->failed_index >= 0 && reply->failed_index < (int) stakes->len)
+  if ((rc == ZNONODE || rc == ZNOAUTH) && reply->failed_index >= 0
+      && reply->failed_index < (int) stakes->len)
     {
-      CuratorStake *gone = stakes->pdata[reply->failed_index];
-      if (gone != NULL)
-        {
-          on_stake_deleted (gone);
-        }
-      /* A multi that fails proves nothing for the others. */
-      beat_send (session);
+      on_beat_failed (session, failed_stake (reply, stakes), rc);
       return;
     }
   beat_arm (session);
 }
 
-static void
+static CURATOR_LOCKED void
 add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
 {
   for (guint n = MIN (queue->length, most); n > 0; n--)
@@ -103,8 +158,41 @@ add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
       CuratorStake *stake = link->data;
       g_queue_push_tail_link (queue, link);
       g_ptr_array_add (stakes, stake);
-      g_ptr_array_add (paths, g_strdup (stake->path));
+      if (!stake->refuses_check)
+        {
+          g_ptr_array_add (paths, g_strdup (stake->path));
+        }
     }
+}
+
+/* Sent behind the transaction: its answer is newer. */
+static CURATOR_LOCKED void
+read_stakes (CuratorSession *session, GPtrArray *stakes)
+{
+  for (guint i = 0; i < stakes->len; i++)
+    {
+      CuratorStake *stake = stakes->pdata[i];
+      if (stake->needs_read)
+        {
+          read_stake (session, stake);
+        }
+    }
+}
+
+/* Of the stakes, those that the transaction checks, in the order of its paths. */
+static CURATOR_LOCKED GPtrArray *
+checked_stakes (GPtrArray *stakes)
+{
+  GPtrArray *checked = g_ptr_array_new ();
+  for (guint i = 0; i < stakes->len; i++)
+    {
+      CuratorStake *stake = stakes->pdata[i];
+      if (!stake->refuses_check)
+        {
+          g_ptr_array_add (checked, stake);
+        }
+    }
+  return checked;
 }
 
 static void
@@ -114,18 +202,23 @@ beat_send (CuratorSession *session)
     {
       return;
     }
+  g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray *stakes = g_ptr_array_new ();
   add_stakes (stakes, paths, &session->held, MAX_CHECKS_A_BEAT);
   add_stakes (stakes, paths, &session->waiting, MAX_WAITING_A_BEAT);
   if (stakes->len == 0)
     {
       g_ptr_array_unref (paths);
-      g_ptr_array_unref (stakes);
       return;
     }
-  session->beat_stakes = stakes;
+  if (paths->len == 0)
+    {
+      /* The session is proven by any transaction. */
+      g_ptr_array_add (paths, g_strdup ("/"));
+    }
+  session->beat_stakes = checked_stakes (stakes);
   session->beat = curator_request_check (session, paths, on_beat, session);
+  read_stakes (session, stakes);
 }
 
 static CURATOR_LOCKED void
@@ -140,7 +233,10 @@ on_beat_due (gpointer data)
 static CURATOR_LOCKED void
 beat_arm (CuratorSession *session)
 {
-  const gint64 period = curator_lease_clock_period_us (session);
+  const CuratorLeaseTerms *terms = &session->terms;
+  const CuratorLeaseEvidence *evidence = &session->evidence;
+  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 period = terms->period_us;
 
   if (session->beat_timer != NULL || session->beat != NULL
       || session->state != CURATOR_SESSION_CONNECTED
@@ -148,29 +244,29 @@ beat_arm (CuratorSession *session)
     {
       return;
     }
-  const gint64 age = MIN (curator_lease_clock_proof_age_us (session), period);
-  const gint64 pause = curator_lease_clock_is_bound_by_leader (session)
-                           ? MAX (curator_lease_clock_until_told_us (session), period / 5)
+  const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
+  const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
+                           ? MAX (curator_lease_until_told (evidence, terms, now), period / 5)
                            : MAX (period - age, period / 2);
   session->beat_timer =
       curator_timer_after (session->client, MIN (pause, period), on_beat_due, session);
 }
 
-/* @locks client mutex held (timer lane). Nothing depends on the answer, which counts when it comes. */
+/* Runs on the timer thread. Nothing depends on the answer, which counts when it comes. */
 static CURATOR_LOCKED void
 on_idle (gpointer data)
 {
   CuratorSession *session = data;
-  const gint64 period = curator_lease_clock_session_us (session) / IDLE_SHARE;
+  const gint64 period = session->terms.session_us / IDLE_SHARE;
   const gint64 now = curator_client_boottime_us (session->client);
-  const gint64 idle = now - MAX (session->asked_us, session->known_us);
+  const gint64 idle = now - MAX (session->asked_us, session->evidence.known_us);
 
   if (idle >= period)
     {
       curator_request_exists (session, "/", FALSE, NULL, NULL);
     }
   session->idle_timer = curator_timer_after (
-      session->client, (idle >= period ? period : period - idle), on_idle, session);
+      session->client, idle >= period ? period : period - idle, on_idle, session);
 }
 
 static CURATOR_LOCKED void
@@ -189,13 +285,7 @@ stop_timers (CuratorSession *session)
 void
 curator_heartbeat_connected (CuratorSession *session)
 {
-  /* Making a session is the leader's own work. So is moving it to another connection, but nobody
-   * knows how long ago that was when it is told. */
-  if (session->connecting_us != 0)
-    {
-      session->known_us = MAX (session->known_us, session->connecting_us);
-      session->connecting_us = 0;
-    }
+  curator_lease_clock_connected (session);
   stop_timers (session);
   session->asked_us = 0;
   beat_send (session);

@@ -1,186 +1,88 @@
-/* Quorum heartbeat and lease deadline of a session.
+/* Until when a session's holds are provable, by a clock of our own.
  *
- * Curator has no counterpart: its holders learn of a loss from the connection state, which a server
- * cut off from its quorum keeps up for seconds after somebody else was given the lock. Threads: any;
- * guarded by the client's mutex; loss comes on the timer lane, which needs neither a reply nor a
- * ZooKeeper thread.
+ * Curator has no counterpart: its holders learn of a loss from the connection state, which a server that
+ * is cut off from its quorum keeps up for seconds after another client was granted the lock.
  *
- * NOTES: a check is a transaction, so a server that cannot reach a quorum cannot answer it; a read,
- * a ping or a sync it would answer. But a proof only says that the session had not ended; the leader
- * counts from what it was told, and a follower tells it every half tick whom it has heard of. What a
- * follower has answered, whatever it was, it tells within half a tick, if the connection to its leader
- * lasts so long: and that it did, a proof sent later shows. The library's own pings count for nothing,
- * since nobody knows when they were sent; a session without requests gets a read of ours instead.
+ * Threads: any. Guarded by the client's mutex, except that the deadline is published: whoever asks how
+ * much time is left takes no lock. A loss is found on the timer thread, which needs neither a reply nor a
+ * thread of ZooKeeper's, and by a clock that goes on while the machine sleeps.
+ *
+ * NOTES: what an answer proves is in lease_math.c. Only transactions prove something: a server that
+ * cannot reach a quorum still answers reads, pings and sync. The library's own pings count for nothing,
+ * since nobody knows when they were sent; a session without requests sends a read of ours instead.
+ *
+ * A deadline that somebody has seen pass is final: holds must not come back to life by a proof that was
+ * late by a moment. So a new deadline is published first, and if the old one has passed by then, the
+ * holds are LOST all the same. Readers look at the clock before they look at the deadline.
  */
 #include "client/lease_clock.h"
 
 #include "client/client-private.h"
+#include "client/connection.h"
 #include "client/log.h"
 #include "client/monitor.h"
 
-#define DEFAULT_TICK_MS 2000
-/* An answer that takes longer than this part of the session's time-out proves nothing. */
-#define PROMPT_SHARE 10
-/* By which part of it the leader's pings may be late. */
-#define LATE_PING_SHARE 30
+#include <stdatomic.h>
 
-gint64
-curator_lease_clock_session_us (const CuratorSession *session)
+static CURATOR_LOCKED void
+publish (CuratorSession *session)
 {
-  return (gint64) session->timeout_ms * 1000;
-}
-
-gint64
-curator_lease_clock_period_us (const CuratorSession *session)
-{
-  const CuratorClient *client = session->client;
-  return client->has_heartbeat ? MIN ((gint64) client->heartbeat_ms * 1000,
-                                      curator_lease_clock_session_us (session) / 4)
-                               : curator_lease_clock_session_us (session) / 6;
-}
-
-/* Where nobody has said how long a tick is: servers grant no less than two, unless told to. */
-static CURATOR_LOCKED gint64
-half_tick_us (const CuratorSession *session)
-{
-  const CuratorClient *client = session->client;
-  return client->has_server_tick
-             ? (gint64) client->server_tick_ms * 500
-             : MIN (DEFAULT_TICK_MS * 500, curator_lease_clock_session_us (session) / 4);
-}
-
-/* In so long a follower has told what it has answered. */
-static CURATOR_LOCKED gint64
-telling_us (const CuratorSession *session)
-{
-  return half_tick_us (session) + curator_lease_clock_session_us (session) / LATE_PING_SHARE;
-}
-
-/* One heartbeat lost, what a follower may not have told yet, the slowest answer that still counts (a
- * leader that pauses for so long is told later), and clocks that differ by one in a hundred. */
-static CURATOR_LOCKED gint64
-guard_us (const CuratorSession *session)
-{
-  const gint64 t = curator_lease_clock_session_us (session);
-  return curator_lease_clock_period_us (session) + half_tick_us (session) + t / PROMPT_SHARE
-         + t / 100;
-}
-
-/* How long a hold is good from a proof on. */
-static CURATOR_LOCKED gint64
-usable_us (const CuratorSession *session)
-{
-  return curator_lease_clock_session_us (session) - guard_us (session);
-}
-
-gint64
-curator_lease_clock_proof_age_us (CuratorSession *session)
-{
-  return session->proof_us == 0 ? G_MAXINT64
-                                : curator_client_boottime_us (session->client) - session->proof_us;
+  const gint64 deadline = session->state == CURATOR_SESSION_DEAD
+                              ? 0
+                              : curator_lease_deadline (&session->evidence, &session->terms);
+  atomic_store (&session->deadline_us, deadline);
 }
 
 gint64
 curator_lease_clock_remaining_us (CuratorSession *session)
 {
-  if (session->proof_us == 0 || session->state == CURATOR_SESSION_DEAD)
+  gint64 now = curator_client_boottime_us (session->client);
+  for (;;)
     {
-      return 0;
-    }
-  const gint64 t = curator_lease_clock_session_us (session);
-  const gint64 by_proof = session->proof_us + usable_us (session);
-  const gint64 by_leader = session->known_us + t - t / 100;
-  return MAX (MIN (by_proof, by_leader) - curator_client_boottime_us (session->client), 0);
-}
-
-/* There is a new proof: what had been answered long enough before it was
- * sent, the leader was told. */
-static CURATOR_LOCKED void
-note_leader_knows (CuratorSession *session)
-{
-  const gint64 until = session->proof_us - telling_us (session);
-
-  for (guint i = 0; i < MIN (session->n_marks, CURATOR_N_MARKS); i++)
-    {
-      const CuratorMark *mark = &session->marks[i];
-      if (mark->answered_us <= until)
+      const gint64 deadline = atomic_load (&session->deadline_us);
+      if (now >= deadline)
         {
-          session->known_us = MAX (session->known_us, mark->sent_us);
+          return 0;
+        }
+      now = curator_client_boottime_us (session->client);
+      if (now < deadline)
+        {
+          return deadline - now;
         }
     }
 }
 
-/* Answers may come by the thousand: a few for each half tick are kept. */
-void
-curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us)
-{
-  const gint64 newest =
-      session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS].sent_us : 0;
-  if (sent_us - newest >= half_tick_us (session) / 4)
-    {
-      session->marks[session->n_marks++ % CURATOR_N_MARKS] =
-          (CuratorMark){ sent_us, curator_client_boottime_us (session->client) };
-    }
-}
-
-/* What the leader is known to have been told ends a hold sooner than the newest proof does: another
- * proof is due as soon as the leader has been told more. */
 gboolean
-curator_lease_clock_is_bound_by_leader (CuratorSession *session)
-{
-  return session->known_us + guard_us (session) < session->proof_us;
-}
-
-/* After so long a proof shows that one more of the answers was told. */
-gint64
-curator_lease_clock_until_told_us (CuratorSession *session)
+curator_lease_clock_is_provable (CuratorSession *session)
 {
   const gint64 now = curator_client_boottime_us (session->client);
-  gint64 first = now + telling_us (session);
-
-  for (guint i = 0; i < MIN (session->n_marks, CURATOR_N_MARKS); i++)
-    {
-      const CuratorMark *mark = &session->marks[i];
-      if (mark->sent_us > session->known_us)
-        {
-          first = MIN (first, mark->answered_us + telling_us (session));
-        }
-    }
-  return MAX (first - now, 0) + 1000;
-}
-
-/* Enough for the next heartbeat to be answered in time, however slowly; where the time-out is too
- * short for that, half of what there can be. */
-static CURATOR_LOCKED gint64
-enough_us (CuratorSession *session)
-{
-  const gint64 pause = curator_lease_clock_is_bound_by_leader (session)
-                           ? telling_us (session)
-                           : curator_lease_clock_period_us (session);
-  return MIN (pause + curator_lease_clock_session_us (session) / PROMPT_SHARE,
-              usable_us (session) / 2);
+  return now < atomic_load (&session->deadline_us);
 }
 
 gboolean
 curator_lease_clock_is_fresh (CuratorSession *session)
 {
   return session->state == CURATOR_SESSION_CONNECTED
-         && curator_lease_clock_proof_age_us (session)
-                <= 2 * curator_lease_clock_period_us (session)
-         && curator_lease_clock_remaining_us (session) > MAX (enough_us (session), 0);
+         && curator_lease_is_fresh (&session->evidence, &session->terms,
+                                    curator_client_boottime_us (session->client));
 }
 
 gint64
 curator_lease_clock_until_fresh_us (CuratorSession *session)
 {
-  const gint64 by_proof = usable_us (session) - curator_lease_clock_proof_age_us (session);
-  return curator_lease_clock_is_bound_by_leader (session) && by_proof > enough_us (session)
-             ? curator_lease_clock_until_told_us (session)
-             : 0;
+  return curator_lease_until_fresh (&session->evidence, &session->terms,
+                                    curator_client_boottime_us (session->client));
+}
+
+void
+curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us)
+{
+  curator_lease_note_answer (&session->evidence, &session->terms, sent_us,
+                             curator_client_boottime_us (session->client));
 }
 
 static CURATOR_LOCKED void
-set_held_state (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
+notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
 {
   GList *next;
   for (GList *link = session->held.head; link != NULL; link = next)
@@ -197,16 +99,22 @@ set_held_state (CuratorSession *session, CuratorLeaseState state, CuratorCounter
     }
 }
 
-/* A hold is suspect when two heartbeats in a row brought nothing, or the connection is gone. */
-static CURATOR_LOCKED gint64
-until_suspect_us (CuratorSession *session)
+/* The connection state follows, as Curator tells LOST by a clock of its own. */
+static CURATOR_LOCKED void
+lapse (CuratorSession *session)
 {
-  return 5 * curator_lease_clock_period_us (session) / 2
-         - curator_lease_clock_proof_age_us (session);
+  curator_warn ("session 0x%" G_GINT64_MODIFIER
+                "x: no quorum has confirmed it in time: its holds are lost",
+                session->id);
+  session->suspect = FALSE;
+  session->lapsed = TRUE;
+  curator_client_set_state (session->client, CURATOR_STATE_LOST);
+  notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
 }
 
+/* Runs on the timer thread, or where something has changed. */
 static CURATOR_LOCKED void
-on_lapse (gpointer data)
+on_lapse_timer (gpointer data)
 {
   CuratorSession *session = data;
   session->lapse_timer = NULL;
@@ -214,55 +122,125 @@ on_lapse (gpointer data)
     {
       return;
     }
-  const gint64 remaining = curator_lease_clock_remaining_us (session);
-  const gboolean suspect =
-      session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0;
-
-  if (remaining == 0)
+  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 deadline = atomic_load (&session->deadline_us);
+  if (now >= deadline)
     {
-      curator_warn ("no quorum has confirmed session 0x%" G_GINT64_MODIFIER
-                    "x in time: its holds are lost",
-                    session->id);
-      session->suspect = FALSE;
-      set_held_state (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
+      lapse (session);
       return;
     }
+  const gint64 until_suspect =
+      curator_lease_until_suspect (&session->evidence, &session->terms, now);
+  const gboolean suspect = session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0;
   if (suspect != session->suspect)
     {
       session->suspect = suspect;
-      set_held_state (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
-                      CURATOR_COUNTER_LOST_CLOCK);
+      notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+                    CURATOR_COUNTER_LOST_CLOCK);
     }
-  const gint64 next = suspect ? remaining : MIN (remaining, until_suspect_us (session));
-  session->lapse_timer = curator_timer_after (session->client, next, on_lapse, session);
+  session->lapse_timer = curator_timer_at_boottime (
+      session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
+      session);
 }
 
-/* @locks client mutex required. Looks at the clock now, not when the timer says. */
 void
 curator_lease_clock_update (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
-  on_lapse (session);
+  on_lapse_timer (session);
+}
+
+/* The deadline has changed. old: the one before. */
+static CURATOR_LOCKED void
+deadline_changed (CuratorSession *session, gint64 old)
+{
+  if (session->held.length > 0 && curator_client_boottime_us (session->client) >= old)
+    {
+      curator_timer_cancel (session->client, &session->lapse_timer);
+      lapse (session);
+    }
 }
 
 void
 curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
 {
-  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 old = atomic_load (&session->deadline_us);
 
-  /* A slow answer may have been committed by a leader that was paused just before it expires us. */
   if (session->state == CURATOR_SESSION_DEAD
-      || now - sent_us > curator_lease_clock_session_us (session) / PROMPT_SHARE
-      || sent_us <= session->proof_us)
+      || !curator_lease_note_proof (&session->evidence, &session->terms, sent_us,
+                                    curator_client_boottime_us (session->client)))
     {
       return;
     }
-  session->proof_us = sent_us;
-  note_leader_knows (session);
+  publish (session);
+  deadline_changed (session, old);
   if (session->suspect)
     {
       curator_lease_clock_update (session);
     }
+  if (session->lapsed && session->state == CURATOR_SESSION_CONNECTED)
+    {
+      session->lapsed = FALSE;
+      curator_client_set_state (session->client, CURATOR_STATE_RECONNECTED);
+    }
+}
+
+void
+curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
+{
+  const CuratorClient *client = session->client;
+  const gint64 old = atomic_load (&session->deadline_us);
+
+  if (session->terms.session_us != 0 && timeout_ms < session->timeout_ms)
+    {
+      curator_warn ("session 0x%" G_GINT64_MODIFIER
+                    "x: the server shortens the session timeout from %d ms to %d ms",
+                    session->id, session->timeout_ms, timeout_ms);
+    }
+  /* A longer one is not believed: another server may still count by the shorter one. */
+  session->timeout_ms =
+      session->terms.session_us != 0 ? MIN (session->timeout_ms, timeout_ms) : timeout_ms;
+  session->terms = curator_lease_terms (session->timeout_ms, client->server_tick_ms,
+                                        client->has_heartbeat ? client->heartbeat_ms : 0);
+  if (old == 0 && curator_lease_terms_are_too_short (&session->terms))
+    {
+      curator_warn ("the session timeout of %d ms is too short for servers that tick every %d ms: "
+                    "holds are lost, or cannot be had, while all is well",
+                    session->timeout_ms, (int) (session->terms.half_tick_us / 500));
+    }
+  publish (session);
+  if (session->held.length > 0)
+    {
+      deadline_changed (session, old);
+      curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_lease_clock_connected (CuratorSession *session)
+{
+  session->lapsed = FALSE;
+  /* Creating a session is the leader's own work. So is moving it to another connection, but nobody
+   * knows how long before the answer that was. */
+  if (session->connecting_us != 0)
+    {
+      curator_lease_note_leader (&session->evidence, session->connecting_us);
+      session->connecting_us = 0;
+    }
+  if (session->held.length > 0)
+    {
+      curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_lease_clock_died (CuratorSession *session)
+{
+  curator_timer_cancel (session->client, &session->lapse_timer);
+  publish (session);
+  notify_holds (session, CURATOR_LEASE_LOST,
+                curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
+                                                            : CURATOR_COUNTER_LOST_CLOSED);
 }
 
 static CURATOR_LOCKED void
@@ -283,6 +261,11 @@ curator_stake_unlink (CuratorStake *stake)
     {
       stake->session = NULL;
       g_queue_unlink (stake->held ? &session->held : &session->waiting, &stake->link);
+      if (stake->read != NULL)
+        {
+          stake->read->stake = NULL;
+          stake->read = NULL;
+        }
     }
 }
 
@@ -314,26 +297,4 @@ curator_session_has_stake (CuratorSession *session, const char *path)
         }
     }
   return FALSE;
-}
-
-void
-curator_lease_clock_check_timeout (CuratorSession *session)
-{
-  if (usable_us (session)
-      < telling_us (session) + curator_lease_clock_session_us (session) / PROMPT_SHARE)
-    {
-      curator_warn (
-          "the session time-out of %d ms is too short for servers that tick every %d ms: holds "
-          "are lost, or cannot be had, while all is well",
-          session->timeout_ms, (int) (half_tick_us (session) / 500));
-    }
-}
-
-void
-curator_lease_clock_died (CuratorSession *session)
-{
-  curator_timer_cancel (session->client, &session->lapse_timer);
-  set_held_state (session, CURATOR_LEASE_LOST,
-                  curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
-                                                              : CURATOR_COUNTER_LOST_CLOSED);
 }

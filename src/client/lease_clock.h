@@ -15,6 +15,11 @@
 
 /* A node that is held (state) or waits in a queue (no state): what the heartbeat looks after. */
 typedef struct _CuratorStake CuratorStake;
+/* A read of a stake's node, which may outlive the stake. */
+typedef struct
+{
+  CuratorStake *stake CURATOR_GUARDED; /* NULL when it was unregistered */
+} CuratorStakeRead;
 struct _CuratorStake
 {
   GList link;
@@ -26,6 +31,11 @@ struct _CuratorStake
   /* @locks client mutex held. Held: the state changed; after LOST the stake is unregistered.
    * Waiting: LOST means that the node is gone; the stake stays registered. */
   void (*changed) (CuratorStake *stake, CuratorLeaseState state);
+
+  gint64 czxid;                           /* of the node; 0 where only its name is known */
+  gboolean needs_read CURATOR_GUARDED;    /* the check of its path proves nothing of the node */
+  gboolean refuses_check CURATOR_GUARDED; /* and is refused: it would fail the whole transaction */
+  CuratorStakeRead *read CURATOR_GUARDED; /* the one that compares czxid, if in flight */
 };
 
 void curator_stake_unregister (CuratorStake *stake) CURATOR_LOCKED;
@@ -35,28 +45,27 @@ void curator_stake_unlink (CuratorStake *stake) CURATOR_LOCKED;
 /* Whether somebody here holds, or waits with, the node of that full path. */
 gboolean curator_session_has_stake (CuratorSession *session, const char *path) CURATOR_LOCKED;
 
+/* What a server grants from now on. Before, a hold may have been thought to last longer. */
+void curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms) CURATOR_LOCKED;
 /* A server has answered a request of that moment, whatever it said. */
 void curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
 /* And it was a transaction, which a quorum has committed. */
 void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
-/* Microseconds for which a hold of this session is provable; 0 when it is no longer. */
-gint64 curator_lease_clock_remaining_us (CuratorSession *session) CURATOR_LOCKED;
+
+/* @locks none needed. Microseconds for which a hold of this session is provable; 0 when it is no longer,
+ * and then for ever, for every hold that there was. */
+gint64 curator_lease_clock_remaining_us (CuratorSession *session);
+/* @locks none needed. The same question without the answer's size, and cheaper. */
+gboolean curator_lease_clock_is_provable (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
 gboolean curator_lease_clock_is_fresh (CuratorSession *session) CURATOR_LOCKED;
 /* If it is not, because the leader may have been told too little of us so far: after how many
  * microseconds another proof shows more. 0 if that is not the reason. */
 gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCKED;
 
-/* For session.c. */
-void curator_lease_clock_check_timeout (CuratorSession *session)
-    CURATOR_LOCKED; /* the time-out is known */
-
 /* For heartbeat.c. */
-gint64 curator_lease_clock_session_us (const CuratorSession *session) CURATOR_LOCKED;
-gint64 curator_lease_clock_period_us (const CuratorSession *session) CURATOR_LOCKED;
-gint64 curator_lease_clock_proof_age_us (CuratorSession *session) CURATOR_LOCKED;
-gboolean curator_lease_clock_is_bound_by_leader (CuratorSession *session) CURATOR_LOCKED;
-gint64 curator_lease_clock_until_told_us (CuratorSession *session) CURATOR_LOCKED;
+/* There is a connection, with the timeout that was set before. */
+void curator_lease_clock_connected (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
 void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;
 void curator_lease_clock_died (CuratorSession *session) CURATOR_LOCKED;

@@ -8,9 +8,11 @@
 #define CURATOR_SESSION_H
 
 #include "client/client-private.h"
+#include "client/lease_math.h"
 #include "guards.h"
 
 #include <gio/gio.h>
+#include <stdatomic.h>
 
 typedef struct _CuratorRequest CuratorRequest;
 typedef struct _CuratorSessionHook CuratorSessionHook;
@@ -31,14 +33,6 @@ struct _CuratorSessionHook
   void (*died) (CuratorSessionHook *hook); /* @locks client mutex held; the hook is unlinked */
 };
 
-/* Answers remembered by the lease clock, by CLOCK_BOOTTIME. */
-#define CURATOR_N_MARKS 16
-typedef struct
-{
-  gint64 sent_us;
-  gint64 answered_us;
-} CuratorMark;
-
 struct _CuratorSession
 {
   CuratorRefs refs;
@@ -48,8 +42,9 @@ struct _CuratorSession
    * opened and after it was closed. */
   CuratorZkHandle *handle;
   CuratorSessionState state CURATOR_GUARDED;
-  gint64 id;                      /* constant once connected */
-  int timeout_ms CURATOR_GUARDED; /* negotiated, then constant; the wanted one until connected */
+  gint64 id; /* constant once connected */
+  int timeout_ms
+      CURATOR_GUARDED; /* the least that a server has granted; until then the wanted one */
   CuratorTimer *loss_timer CURATOR_GUARDED;   /* SUSPENDED for too long, or never connected */
   CuratorTimer *reopen_timer CURATOR_GUARDED; /* no handle could be made */
   GCancellable *resolving;                    /* as handle */
@@ -68,14 +63,16 @@ struct _CuratorSession
   GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLine, see lock/line.h */
 
   /* The lease clock; see lease_clock.h. */
-  GQueue held CURATOR_GUARDED;     /* CuratorStake */
-  GQueue waiting CURATOR_GUARDED;  /* CuratorStake */
-  gint64 proof_us CURATOR_GUARDED; /* CLOCK_BOOTTIME when the newest prompt proof was sent, or 0 */
-  CuratorMark marks[CURATOR_N_MARKS] CURATOR_GUARDED; /* some answers, a ring */
-  guint n_marks CURATOR_GUARDED;
-  gint64 known_us CURATOR_GUARDED; /* since when, at the latest, the leader must know of us */
+  GQueue held CURATOR_GUARDED;    /* CuratorStake */
+  GQueue waiting CURATOR_GUARDED; /* CuratorStake */
+  CuratorLeaseTerms terms CURATOR_GUARDED;
+  CuratorLeaseEvidence evidence CURATOR_GUARDED;
+  /* Of all holds of this session, by CLOCK_BOOTTIME; 0 while there is no proof. Written with the mutex
+   * held, read without it. */
+  _Atomic gint64 deadline_us;
   gint64 connecting_us
-      CURATOR_GUARDED;              /* CLOCK_BOOTTIME when it was asked for; 0: used or unknown */
+      CURATOR_GUARDED;              /* CLOCK_BOOTTIME of the first attempt; 0: used or unknown */
+  gboolean lapsed CURATOR_GUARDED;  /* the clock ended holds, and LOST is the state told last */
   gboolean suspect CURATOR_GUARDED; /* what the held stakes were told last */
   gint64 asked_us CURATOR_GUARDED;  /* CLOCK_BOOTTIME when anything was sent last, or 0 */
   CuratorTimer *idle_timer CURATOR_GUARDED;

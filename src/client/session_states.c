@@ -130,13 +130,10 @@ on_connected (CuratorSession *session)
       curator_session_die (session, ZSESSIONEXPIRED);
       return;
     }
-  if (!session->ever_connected)
-    {
-      session->ever_connected = TRUE;
-      session->id = id;
-      session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
-      curator_lease_clock_check_timeout (session);
-    }
+  session->ever_connected = TRUE;
+  session->id = id;
+  /* A server may grant another timeout at each connect. */
+  curator_lease_clock_set_timeout (session, ops->session_timeout_ms (ops, session->handle));
   session->state = CURATOR_SESSION_CONNECTED;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED

@@ -62,6 +62,9 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
   g_clear_pointer (&attempt->prefix, g_free);
   attempt->czxid = czxid;
   attempt->stake.path = attempt->node;
+  attempt->stake.czxid = czxid;
+  attempt->stake.needs_read = FALSE;
+  attempt->stake.refuses_check = FALSE;
   attempt->stake.changed = on_stake_changed;
   g_queue_push_tail_link (&internals->attempts, &attempt->link);
   attempt->linked = TRUE;
@@ -75,7 +78,7 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
   curator_stake_register (&attempt->stake, attempt->session, FALSE);
   if (curator_revocation_is_on (internals))
     {
-      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path);
+      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid);
     }
   if (!curator_attempt_has_queue (attempt))
     {

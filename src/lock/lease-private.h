@@ -46,8 +46,8 @@ void curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done,
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);
 /* By the clock, not by what listeners have been told so far. */
 CuratorLeaseState curator_lease_state_now (CuratorLease *lease) CURATOR_LOCKED;
-/* @locks none; to be read atomically as long as the lease is there: as last told. */
-const CuratorLeaseState *curator_lease_peek_state (const CuratorLease *lease);
+/* @locks none needed. By the clock: the hold is neither over nor past its deadline. */
+gboolean curator_lease_is_provable (CuratorLease *lease);
 CuratorClient *curator_lease_get_client (CuratorLease *lease);
 const char *curator_lease_full_path (CuratorLease *lease);
 CuratorSession *curator_lease_get_session (CuratorLease *lease);

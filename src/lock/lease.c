@@ -159,10 +159,10 @@ curator_lease_get_session_id (CuratorLease *lease)
   return curator_lease_first (lease)->session->id;
 }
 
-const CuratorLeaseState *
-curator_lease_peek_state (const CuratorLease *lease)
+gboolean
+curator_lease_is_provable (CuratorLease *lease)
 {
-  return &lease->state;
+  return !curator_lease_is_over (lease->klass->get_state (lease));
 }
 
 CuratorLeaseState

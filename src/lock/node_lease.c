@@ -88,6 +88,12 @@ on_node_gone (gpointer data)
 
 static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 
+static CURATOR_LOCKED CuratorOwnWatch *
+new_own_watch (CuratorLease *lease)
+{
+  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
+}
+
 /* Takes own. NULL when the session can watch no more for the moment, or
  * none is wanted yet: later, then. */
 static CURATOR_LOCKED void
@@ -97,6 +103,11 @@ watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
     {
       g_clear_pointer (&own, curator_own_watch_abandon);
       return;
+    }
+  if (own == NULL && !lease->name_is_ours && lease->own_watch_timer == NULL)
+    {
+      /* Another node may take the place of this one at any time. */
+      own = new_own_watch (lease);
     }
   lease->own_watch = own;
   if (own == NULL)
@@ -114,7 +125,7 @@ on_own_watch_due (gpointer data)
 {
   CuratorLease *lease = data;
   lease->own_watch_timer = NULL;
-  watch_own_node (lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
+  watch_own_node (lease, new_own_watch (lease));
 }
 
 /* A persistent node is no less ours in the next session; only a client that
@@ -149,31 +160,27 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone d
   return TRUE;
 }
 
-static CURATOR_UNLOCKED CuratorLeaseState
+/* Takes no lock. What the clock has ended is LOST, whether or not anybody was told so far. */
+static CuratorLeaseState
 node_get_state (CuratorLease *lease)
 {
-  curator_client_lock (lease->client);
-  const CuratorLeaseState state = node_state_now (lease);
-  curator_client_unlock (lease->client);
-  return state;
+  const CuratorLeaseState state = (CuratorLeaseState) g_atomic_int_get (&lease->state);
+  return !curator_lease_is_over (state) && lease->is_ephemeral
+                 && !curator_lease_clock_is_provable (lease->session)
+             ? CURATOR_LEASE_LOST
+             : state;
 }
 
-static CURATOR_UNLOCKED gint64
+/* Takes no lock. */
+static gint64
 node_get_remaining_ms (CuratorLease *lease)
 {
-  gint64 remaining = G_MAXINT64;
-
-  curator_client_lock (lease->client);
-  if (curator_lease_is_over (node_state_now (lease)))
+  if (curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)))
     {
-      remaining = 0;
+      return 0;
     }
-  else if (lease->is_ephemeral)
-    {
-      remaining = curator_lease_clock_remaining_us (lease->session) / 1000;
-    }
-  curator_client_unlock (lease->client);
-  return remaining;
+  return lease->is_ephemeral ? curator_lease_clock_remaining_us (lease->session) / 1000
+                             : G_MAXINT64;
 }
 
 static CURATOR_LOCKED void
@@ -224,6 +231,9 @@ begin_to_hold (CuratorLease *lease, const CuratorLeaseNode *node)
 {
   if (lease->is_ephemeral)
     {
+      lease->stake.czxid = lease->czxid;
+      lease->stake.needs_read = !lease->name_is_ours || node->stake->needs_read;
+      lease->stake.refuses_check = node->stake->refuses_check;
       curator_stake_move (node->stake, &lease->stake, lease->session);
       return;
     }

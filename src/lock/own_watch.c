@@ -22,6 +22,7 @@ struct _CuratorOwnWatch
   CuratorLockInternals *internals;
   CuratorSession *session;
   char *path;
+  gint64 czxid; /* of our node; 0 where it is not known */
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED;
   gint64 told_mzxid CURATOR_GUARDED; /* one request is told once, however often it is read */
@@ -52,13 +53,37 @@ look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struc
 }
 
 static CURATOR_LOCKED void
+node_gone (CuratorOwnWatch *own)
+{
+  g_clear_pointer (&own->watch, curator_watch_release);
+  if (own->gone != NULL)
+    {
+      own->gone (own->data);
+    }
+}
+
+/* What was read: our node, or one that has taken its place. */
+static CURATOR_LOCKED void
+look_at_node (CuratorOwnWatch *own, const CuratorZkReply *reply)
+{
+  if (own->czxid != 0 && reply->stat != NULL && reply->stat->czxid != own->czxid)
+    {
+      node_gone (own);
+    }
+  else if (reply->data_length >= 0)
+    {
+      look_at_payload (own, reply->data, reply->data_length, reply->stat);
+    }
+}
+
+static CURATOR_LOCKED void
 on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorOwnWatch *own = data;
   own->read = NULL;
   if (rc == ZOK)
     {
-      look_at_payload (own, reply->data, reply->data_length, reply->stat);
+      look_at_node (own, reply);
     }
 }
 
@@ -84,11 +109,11 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
   switch (news)
     {
     case CURATOR_WATCH_ARMED:
-      if (reply != NULL && reply->data_length >= 0)
+      if (reply != NULL)
         {
-          look_at_payload (own, reply->data, reply->data_length, reply->stat);
+          look_at_node (own, reply);
         }
-      else if (reply == NULL && own->read == NULL && own->internals->revocable != NULL)
+      else if (own->read == NULL)
         {
           /* Somebody behind us here had set the watch already. */
           own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
@@ -99,9 +124,9 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
     case CURATOR_WATCH_GONE:
     case CURATOR_WATCH_FAILED:
       g_clear_pointer (&own->watch, curator_watch_release);
-      if (news == CURATOR_WATCH_GONE && own->gone != NULL)
+      if (news == CURATOR_WATCH_GONE)
         {
-          own->gone (own->data);
+          node_gone (own);
         }
       break;
     default:
@@ -110,12 +135,14 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
 }
 
 CuratorOwnWatch *
-curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session, const char *path)
+curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session, const char *path,
+                       gint64 czxid)
 {
   CuratorOwnWatch *own = g_new0 (CuratorOwnWatch, 1);
   own->internals = curator_lock_internals_ref (internals);
   own->session = curator_session_ref (session);
   own->path = g_strdup (path);
+  own->czxid = czxid;
   own->watch =
       curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)

@@ -13,7 +13,7 @@ typedef struct _CuratorOwnWatch CuratorOwnWatch;
 /* @locks client mutex required, all of them unless a line says otherwise. path: the node's full
  * one. NULL when the session can watch no more. */
 CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
-                                        const char *path) CURATOR_LOCKED;
+                                        const char *path, gint64 czxid) CURATOR_LOCKED;
 /* gone runs, once, when the node has disappeared. */
 void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data),
                                  gpointer data) CURATOR_LOCKED;

@@ -2,8 +2,8 @@
  *
  * Mirrors the counting of InterProcessMutex.LockData, on the thread's own last hold: no mutex, no
  * table, no allocation. Threads: what is remembered belongs to one thread; its hold's count is
- * touched by that thread only, and the lease's state is read as the last news of it, not by the
- * clock: a re-entry is no new promise.
+ * touched by that thread only. The lease is asked by the clock: code that enters a hold again relies on
+ * it, and a pause may have ended it a moment ago.
  */
 #ifndef CURATOR_REENTRY_H
 #define CURATOR_REENTRY_H
@@ -11,13 +11,14 @@
 #include "client/client-private.h"
 #include "client/threads.h"
 #include "curator/lease.h"
+#include "lock/lease-private.h"
 #include "lock/lock-private.h"
 
 typedef struct
 {
-  guint64 serial; /* of the lock, which no other ever has; 0: nothing is remembered */
-  guint64 *count; /* of the hold's levels */
-  const CuratorLeaseState *state; /* of its lease, atomic */
+  guint64 serial;      /* of the lock, which no other ever has; 0: nothing is remembered */
+  guint64 *count;      /* of the hold's levels */
+  CuratorLease *lease; /* of the hold, which has a reference */
 } CuratorLastHold;
 
 /* Read on every re-entry: a shared library may have a few bytes where no call is needed. */
@@ -35,8 +36,7 @@ curator_reentry_is_last (const CuratorLock *lock)
 static inline gboolean
 curator_reentry_enter (const CuratorLock *lock)
 {
-  if (!curator_reentry_is_last (lock)
-      || g_atomic_int_get (curator_last_hold.state) >= CURATOR_LEASE_LOST)
+  if (!curator_reentry_is_last (lock) || !curator_lease_is_provable (curator_last_hold.lease))
     {
       return FALSE;
     }
@@ -57,9 +57,9 @@ curator_reentry_leave (const CuratorLock *lock)
 }
 
 static inline void
-curator_reentry_remember (const CuratorLock *lock, guint64 *count, const CuratorLeaseState *state)
+curator_reentry_remember (const CuratorLock *lock, guint64 *count, CuratorLease *lease)
 {
-  curator_last_hold = (CuratorLastHold){ lock->serial, count, state };
+  curator_last_hold = (CuratorLastHold){ lock->serial, count, lease };
 }
 
 /* The hold is about to be freed. */

@@ -122,7 +122,7 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
   if (hold != NULL && !lost)
     {
       hold->count++;
-      curator_reentry_remember (lock, &hold->count, curator_lease_peek_state (hold->lease));
+      curator_reentry_remember (lock, &hold->count, hold->lease);
     }
   curator_client_unlock (lock->client);
   if (lost)

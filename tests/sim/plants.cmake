@@ -74,7 +74,7 @@ curator_plant(
          "queue->exhausted = TRUE" "queue->exhausted = FALSE")
 curator_plant(
   ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE client/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
-  CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect_us (session) <= 0" "until_suspect_us (session) <= 0")
+  CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0" "until_suspect <= 0")
 # Only a heartbeat's check has its session as user data.
 curator_plant(
   heartbeat_by_exists PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
@@ -91,9 +91,8 @@ curator_plant(
          "if (request->user_data == session) return ops->sync (ops, handle, request->paths->pdata[0], ticket)@
       return ops->check (ops, handle, (const char *const *) request->paths->pdata,")
 curator_plant(
-  no_guard PUBLISHED RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
-  CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
-         "session->proof_us + t - curator_client_boottime_us (session->client)")
+  no_guard PUBLISHED RECIPE mutex FILE client/lease_math.c EXPECT "${two_holders}"
+  CHANGE "return least (by_proof, by_leader)" "return evidence->proof_us + terms->session_us")
 curator_plant(
   wall_clock_deadline PUBLISHED TEST ../unit/test_clocks.c FILE client/zk_real.c EXPECT "test_wall_clock_steps"
   CHANGE "clock_us (CLOCK_BOOTTIME)" "clock_us (CLOCK_REALTIME)")
@@ -164,8 +163,7 @@ curator_plant(
   CHANGE "if (attempt->unknown)" "if (FALSE)")
 curator_plant(
   mutex_no_deadline RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
-  CHANGE "MIN (by_proof, by_leader) - curator_client_boottime_us (session->client)"
-         "session->state == CURATOR_SESSION_CONNECTED ? t : 0")
+  CHANGE "curator_lease_deadline (&session->evidence, &session->terms)" "G_MAXINT64 / 2")
 
 # --- the fixed node ---
 curator_plant(
@@ -260,7 +258,8 @@ curator_plant(
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
   CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      grant (attempt)@"
-         "  attempt->session->proof_us = attempt->session->known_us = curator_client_boottime_us (attempt->op.client)@\n  if (TRUE)\n    {\n      grant (attempt)@")
+         "  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
+  atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      grant (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"

@@ -1,0 +1,23 @@
+/* A sleep that ends on time when the machine has slept, too, or when somebody wakes it. */
+#ifndef CURATOR_ALARM_H
+#define CURATOR_ALARM_H
+
+#include <glib.h>
+
+typedef struct
+{
+  int timer_fd; /* of CLOCK_BOOTTIME */
+  int wake_fd;
+} CuratorAlarm;
+
+/* FALSE with error when no descriptors can be had. */
+gboolean curator_alarm_open (CuratorAlarm *alarm, GError **error);
+/* Harmless when it is not open. */
+void curator_alarm_close (CuratorAlarm *alarm);
+/* Blocks for delay_us microseconds, sleep of the machine included; G_MAXINT64: until it is woken. One
+ * thread at a time. */
+void curator_alarm_wait (CuratorAlarm *alarm, gint64 delay_us);
+/* From any thread. Ends the present wait, or else the next one. */
+void curator_alarm_wake (CuratorAlarm *alarm);
+
+#endif
