@@ -7,7 +7,6 @@
 #include "client/alarm.h"
 
 #include <errno.h>
-#include <gio/gio.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -15,18 +14,19 @@
 #include <unistd.h>
 
 gboolean
-curator_alarm_open (CuratorAlarm *alarm, GError **error)
+curator_alarm_open (CuratorAlarm *alarm)
 {
+  if (alarm->timer_fd >= 0)
+    {
+      return TRUE;
+    }
   alarm->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   alarm->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (alarm->timer_fd >= 0 && alarm->wake_fd >= 0)
     {
       return TRUE;
     }
-  const int failed = errno;
   curator_alarm_close (alarm);
-  g_set_error (error, G_IO_ERROR, (gint) g_io_error_from_errno (failed),
-               "a descriptor of the client's timers could not be opened: %s", g_strerror (failed));
   return FALSE;
 }
 
@@ -80,7 +80,7 @@ void
 curator_alarm_wake (CuratorAlarm *alarm)
 {
   const guint64 one = 1;
-  while (write (alarm->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+  while (alarm->wake_fd >= 0 && write (alarm->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
     {
     }
 }

@@ -10,14 +10,14 @@ typedef struct
   int wake_fd;
 } CuratorAlarm;
 
-/* FALSE with error when no descriptors can be had. */
-gboolean curator_alarm_open (CuratorAlarm *alarm, GError **error);
+/* Harmless when it is open already. FALSE when no descriptors can be had. */
+gboolean curator_alarm_open (CuratorAlarm *alarm);
 /* Harmless when it is not open. */
 void curator_alarm_close (CuratorAlarm *alarm);
 /* Blocks for delay_us microseconds, sleep of the machine included; G_MAXINT64: until it is woken. One
  * thread at a time. */
 void curator_alarm_wait (CuratorAlarm *alarm, gint64 delay_us);
-/* From any thread. Ends the present wait, or else the next one. */
+/* From any thread; harmless when it is not open. Ends the present wait, or else the next one. */
 void curator_alarm_wake (CuratorAlarm *alarm);
 
 #endif

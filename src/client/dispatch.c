@@ -63,6 +63,9 @@ struct _CuratorDispatch
   gboolean stopping CURATOR_GUARDED;
 };
 
+/* How often the timer lane looks when no descriptor can be had. */
+#define SHORTAGE_US (10 * 1000)
+
 static _Thread_local CuratorClient *served_client; /* the client that this thread serves */
 
 CuratorDispatch *
@@ -332,15 +335,25 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* The timer lane gives the mutex back by hand, since no condition variable knows its clock. */
+/* The timer lane gives the mutex back by hand, since no condition variable knows its clock. Without a
+ * descriptor to wait for it looks again and again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
 {
+  CuratorAlarm *alarm = &client->dispatch->alarm;
   const gint64 delay_us =
       until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
+  const gboolean is_open = curator_alarm_open (alarm);
 
   curator_client_unlock (client);
-  curator_alarm_wait (&client->dispatch->alarm, delay_us);
+  if (is_open)
+    {
+      curator_alarm_wait (alarm, delay_us);
+    }
+  else
+    {
+      g_usleep ((gulong) MIN (delay_us, SHORTAGE_US));
+    }
   curator_client_lock (client);
 }
 
@@ -436,11 +449,6 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 gboolean
 curator_dispatch_start (CuratorClient *client, GError **error)
 {
-  if (client->ops->threads && client->dispatch->alarm.timer_fd < 0
-      && !curator_alarm_open (&client->dispatch->alarm, error))
-    {
-      return FALSE;
-    }
   for (int lane = 0; client->ops->threads && lane < CURATOR_N_LANES; lane++)
     {
       if (!client->dispatch->running[lane] && !start_lane (client, lane, error))
@@ -460,10 +468,7 @@ curator_dispatch_stop (CuratorClient *client)
     {
       pthread_cond_broadcast (&client->dispatch->work_added[lane]);
     }
-  if (client->dispatch->running[CURATOR_LANE_TIMERS])
-    {
-      curator_alarm_wake (&client->dispatch->alarm);
-    }
+  curator_alarm_wake (&client->dispatch->alarm);
 }
 
 CuratorClient *
