@@ -15,7 +15,7 @@
 #include "client/zk_error.h"
 #include "guards.h"
 
-#define MAX_UNDER_WAY 200
+#define MAX_IN_FLIGHT 200
 
 typedef struct _Fetch Fetch;
 
@@ -36,7 +36,7 @@ struct _Fetch
   GArray *results;  /* CuratorFetched */
   Slot *slots;
   guint next CURATOR_GUARDED; /* the first one that this try has not asked yet */
-  guint under_way CURATOR_GUARDED;
+  guint in_flight CURATOR_GUARDED;
   guint n_answered CURATOR_GUARDED;
   int failure CURATOR_GUARDED; /* of this try: ZOK or a retryable code */
 };
@@ -49,7 +49,7 @@ clear_fetched (gpointer data)
   g_clear_pointer (&fetched->children, g_ptr_array_unref);
 }
 
-static void ask_more (Fetch *fetch) CURATOR_LOCKED;
+static void send_more (Fetch *fetch) CURATOR_LOCKED;
 
 static void
 take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const CuratorZkReply *reply)
@@ -80,7 +80,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   Fetch *fetch = slot->fetch;
 
   slot->request = NULL;
-  fetch->under_way--;
+  fetch->in_flight--;
   if (curator_zk_is_retryable (rc))
     {
       fetch->failure = rc;
@@ -92,35 +92,35 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       take_reply (&g_array_index (fetch->results, CuratorFetched, slot->index), fetch->kind, rc,
                   reply);
     }
-  ask_more (fetch);
+  send_more (fetch);
 }
 
 static CURATOR_LOCKED void
-ask_one (Fetch *fetch, guint i)
+send_one (Fetch *fetch, guint i)
 {
   Slot *slot = &fetch->slots[i];
   const char *path = g_ptr_array_index (fetch->paths, i);
   CuratorSession *session = fetch->op.client->session;
 
-  fetch->under_way++;
+  fetch->in_flight++;
   slot->request = fetch->kind == CURATOR_FETCH_DATA
                       ? curator_request_get (session, path, FALSE, on_reply, slot)
                       : curator_request_get_children (session, path, FALSE, on_reply, slot);
 }
 
 static CURATOR_LOCKED void
-ask_more (Fetch *fetch)
+send_more (Fetch *fetch)
 {
-  while (fetch->failure == ZOK && fetch->under_way < MAX_UNDER_WAY
+  while (fetch->failure == ZOK && fetch->in_flight < MAX_IN_FLIGHT
          && fetch->next < fetch->paths->len)
     {
       const guint i = fetch->next++;
       if (!fetch->slots[i].answered)
         {
-          ask_one (fetch, i);
+          send_one (fetch, i);
         }
     }
-  if (fetch->under_way > 0)
+  if (fetch->in_flight > 0)
     {
       return;
     }
@@ -142,7 +142,7 @@ fetch_go (gpointer data)
   Fetch *fetch = data;
   fetch->failure = ZOK;
   fetch->next = 0;
-  ask_more (fetch);
+  send_more (fetch);
 }
 
 static CURATOR_LOCKED void

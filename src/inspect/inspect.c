@@ -192,7 +192,7 @@ holds_by_order (const CuratorInspection *inspection, guint i)
 }
 
 static void
-judge_queue (CuratorInspection *inspection)
+mark_queue_holders (CuratorInspection *inspection)
 {
   for (guint i = 0; i < inspection->participants->len; i++)
     {
@@ -220,7 +220,7 @@ first_turn (const CuratorInspection *inspection)
 /* Who has the turn makes its leases and keeps the turn until there is room for them: so leases made
  * by the first in the queue since it began to queue are not granted yet. */
 static void
-judge_semaphore (CuratorInspection *inspection)
+mark_semaphore_holders (CuratorInspection *inspection)
 {
   const CuratorParticipant *first = first_turn (inspection);
 
@@ -249,7 +249,7 @@ compare_held (gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-look_at_semaphore (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+inspect_semaphore (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
                    GError **error)
 {
   g_auto (Folder) leases = { .path = curator_path_join (top->path, CURATOR_LEASES_NAME) };
@@ -272,13 +272,13 @@ look_at_semaphore (CuratorInspection *inspection, CuratorClient *client, const F
     {
       return FALSE;
     }
-  judge_semaphore (inspection);
+  mark_semaphore_holders (inspection);
   g_ptr_array_sort (inspection->participants, compare_held);
   return TRUE;
 }
 
 static gboolean
-look_at_queue (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+inspect_queue (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
                GError **error)
 {
   const gboolean is_rw = inspection->kind == CURATOR_LOCK_KIND_READ_WRITE;
@@ -289,7 +289,7 @@ look_at_queue (CuratorInspection *inspection, CuratorClient *client, const Folde
     {
       return FALSE;
     }
-  judge_queue (inspection);
+  mark_queue_holders (inspection);
   return TRUE;
 }
 
@@ -312,8 +312,8 @@ curator_inspect (CuratorClient *client, const char *path, GError **error)
                                                         top.children->len)
                                 : CURATOR_LOCK_KIND_NONE;
   const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
-  if (!(is_semaphore ? look_at_semaphore (inspection, client, &top, error)
-                     : look_at_queue (inspection, client, &top, error)))
+  if (!(is_semaphore ? inspect_semaphore (inspection, client, &top, error)
+                     : inspect_queue (inspection, client, &top, error)))
     {
       return NULL;
     }
