@@ -116,7 +116,7 @@ curator_client_start (CuratorClient *client, GError **error)
   curator_client_lock (client);
   const gboolean latent = check_latent (client, error);
   curator_client_unlock (client);
-  if (!latent || !curator_settings_settle (client, error))
+  if (!latent || !curator_settings_prepare (client, error))
     {
       return FALSE;
     }

@@ -22,7 +22,7 @@ struct _CuratorParents
   gpointer data;
 };
 
-static void make_level (CuratorParents *parents) CURATOR_LOCKED;
+static void create_level (CuratorParents *parents) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
 parents_free (CuratorParents *parents)
@@ -52,7 +52,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (rc == ZUNIMPLEMENTED && !client->no_containers)
     {
       client->no_containers = TRUE;
-      make_level (parents);
+      create_level (parents);
       return;
     }
   if (rc == ZNONODE)
@@ -62,7 +62,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (up != NULL && up != parents->path)
     {
       parents->length = (gsize) (up - parents->path);
-      make_level (parents);
+      create_level (parents);
       return;
     }
   if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0')
@@ -71,11 +71,11 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
-  make_level (parents);
+  create_level (parents);
 }
 
 static void
-make_level (CuratorParents *parents)
+create_level (CuratorParents *parents)
 {
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
@@ -95,7 +95,7 @@ curator_parents_make (CuratorSession *session, const char *path, CuratorParentsD
   parents->length = strlen (path);
   parents->done = done;
   parents->data = data;
-  make_level (parents);
+  create_level (parents);
   return parents;
 }
 

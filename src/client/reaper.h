@@ -15,12 +15,12 @@
 typedef void (*CuratorReleaseDone) (const GError *error, gpointer data);
 
 /* @locks client mutex required, all of them. Paths are full ones. done may be NULL. */
-void curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
+void curator_reaper_delete (CuratorClient *client, const char *path, gint64 timeout_us,
                             CuratorReleaseDone done, gpointer data) CURATOR_LOCKED;
 /* The same for a node whose name others may use too: it is deleted only while it is the one with
  * that czxid, and an ephemeral (session_id not 0) only in its session, whose end takes it anyhow. */
 void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                                  gint64 czxid, gint64 patience_us, CuratorReleaseDone done,
+                                  gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
                                   gpointer data) CURATOR_LOCKED;
 
 /* A create that was asked for in the session of that id, below parent. */
@@ -32,15 +32,15 @@ typedef struct
   gboolean sequential; /* and then a number of the server's */
   gint64 session_id;   /* 0 for a persistent node */
   GBytes *payload;
-} CuratorUnknown;
+} CuratorUnknownCreate;
 
 /* Its outcome is unknown: every child with the prefix is deleted. Without one, the node of the name,
  * or every numbered one, if it is that session's, has that payload and is used by nobody here. */
 void curator_reaper_delete_unknown (CuratorClient *client,
-                                    const CuratorUnknown *unknown) CURATOR_LOCKED;
+                                    const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
 /* It is under way and its asker left: its node, if any, is deleted. */
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
-                                  const CuratorUnknown *unknown) CURATOR_LOCKED;
+                                  const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
 
 CuratorReaper *curator_reaper_new (CuratorClient *client);
 void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;

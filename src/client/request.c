@@ -146,7 +146,7 @@ on_failure (gpointer data)
 }
 
 static CURATOR_LOCKED int
-hand_over (CuratorRequest *request)
+send_to_library (CuratorRequest *request)
 {
   CuratorSession *session = request->session;
   CuratorZkOps *ops = session->client->ops;
@@ -195,7 +195,7 @@ submit_now (CuratorRequest *request)
   if (session->handle != NULL && session->state != CURATOR_SESSION_DEAD)
     {
       curator_count (client, CURATOR_COUNTER_REQUESTS, 1);
-      rc = hand_over (request);
+      rc = send_to_library (request);
     }
   if (rc == ZOK)
     {

@@ -34,7 +34,7 @@ try_now (CuratorRetryLoop *loop)
 
   if (curator_client_is_connected (client))
     {
-      loop->go (loop->data);
+      loop->run (loop->data);
       return;
     }
   loop->waiting = TRUE;
@@ -44,11 +44,11 @@ try_now (CuratorRetryLoop *loop)
 }
 
 void
-curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*go) (gpointer data),
+curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*run) (gpointer data),
                          void (*give_up) (gpointer data, int rc), gpointer data)
 {
   *loop = (CuratorRetryLoop){
-    .client = client, .go = go, .give_up = give_up, .data = data, .link = { .data = loop }
+    .client = client, .run = run, .give_up = give_up, .data = data, .link = { .data = loop }
   };
 }
 
@@ -108,6 +108,6 @@ curator_retry_loop_connected (CuratorClient *client)
           return;
         }
       curator_retry_loop_stop (loop);
-      loop->go (loop->data);
+      loop->run (loop->data);
     }
 }

@@ -14,7 +14,7 @@
 typedef struct
 {
   CuratorClient *client;
-  void (*go) (gpointer data);
+  void (*run) (gpointer data);
   void (*give_up) (gpointer data, int rc);
   gpointer data;
   int count CURATOR_GUARDED;
@@ -26,7 +26,7 @@ typedef struct
 
 /* @locks client mutex required, all of them. go may run inside begin. */
 void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
-                              void (*go) (gpointer data), void (*give_up) (gpointer data, int rc),
+                              void (*run) (gpointer data), void (*give_up) (gpointer data, int rc),
                               gpointer data) CURATOR_LOCKED;
 void curator_retry_loop_begin (CuratorRetryLoop *loop) CURATOR_LOCKED;
 void curator_retry_loop_again (CuratorRetryLoop *loop, int rc) CURATOR_LOCKED;

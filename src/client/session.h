@@ -56,7 +56,8 @@ struct _CuratorSession
   gboolean ever_connected CURATOR_GUARDED;
 
   void (*drained) (CuratorSession *session); /* when nothing is in flight any more; or NULL */
-  gboolean leaving CURATOR_GUARDED; /* nor anything of ours on the server: the session goes on */
+  gboolean cleaning_up
+      CURATOR_GUARDED; /* nor anything of ours on the server: the session goes on */
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
   GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */

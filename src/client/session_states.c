@@ -44,7 +44,7 @@ set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 
 /* @locks client mutex held (timer lane). */
 static CURATOR_LOCKED void
-on_silent_too_long (gpointer data)
+on_session_timeout (gpointer data)
 {
   CuratorSession *session = data;
   session->loss_timer = NULL;
@@ -64,7 +64,7 @@ on_never_connected (gpointer data)
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
   g_cancellable_cancel (session->resolving);
-  set_loss_timer (session, session->timeout_ms, on_silent_too_long);
+  set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
 
 void
@@ -108,7 +108,7 @@ curator_session_die (CuratorSession *session, int rc)
       curator_session_open (client);
     }
   curator_client_set_state (client, CURATOR_STATE_LOST);
-  curator_session_bury (session);
+  curator_session_tear_down (session);
   curator_request_settle_all (session, rc);
   if (rc == ZAUTHFAILED)
     {
@@ -156,7 +156,7 @@ on_disconnected (CuratorSession *session)
       return;
     }
   session->state = CURATOR_SESSION_DISCONNECTED;
-  set_loss_timer (session, session->timeout_ms, on_silent_too_long);
+  set_loss_timer (session, session->timeout_ms, on_session_timeout);
   curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
   curator_heartbeat_suspended (session);
 }
@@ -195,9 +195,9 @@ on_event (int type, int state, const char *path, gpointer context)
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
     {
-      if (type == ZOO_SESSION_EVENT && session->leaving)
+      if (type == ZOO_SESSION_EVENT && session->cleaning_up)
         {
-          curator_session_leaving_event (session, state);
+          curator_session_cleanup_event (session, state);
         }
       else if (type == ZOO_SESSION_EVENT)
         {

@@ -275,7 +275,7 @@ check_default_data (CuratorClient *client, GError **error)
 
 /* What cannot be, or NULL. */
 static const char *
-bad_time (const CuratorClient *client)
+out_of_range_time (const CuratorClient *client)
 {
   return client->session_timeout_ms == 0                          ? "session time-out"
          : client->connection_timeout_ms == 0                     ? "connection time-out"
@@ -285,9 +285,9 @@ bad_time (const CuratorClient *client)
 }
 
 gboolean
-curator_settings_settle (CuratorClient *client, GError **error)
+curator_settings_prepare (CuratorClient *client, GError **error)
 {
-  const char *bad = bad_time (client);
+  const char *bad = out_of_range_time (client);
   if (bad != NULL)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,

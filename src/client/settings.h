@@ -10,7 +10,7 @@ void curator_settings_init (CuratorClient *client, const char *connect_string,
 void curator_settings_clear (CuratorClient *client);
 /* @locks none; before start. Everything that the user set, checked and put into the form in which
  * the sessions use it. */
-gboolean curator_settings_settle (CuratorClient *client, GError **error);
+gboolean curator_settings_prepare (CuratorClient *client, GError **error);
 
 /* Whether a lock node may carry that many bytes: LIMIT_EXCEEDED if not. */
 gboolean curator_check_payload (gsize length, GError **error);

@@ -89,7 +89,7 @@ curator_counter_to_string (CuratorCounter counter)
 }
 
 static void
-tell_event (gpointer data)
+deliver_event (gpointer data)
 {
   CuratorTraceEvent *event = data;
   event->client->trace (event, event->client->trace_data);
@@ -119,7 +119,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
   event->path = g_strdup (curator_client_user_path (client, path));
   event->duration_us = duration_us;
   event->session_id = session_id;
-  curator_dispatch_callback (client, tell_event, event, free_event);
+  curator_dispatch_callback (client, deliver_event, event, free_event);
 }
 
 CuratorTraceKind

@@ -123,7 +123,7 @@ curator_watches_died (CuratorSession *session)
 }
 
 void
-curator_watches_leave (CuratorSession *session)
+curator_watches_remove_all (CuratorSession *session)
 {
   g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
 

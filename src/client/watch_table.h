@@ -9,6 +9,6 @@ void curator_watches_event (CuratorSession *session, int type, const char *path)
 void curator_watches_connected (CuratorSession *session) CURATOR_LOCKED;
 void curator_watches_died (CuratorSession *session) CURATOR_LOCKED;
 /* The session goes on without us: every watch is taken from it, until the table is empty. */
-void curator_watches_leave (CuratorSession *session) CURATOR_LOCKED;
+void curator_watches_remove_all (CuratorSession *session) CURATOR_LOCKED;
 
 #endif

@@ -29,14 +29,14 @@ typedef struct
   gboolean by_exists CURATOR_GUARDED; /* getData was refused: watch with exists */
   gboolean maybe_set
       CURATOR_GUARDED; /* the library may still have the watch although it is WANTED */
-  gboolean telling
+  gboolean notifying
       CURATOR_GUARDED; /* users are being told: the entry stays whatever they release */
   CuratorRequest *request CURATOR_GUARDED;
   GQueue users CURATOR_GUARDED;     /* CuratorWatch that hear every piece of news */
   GQueue newcomers CURATOR_GUARDED; /* CuratorWatch to be told that the watch was armed already */
-  CuratorTimer *welcome CURATOR_GUARDED;
-  CuratorTimer *again CURATOR_GUARDED;  /* a request was refused for the moment */
-  CuratorTimer *reread CURATOR_GUARDED; /* ARMED: when to look whether an event was lost */
+  CuratorTimer *newcomers_timer CURATOR_GUARDED;
+  CuratorTimer *retry_timer CURATOR_GUARDED;  /* a request was refused for the moment */
+  CuratorTimer *reread_timer CURATOR_GUARDED; /* ARMED: when to look whether an event was lost */
 } CuratorWatchEntry;
 
 struct _CuratorWatch

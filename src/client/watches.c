@@ -21,10 +21,10 @@
 
 /* On reconnect the library sends every watched path in one packet, and more than 1 MiB never
  * arrives: the session then flaps for ever. */
-#define MAX_WATCHED_BYTES (512 * 1024)
-#define AGAIN_US          (100 * 1000)
-#define MOST_REREAD_US    (30 * G_USEC_PER_SEC)
-#define UNTOLD_REREAD_US  (400 * 1000)
+#define MAX_WATCHED_BYTES    (512 * 1024)
+#define RETRY_US             (100 * 1000)
+#define MAX_REREAD_US        (30 * G_USEC_PER_SEC)
+#define UNREADABLE_REREAD_US (400 * 1000)
 
 static void reread_later (CuratorWatchEntry *entry) CURATOR_LOCKED;
 
@@ -37,7 +37,7 @@ watched_bytes (const char *path)
 static CURATOR_LOCKED void
 stop_rereading (CuratorWatchEntry *entry)
 {
-  curator_timer_cancel (entry->session->client, &entry->reread);
+  curator_timer_cancel (entry->session->client, &entry->reread_timer);
   if (entry->request != NULL)
     {
       curator_request_forget (entry->request);
@@ -51,8 +51,8 @@ curator_watch_entry_free (gpointer data)
   CuratorWatchEntry *entry = data;
   entry->session->watched_bytes -= watched_bytes (entry->key.path);
   stop_rereading (entry);
-  curator_timer_cancel (entry->session->client, &entry->welcome);
-  curator_timer_cancel (entry->session->client, &entry->again);
+  curator_timer_cancel (entry->session->client, &entry->newcomers_timer);
+  curator_timer_cancel (entry->session->client, &entry->retry_timer);
   g_free (entry->key.path);
   g_free (entry);
 }
@@ -60,13 +60,13 @@ curator_watch_entry_free (gpointer data)
 /* Whoever is told may release any watch and add others: each is told
  * from the head of a queue that a release takes it off. */
 static CURATOR_LOCKED void
-tell_spent (GQueue *queue, CuratorWatchNews news, int rc)
+notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
 {
   while (queue->head != NULL)
     {
       CuratorWatch *watch = queue->head->data;
       curator_watch_place (watch, NULL);
-      watch->func (watch, news, rc, NULL, watch->data);
+      watch->func (watch, event, rc, NULL, watch->data);
     }
 }
 
@@ -78,21 +78,21 @@ drop_entry (CuratorWatchEntry *entry)
 
 /* The watch is spent for all its users and the entry is gone. */
 static CURATOR_LOCKED void
-entry_end (CuratorWatchEntry *entry, CuratorWatchNews news, int rc)
+entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
 {
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
   drop_entry (entry);
-  tell_spent (&users, news, rc);
+  notify_spent (&users, event, rc);
 }
 
 /* @locks client mutex held (timer lane). */
 static CURATOR_LOCKED void
-on_again (gpointer data)
+on_retry_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
-  entry->again = NULL;
+  entry->retry_timer = NULL;
   if (entry->state == ENTRY_WANTED)
     {
       curator_watch_entry_arm (entry);
@@ -106,12 +106,12 @@ on_again (gpointer data)
 /* If the connection is gone the next one takes care of the entry; if a
  * server refused for the moment, this does. */
 static CURATOR_LOCKED void
-entry_later (CuratorWatchEntry *entry)
+retry_later (CuratorWatchEntry *entry)
 {
   CuratorClient *client = entry->session->client;
-  if (entry->again == NULL)
+  if (entry->retry_timer == NULL)
     {
-      entry->again = curator_timer_after (client, AGAIN_US, on_again, entry);
+      entry->retry_timer = curator_timer_after (client, RETRY_US, on_retry_due, entry);
     }
 }
 
@@ -125,7 +125,7 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       /* The library still has the watch and would set it again on reconnect. */
       entry->maybe_set = TRUE;
       entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
-      entry_later (entry);
+      retry_later (entry);
       return;
     }
   entry->maybe_set = FALSE;
@@ -175,17 +175,17 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
 
 /* Tells those in queue, who remain users of the entry. */
 static CURATOR_LOCKED void
-tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
-            const CuratorZkReply *reply)
+notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
+              const CuratorZkReply *reply)
 {
-  entry->telling = TRUE;
+  entry->notifying = TRUE;
   while (queue->head != NULL)
     {
       CuratorWatch *watch = queue->head->data;
       curator_watch_place (watch, &entry->users);
-      watch->func (watch, news, ZOK, reply, watch->data);
+      watch->func (watch, event, ZOK, reply, watch->data);
     }
-  entry->telling = FALSE;
+  entry->notifying = FALSE;
   if (!curator_watch_entry_has_users (entry))
     {
       curator_watch_entry_unused (entry);
@@ -195,14 +195,14 @@ tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
 static CURATOR_LOCKED void
 entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
 {
-  GQueue told = G_QUEUE_INIT;
+  GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_ARMED;
   entry->is_own = reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id;
   reread_later (entry);
-  curator_watches_move (&entry->users, &told, entry);
-  curator_watches_move (&entry->newcomers, &told, entry);
-  tell_users (entry, &told, CURATOR_WATCH_ARMED, reply);
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
+  notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
 }
 
 static CURATOR_LOCKED void
@@ -226,7 +226,7 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       curator_watches_move (&entry->users, &users, NULL);
       curator_watches_move (&entry->newcomers, &users, NULL);
       curator_watch_entry_remove (entry);
-      tell_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
+      notify_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
     }
   else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
            && curator_watch_entry_has_users (entry))
@@ -301,7 +301,7 @@ static CURATOR_LOCKED void
 on_reread_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
-  entry->reread = NULL;
+  entry->reread_timer = NULL;
   if (curator_watch_entry_is_connected (entry))
     {
       send_read (entry, on_reread);
@@ -318,39 +318,39 @@ static CURATOR_LOCKED void
 reread_later (CuratorWatchEntry *entry)
 {
   CuratorSession *session = entry->session;
-  const gint64 seldom = MIN ((gint64) session->timeout_ms * 1000, MOST_REREAD_US);
-  const gint64 period = entry->by_exists ? MIN (seldom, UNTOLD_REREAD_US) : seldom;
+  const gint64 usual = MIN ((gint64) session->timeout_ms * 1000, MAX_REREAD_US);
+  const gint64 period = entry->by_exists ? MIN (usual, UNREADABLE_REREAD_US) : usual;
   const guint64 mixed =
       ((guint64) session->id + ++session->n_rereads) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
   const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);
 
-  entry->reread = curator_timer_after (session->client, pause, on_reread_due, entry);
+  entry->reread_timer = curator_timer_after (session->client, pause, on_reread_due, entry);
 }
 
 /* @locks client mutex held (timer lane). */
 static CURATOR_LOCKED void
-on_welcome (gpointer data)
+on_newcomers_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
   GQueue newcomers = G_QUEUE_INIT;
 
-  entry->welcome = NULL;
+  entry->newcomers_timer = NULL;
   if (entry->state != ENTRY_ARMED)
     {
       return;
     }
   curator_watches_move (&entry->newcomers, &newcomers, entry);
-  tell_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
+  notify_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
 }
 
 static CURATOR_LOCKED CuratorWatchEntry *
 entry_new (CuratorSession *session, const char *path, ZooWatcherType type, CuratorWatchNeed need)
 {
-  static const gsize room[] = { [CURATOR_WATCH_SPARE] = MAX_WATCHED_BYTES / 2,
-                                [CURATOR_WATCH_NEW] = MAX_WATCHED_BYTES / 8 * 7,
-                                [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
+  static const gsize limits[] = { [CURATOR_WATCH_OPTIONAL] = MAX_WATCHED_BYTES / 2,
+                                  [CURATOR_WATCH_NEW] = MAX_WATCHED_BYTES / 8 * 7,
+                                  [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
 
-  if (session->watched_bytes + watched_bytes (path) > room[need])
+  if (session->watched_bytes + watched_bytes (path) > limits[need])
     {
       return NULL;
     }
@@ -391,10 +391,10 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
       return watch;
     }
   curator_watch_place (watch, &entry->newcomers);
-  if (entry->welcome == NULL)
+  if (entry->newcomers_timer == NULL)
     {
       CuratorClient *client = session->client;
-      entry->welcome = curator_timer_after (client, 0, on_welcome, entry);
+      entry->newcomers_timer = curator_timer_after (client, 0, on_newcomers_due, entry);
     }
   return watch;
 }
@@ -406,7 +406,7 @@ curator_watch_release (CuratorWatch *watch)
 
   curator_watch_place (watch, NULL);
   g_free (watch);
-  if (entry != NULL && !entry->telling && !curator_watch_entry_has_users (entry))
+  if (entry != NULL && !entry->notifying && !curator_watch_entry_has_users (entry))
     {
       curator_watch_entry_unused (entry);
     }
@@ -425,10 +425,10 @@ curator_watch_is_own (const CuratorWatch *watch)
 }
 
 static CURATOR_LOCKED void
-on_abandoned (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+on_abandoned (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
               gpointer data)
 {
-  if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
+  if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
     {
       curator_watch_release (watch);
     }
@@ -450,14 +450,14 @@ curator_watch_abandon (CuratorWatch *watch)
 void
 curator_watch_entry_changed (CuratorWatchEntry *entry)
 {
-  GQueue told = G_QUEUE_INIT;
+  GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_WANTED;
   entry->maybe_set = FALSE;
-  curator_watches_move (&entry->users, &told, entry);
-  curator_watches_move (&entry->newcomers, &told, entry);
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
   curator_watch_entry_arm (entry);
-  tell_users (entry, &told, CURATOR_WATCH_CHANGED, NULL);
+  notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
 }
 
 /* @locks client mutex required. If it is being read again, the answer may set the watch of a node that
@@ -475,5 +475,5 @@ curator_watch_entry_gone (CuratorWatchEntry *entry)
   entry->state = ENTRY_ARMING;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
-  tell_spent (&users, CURATOR_WATCH_GONE, ZOK);
+  notify_spent (&users, CURATOR_WATCH_GONE, ZOK);
 }

@@ -16,18 +16,18 @@ typedef enum
   CURATOR_WATCH_GONE, /* the node was deleted (ZOK), or is not there (ZNONODE); the watch is spent */
   CURATOR_WATCH_CHANGED, /* data or children changed; it is being set again, ARMED follows */
   CURATOR_WATCH_FAILED   /* rc says why; the watch is spent */
-} CuratorWatchNews;
+} CuratorWatchEvent;
 
 typedef struct _CuratorWatch CuratorWatch;
 /* @locks client mutex held. Never runs inside curator_watch_add(). */
-typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchNews news, int rc,
+typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchEvent event, int rc,
                                   const CuratorZkReply *reply, gpointer data);
 
 /* The less it is needed, the earlier there is no room for it any more. */
 typedef enum
 {
-  CURATOR_WATCH_SPARE, /* one can do without it */
-  CURATOR_WATCH_NEW,   /* whoever comes now can still be turned away */
+  CURATOR_WATCH_OPTIONAL, /* one can do without it */
+  CURATOR_WATCH_NEW,      /* whoever comes now can still be turned away */
   CURATOR_WATCH_NEEDED
 } CuratorWatchNeed;
 

@@ -31,16 +31,16 @@ typedef struct
   CuratorZkHandle base; /* first: what the session has */
   Adopted *adopted;
   CuratorZkTicket probe;
-  gsize id;         /* never used again */
-  GQueue calls;     /* Call */
-  guint delivering; /* close waits until it is 0 */
-  gboolean is_told; /* a CONNECTED was forwarded */
+  gsize id;               /* never used again */
+  GQueue calls;           /* Call */
+  guint delivering;       /* close waits until it is 0 */
+  gboolean has_connected; /* a CONNECTED was forwarded */
 } Handle;
 
 typedef struct
 {
-  CuratorZkTicket ticket; /* first: what the library has */
-  CuratorZkTicket *asker; /* NULL once the handle is closed */
+  CuratorZkTicket ticket;  /* first: what the library has */
+  CuratorZkTicket *caller; /* NULL once the handle is closed */
   Handle *handle;
   GList link; /* in handle->calls or in orphans */
 } Call;
@@ -77,7 +77,7 @@ deliver_event (gsize id, int type, int state, const char *path)
   if (handle != NULL)
     {
       begin_delivery (handle);
-      handle->is_told |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+      handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
     }
   pthread_mutex_unlock (&mutex);
   if (handle != NULL)
@@ -114,30 +114,30 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   Call *call = (Call *) ticket;
 
   pthread_mutex_lock (&mutex);
-  CuratorZkTicket *asker = call->asker;
+  CuratorZkTicket *caller = call->caller;
   Handle *handle = call->handle;
-  g_queue_unlink (asker != NULL ? &handle->calls : &orphans, &call->link);
-  if (asker != NULL)
+  g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
+  if (caller != NULL)
     {
       begin_delivery (handle);
     }
   pthread_mutex_unlock (&mutex);
-  if (asker != NULL)
+  if (caller != NULL)
     {
-      asker->completion (rc, reply, asker);
+      caller->completion (rc, reply, caller);
       end_delivery (handle);
     }
   call_free (call);
 }
 
 static CURATOR_LOCKED CuratorZkTicket *
-call_new (CuratorZkHandle *base, CuratorZkTicket *asker)
+call_new (CuratorZkHandle *base, CuratorZkTicket *caller)
 {
   Handle *handle = (Handle *) base;
   Call *call = g_new0 (Call, 1);
 
   call->ticket.completion = on_answer;
-  call->asker = asker;
+  call->caller = caller;
   call->handle = handle;
   call->link.data = call;
   pthread_mutex_lock (&mutex);
@@ -166,9 +166,9 @@ on_probed (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   Handle *handle = CURATOR_CONTAINER (ticket, Handle, probe);
 
   pthread_mutex_lock (&mutex);
-  const gboolean is_told = handle->is_told;
+  const gboolean has_connected = handle->has_connected;
   pthread_mutex_unlock (&mutex);
-  if (!is_told && (rc == ZOK || rc == ZNONODE || rc == ZNOAUTH))
+  if (!has_connected && (rc == ZOK || rc == ZNONODE || rc == ZNOAUTH))
     {
       deliver_event (handle->id, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "");
     }
@@ -224,7 +224,7 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
   while ((link = g_queue_pop_head_link (&handle->calls)) != NULL)
     {
       Call *call = link->data;
-      call->asker = NULL;
+      call->caller = NULL;
       call->handle = NULL;
       g_queue_push_tail_link (&orphans, link);
     }

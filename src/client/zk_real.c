@@ -142,7 +142,7 @@ begin (CuratorZkHandle *handle, CuratorZkTicket *ticket)
 }
 
 static int
-made (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
+undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
 {
   if (rc != ZOK && handle->refused != NULL)
     {
@@ -213,8 +213,8 @@ real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const
              int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
+  return undo_if_refused (
+      handle, ticket, zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
 }
 
 static int
@@ -222,7 +222,7 @@ real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int v
              CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
+  return undo_if_refused (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
 }
 
 static int
@@ -230,9 +230,9 @@ real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean
           CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_awget (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
-                          on_data, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_awget (handle->zh, path, watch ? handle->watch : NULL,
+                                     handle->watch_context, on_data, ticket));
 }
 
 static int
@@ -240,9 +240,9 @@ real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gbool
              CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_awexists (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
-                             on_stat, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_awexists (handle->zh, path, watch ? handle->watch : NULL,
+                                        handle->watch_context, on_stat, ticket));
 }
 
 static int
@@ -250,9 +250,9 @@ real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                    CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
-                                   handle->watch_context, on_strings, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
+                                              handle->watch_context, on_strings, ticket));
 }
 
 static int
@@ -260,14 +260,15 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
           int length, int version, CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket, zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
 
 static int
 real_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket, zoo_async (handle->zh, path, on_string, ticket));
+  return undo_if_refused (handle, ticket, zoo_async (handle->zh, path, on_string, ticket));
 }
 
 static int
@@ -287,8 +288,9 @@ real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths
     }
   ticket->ops_data = multi;
   ticket->ops_free = multi_free;
-  return made (handle, ticket,
-               zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
+  return undo_if_refused (
+      handle, ticket,
+      zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
 }
 
 static int
@@ -301,11 +303,12 @@ real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char 
   if (handle->begin != NULL)
     {
       /* The server then keeps the watch, and sends an event that finds nobody. */
-      return made (handle, ticket,
-                   zoo_aremove_watches (handle->zh, path, type, handle->watch,
-                                        handle->watch_context, 0, done, ticket));
+      return undo_if_refused (handle, ticket,
+                              zoo_aremove_watches (handle->zh, path, type, handle->watch,
+                                                   handle->watch_context, 0, done, ticket));
     }
-  return made (handle, ticket, zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
 }
 
 static gint64
