@@ -1,8 +1,8 @@
-/* A batch of reads in Curator's retry loop.
+/* Reads a batch of nodes as one operation, with retries.
  *
- * Threads: any starts one and waits; it is advanced under the client's mutex like every operation.
- * A bounded number of requests is under way; when the connection fails, what is still unanswered is
- * asked again as the retry policy allows.
+ * Curator has no counterpart. Threads: any calls it and waits; guarded by the client's mutex. A
+ * bounded number of requests is in flight. After a retryable failure, the reads without a reply are
+ * sent again as the retry policy allows.
  */
 #include "inspect/fetch.h"
 
@@ -35,7 +35,7 @@ struct _Fetch
   GPtrArray *paths; /* a reference */
   GArray *results;  /* CuratorFetched */
   Slot *slots;
-  guint next CURATOR_GUARDED; /* the first one that this try has not asked yet */
+  guint next CURATOR_GUARDED; /* index of the next path to read in this try */
   guint in_flight CURATOR_GUARDED;
   guint n_answered CURATOR_GUARDED;
   int failure CURATOR_GUARDED; /* of this try: ZOK or a retryable code */
@@ -135,7 +135,6 @@ send_more (Fetch *fetch)
     }
 }
 
-/* @locks client mutex held (retry loop). */
 static CURATOR_LOCKED void
 fetch_go (gpointer data)
 {
@@ -203,7 +202,7 @@ prepare_slots (Fetch *fetch)
     }
 }
 
-/* The operation may end after the caller has gone on: nothing is shared with it. */
+/* The operation may outlive the call, so it has its own copy. */
 static GPtrArray *
 copy_paths (GPtrArray *paths)
 {
