@@ -1,7 +1,8 @@
-/* Making missing ancestors (ZKPaths.mkdirs): from the leaf upward until a create succeeds, then down.
+/* Creates a path and its missing ancestors: up from the leaf until a create succeeds, then down.
  *
- * Threads: any; guarded by the client's mutex. Going upward needs no permission on ancestors that
- * exist already. Containers are made one by one, because a container in a multi aborts the library.
+ * Mirrors ZKPaths.mkdirs. Threads: any; guarded by the client's mutex. Starting at the leaf needs
+ * no permission on ancestors that exist. Each create is its own request: a container in a multi
+ * aborts the library.
  */
 #include "client/parents.h"
 
@@ -16,7 +17,7 @@ struct _CuratorParents
 {
   CuratorSession *session;
   char *path;
-  gsize length CURATOR_GUARDED; /* of the ancestor being made: a prefix of path */
+  gsize length CURATOR_GUARDED; /* of the prefix of path that is being created */
   CuratorRequest *request CURATOR_GUARDED;
   CuratorParentsDone done;
   gpointer data;
@@ -79,7 +80,7 @@ create_level (CuratorParents *parents)
 {
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
-  /* Zero bytes, not null data, as Curator writes. */
+  /* Curator writes zero bytes too, not null data. */
   parents->request =
       curator_request_create (parents->session, level, NULL,
                               client->no_containers ? 0 : ZOO_CONTAINER, on_created, parents);

@@ -1,8 +1,8 @@
-/* Guaranteed deletes and the search for nodes of unknown outcome, until a server has settled them.
+/* Deletes nodes with retries, and finds and deletes nodes whose creation reply was lost.
  *
  * Mirrors FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by
- * the client's mutex. Items know neither the caller nor the retry policy: they are tried at once, or as
- * soon as there is a connection, and again after pauses that grow to a second.
+ * the client's mutex. The retry policy does not apply: an item is tried as soon as there is a
+ * connection, and again after pauses that grow to one second.
  */
 #include "client/reaper.h"
 
@@ -26,13 +26,13 @@ typedef struct
 {
   GList link;
   CuratorClient *client;
-  char *path;            /* of the node; for a search, of its parent */
-  char *prefix;          /* for a search: how the node's name begins */
-  gboolean must_be_ours; /* the name may be another's: delete only what the next three say */
+  char *path;            /* of the node; in a search, of its parent */
+  char *prefix;          /* search by prefix: how the node's name begins */
+  gboolean must_be_ours; /* others may use the name: check owner, czxid, payload */
   gint64 owner;          /* ephemeralOwner, 0 for a persistent node */
-  gint64 czxid;          /* the node's, or 0 where only the payload is known */
+  gint64 czxid;          /* 0 if only the payload is known */
   GBytes *payload;
-  char *sequential_name; /* a search without a prefix: the name before the number */
+  char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
   CuratorTimer *pause CURATOR_GUARDED;
   CuratorTimer *timeout CURATOR_GUARDED;
@@ -87,7 +87,7 @@ call_done (gpointer data)
   g_free (report);
 }
 
-/* Takes error. The asker is told once. */
+/* Takes error. Calls done once. */
 static CURATOR_LOCKED void
 report_result (Item *item, GError *error)
 {
@@ -164,7 +164,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   else
     {
       g_autofree char *shown = curator_path_escape (item->path);
-      curator_warn ("%s cannot be deleted: %s", shown, zerror (rc));
+      curator_warn ("cannot delete %s: %s", shown, zerror (rc));
       item_end (item, curator_error_from_zk (rc, "deleting", item->path));
     }
 }
@@ -172,7 +172,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
                             GBytes *payload) CURATOR_LOCKED;
 
-/* The children: delete what is ours. */
+/* Deletes our nodes among the children. */
 static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -188,7 +188,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (rc != ZOK && rc != ZNONODE)
     {
       g_autofree char *shown = curator_path_escape (item->path);
-      curator_warn ("%s cannot be searched for a node of ours: %s", shown, zerror (rc));
+      curator_warn ("cannot list %s to delete leftover nodes: %s", shown, zerror (rc));
     }
   for (int i = 0; rc == ZOK && i < reply->children->count; i++)
     {
@@ -218,8 +218,8 @@ is_ours (const Item *item, const CuratorZkReply *reply)
                               : curator_reply_has_payload (reply, item->payload));
 }
 
-/* The node has a name that others may use too: is it ours? Between this
- * answer and the delete only its owner's session could make room for another. */
+/* Deletes the node if it is ours. Only its owner's session could replace it between this reply and
+ * the delete. */
 static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -264,7 +264,7 @@ item_try (Item *item)
 
   if (!curator_client_is_connected (client))
     {
-      /* The next connection tries it. */
+      /* Tried again on the next connect. */
       return;
     }
   if (item->prefix == NULL && !item->must_be_ours)
@@ -273,8 +273,8 @@ item_try (Item *item)
     }
   else
     {
-      /* A server that lags behind, or a deposed leader, which would even answer a sync, may not have
-       * what the quorum has; what answers this has it. */
+      /* A server that lags behind may not have the node yet, and a deposed leader answers even a
+       * sync. A server that answers this check has all that the quorum has. */
       GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
       g_ptr_array_add (paths, item->prefix != NULL || item->sequential_name != NULL
                                   ? g_strdup (item->path)
@@ -417,7 +417,8 @@ curator_reaper_connected (CuratorReaper *reaper)
     {
       Item *item = link->data;
       next = link->next;
-      /* One whose last try failed waits out its pause: it may be what costs the connection. */
+      /* After a failure the pause still applies: the request itself may have cost the connection.
+       * */
       if (item->request == NULL && item->pause == NULL)
         {
           item_try (item);
@@ -433,6 +434,6 @@ curator_reaper_close (CuratorReaper *reaper)
     {
       item_end (reaper->items.head->data,
                 g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                                     "the client was closed; the session's end takes the node"));
+                                     "the client was closed; the session's end deletes the node"));
     }
 }

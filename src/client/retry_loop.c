@@ -1,6 +1,7 @@
-/* Curator's RetryLoop as a small machine: connected? try; failed? ask the policy, sleep, again.
+/* Runs a step of an operation when connected, and again as often as the retry policy allows.
  *
- * Threads: any; guarded by the client's mutex. Sleeping is a timer, so nothing blocks.
+ * Mirrors RetryLoop. Threads: any; guarded by the client's mutex. It sleeps by a timer and never
+ * blocks.
  */
 #include "client/retry_loop.h"
 
@@ -98,8 +99,8 @@ curator_retry_loop_stop (CuratorRetryLoop *loop)
 void
 curator_retry_loop_connected (CuratorClient *client)
 {
-  /* A go may start another wait, or end a neighbour: take them one at a time, and only those that
-   * were here when the connection came. */
+  /* run may add or remove waiters: take one at a time, and only as many as waited for this
+   * connection. */
   for (guint n = client->connection_waiters.length; n > 0; n--)
     {
       CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);

@@ -1,10 +1,10 @@
-/* The end of a session by close(): what is awaited before its handle is closed.
+/* Closes a session: notifies its users, waits for requests in flight, closes the handle.
  *
- * Mirrors CuratorZookeeperClient.close. Threads: any begins it, the session lane closes handles;
- * everything is guarded by the client's mutex.
+ * Mirrors CuratorZookeeperClient.close. Threads: any starts it, the session lane closes handles;
+ * guarded by the client's mutex.
  *
- * NOTES: closing a session of our own takes its nodes and watches from the server. A session that
- * the program shares with us goes on, so there they are deleted one by one.
+ * NOTES: closing our own session removes its nodes and watches from the server. A session shared
+ * with the program stays open, so there we remove them one by one.
  */
 #include "client/session_close.h"
 
@@ -21,7 +21,7 @@
 #define DRAIN_US   G_USEC_PER_SEC
 #define CLEANUP_US (5 * G_USEC_PER_SEC)
 
-/* LOST for all that depend on it. */
+/* LOST for every hold and hook of the session. */
 static CURATOR_LOCKED void
 notify_end (CuratorSession *session)
 {
@@ -47,7 +47,6 @@ curator_session_tear_down (CuratorSession *session)
   curator_watches_died (session);
 }
 
-/* @locality session lane. Takes the client's reference of the session. */
 void
 curator_session_close_handle (gpointer data)
 {
@@ -92,7 +91,7 @@ end_cleanup (CuratorSession *session)
   close_now (session);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_drain_timeout (gpointer data)
 {
@@ -100,7 +99,7 @@ on_drain_timeout (gpointer data)
   session->drain_timer = NULL;
   if (session->cleaning_up)
     {
-      curator_warn ("%u nodes and %u watches of ours stay until the program's session ends",
+      curator_warn ("%u nodes and %u watches were not removed: they stay until the session ends",
                     curator_reaper_pending (session->client->reaper),
                     g_hash_table_size (session->watches));
       end_cleanup (session);
@@ -109,7 +108,7 @@ on_drain_timeout (gpointer data)
   close_now (session);
 }
 
-/* Nothing that closing waited for is in flight any more. */
+/* No request is in flight any more. */
 static CURATOR_LOCKED void
 on_drained (CuratorSession *session)
 {
@@ -124,8 +123,8 @@ on_drained (CuratorSession *session)
     }
 }
 
-/* The session is the program's and outlives us: what is ours on the
- * server is deleted, and the answers are awaited, also over a short disconnection. */
+/* The program's session outlives the client: deletes our nodes and watches, and waits for the
+ * replies, also across a short disconnection. */
 static CURATOR_LOCKED void
 start_cleanup (CuratorSession *session)
 {
@@ -144,9 +143,9 @@ start_cleanup (CuratorSession *session)
     }
 }
 
-/* A handle that is closed over requests under way forgets them, takes
- * their answers for an error and drops the connection without having closed the session; its nodes
- * would stay until it expires. So the answers are awaited, as long as one can expect them. */
+/* Waits for requests in flight, for a limited time. If a handle is closed before their replies
+ * come, the library takes these for an error and drops the connection without closing the session,
+ * whose nodes would stay until it expires. */
 static CURATOR_LOCKED void
 close_when_drained (CuratorSession *session, gboolean connected)
 {
@@ -183,7 +182,7 @@ curator_session_close_all (CuratorClient *client)
   close_when_drained (session, connected);
 }
 
-/* Nobody but the reaper and the watches uses the session any more. */
+/* Only the reaper and the watches still use the session. */
 void
 curator_session_cleanup_event (CuratorSession *session, int state)
 {

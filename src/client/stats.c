@@ -1,7 +1,7 @@
-/* Counters and traced events (TracerDriver, AdvancedTracerDriver).
+/* Counters and trace events.
  *
- * Threads: any; counters are guarded by the client's mutex, the trace function is constant after
- * start and runs on the callback lane.
+ * Mirrors TracerDriver and AdvancedTracerDriver. Threads: any; the client's mutex guards the
+ * counters. The trace function is constant after start and runs on the callback lane.
  */
 #include "client/stats-private.h"
 
@@ -13,7 +13,7 @@
 
 struct _CuratorTraceEvent
 {
-  CuratorClient *client; /* a memory reference, for its trace function */
+  CuratorClient *client; /* a memory reference */
   CuratorTraceKind kind;
   char *path;
   gint64 duration_us;

@@ -1,13 +1,11 @@
-/* One server-side watch per path and kind, however many users it has here.
+/* Sets one server-side watch per path and type, and shares it among its users.
  *
- * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. Users are kept in
- * watch objects of their own, never as contexts of the library, so an event that is already on its
- * way when a user leaves finds nobody.
+ * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. The library never
+ * gets a user as its context, so an event that arrives after a user's release cannot reach it.
  *
- * NOTES: whoever waits, waits for an event. In case one is ever lost, at a server, on the way or in
- * the library, what is watched is read again now and then, and the watch set with that. Servers with
- * the remedy for CVE-2024-23944 tell nothing of a node to who may not read it: such a node is looked
- * at often.
+ * NOTES: in case an event is lost, at a server, on the way or in the library, a watched node is
+ * read again from time to time, which also sets the watch again. Servers with the fix for
+ * CVE-2024-23944 send no event about a node that we may not read: such a node is read often.
  */
 #include "client/watches-private.h"
 
@@ -19,8 +17,8 @@
 
 #include <string.h>
 
-/* On reconnect the library sends every watched path in one packet, and more than 1 MiB never
- * arrives: the session then flaps for ever. */
+/* On reconnect the library sends all watched paths in one packet. The server refuses more than 1
+ * MiB, and the session would reconnect forever. */
 #define MAX_WATCHED_BYTES    (512 * 1024)
 #define RETRY_US             (100 * 1000)
 #define MAX_REREAD_US        (30 * G_USEC_PER_SEC)
@@ -57,8 +55,8 @@ curator_watch_entry_free (gpointer data)
   g_free (entry);
 }
 
-/* Whoever is told may release any watch and add others: each is told
- * from the head of a queue that a release takes it off. */
+/* A callback may release or add any watch. So each is taken from the head of queue, and a release
+ * unlinks it there. */
 static CURATOR_LOCKED void
 notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
 {
@@ -87,7 +85,7 @@ entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
   notify_spent (&users, event, rc);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_retry_due (gpointer data)
 {
@@ -103,8 +101,7 @@ on_retry_due (gpointer data)
     }
 }
 
-/* If the connection is gone the next one takes care of the entry; if a
- * server refused for the moment, this does. */
+/* For a retryable refusal by a server. After a lost connection, the next connect retries. */
 static CURATOR_LOCKED void
 retry_later (CuratorWatchEntry *entry)
 {
@@ -122,7 +119,7 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   entry->request = NULL;
   if (curator_zk_is_retryable (rc))
     {
-      /* The library still has the watch and would set it again on reconnect. */
+      /* The library may still have the watch and would set it again on reconnect. */
       entry->maybe_set = TRUE;
       entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
       retry_later (entry);
@@ -150,13 +147,12 @@ curator_watch_entry_remove (CuratorWatchEntry *entry)
     }
 }
 
-/* @locks client mutex required. Nobody uses the watch any more: take it from the server too. */
 void
 curator_watch_entry_unused (CuratorWatchEntry *entry)
 {
   if (entry->state == ENTRY_ARMED && entry->request != NULL)
     {
-      /* It is being read again: the answer might set what was removed before. */
+      /* A read is in flight and may set the watch again. Its reply calls this function. */
       return;
     }
   if (entry->state == ENTRY_ARMED)
@@ -173,7 +169,7 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
     }
 }
 
-/* Tells those in queue, who remain users of the entry. */
+/* Notifies the watches in queue, and keeps them as users of the entry. */
 static CURATOR_LOCKED void
 notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
               const CuratorZkReply *reply)
@@ -221,7 +217,7 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNONODE && entry->by_exists)
     {
-      /* exists has left a watch for the creation of a node that never comes back. */
+      /* exists has set a watch for the creation of the node, which nobody needs. */
       GQueue users = G_QUEUE_INIT;
       curator_watches_move (&entry->users, &users, NULL);
       curator_watches_move (&entry->newcomers, &users, NULL);
@@ -272,16 +268,16 @@ curator_watch_entry_arm (CuratorWatchEntry *entry)
     }
 }
 
-/* An error says nothing about the watch, which is still set. */
+/* After an error other than ZNONODE the watch is still set. */
 static CURATOR_LOCKED void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
   if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED)
     {
-      /* A server tells of an end before it answers a read that comes after it. */
+      /* A server sends the event of a deletion before the reply of a later read. */
       g_autofree char *shown = curator_path_escape (entry->key.path);
-      curator_info ("nobody has told that %s is gone", shown);
+      curator_info ("%s is gone, but its watch event never came", shown);
     }
   if (rc == ZOK || rc == ZNONODE || entry->state == ENTRY_ARMING)
     {
@@ -296,7 +292,7 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_reread_due (gpointer data)
 {
@@ -312,8 +308,7 @@ on_reread_due (gpointer data)
     }
 }
 
-/* After one period to one and a half, so that thousands do not read at
- * once. */
+/* The pause varies by half of the period, so that thousands do not read at once. */
 static CURATOR_LOCKED void
 reread_later (CuratorWatchEntry *entry)
 {
@@ -327,7 +322,7 @@ reread_later (CuratorWatchEntry *entry)
   entry->reread_timer = curator_timer_after (session->client, pause, on_reread_due, entry);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_newcomers_due (gpointer data)
 {
@@ -446,7 +441,6 @@ curator_watch_abandon (CuratorWatch *watch)
   watch->abandoned = TRUE;
 }
 
-/* @locks client mutex required. The server's watch is spent by the event; set it again. */
 void
 curator_watch_entry_changed (CuratorWatchEntry *entry)
 {
@@ -460,8 +454,7 @@ curator_watch_entry_changed (CuratorWatchEntry *entry)
   notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
 }
 
-/* @locks client mutex required. If it is being read again, the answer may set the watch of a node that
- * took the place of the one that is gone. */
+/* If a read is in flight, it may set a watch on a new node of that name: the entry waits for it. */
 void
 curator_watch_entry_gone (CuratorWatchEntry *entry)
 {

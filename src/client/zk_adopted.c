@@ -1,14 +1,14 @@
-/* A handle of the program's behind the ops table: one session for the program and us.
+/* The ops table for the program's own ZooKeeper handle: program and client share one session.
  *
- * Mirrors a ZookeeperFactory that returns what it was given. Threads: requests come from any, under
- * the client's mutex; answers and watch events on libzookeeper's completion thread, session events
- * on the thread that forwards them. Which handle the program has is guarded by the client's mutex,
- * everything else by the mutex of this file; no other lock is taken under that one.
+ * Mirrors a ZookeeperFactory that returns an existing handle. Threads: any sends requests, with the
+ * client's mutex; replies and watch events run on libzookeeper's completion thread, session events
+ * on the thread that forwards them. The client's mutex guards which handle the program has, the
+ * mutex of this file everything else; no other lock is taken under it.
  *
- * NOTES: closing a handle here closes nothing, so answers and events may come long after. What the
- * library holds is therefore never the client's: a request is a call of this file, which forgets its
- * asker at close, and the context of a watch is a number that means nothing any more. Session events
- * reach watches too, and are ignored there: only what is forwarded counts.
+ * NOTES: closing here leaves the handle open, so replies and events may come long afterwards. So
+ * the library never gets a pointer to the client's memory: it gets a Call of this file, which drops
+ * its caller at close, and as the context of a watch an id. Session events reach watches too, but
+ * only the forwarded ones count.
  */
 #include "client/client-private.h"
 #include "client/monitor.h"
@@ -23,23 +23,23 @@
 typedef struct
 {
   CuratorZkOps ops; /* first: the client's table */
-  zhandle_t *zh;    /* the program's; NULL while there is none */
+  zhandle_t *zh;    /* the program's handle, or NULL */
 } Adopted;
 
 typedef struct
 {
-  CuratorZkHandle base; /* first: what the session has */
+  CuratorZkHandle base; /* first: the session's handle */
   Adopted *adopted;
   CuratorZkTicket probe;
-  gsize id;               /* never used again */
+  gsize id;               /* never reused */
   GQueue calls;           /* Call */
   guint delivering;       /* close waits until it is 0 */
-  gboolean has_connected; /* a CONNECTED was forwarded */
+  gboolean has_connected; /* the session got a CONNECTED */
 } Handle;
 
 typedef struct
 {
-  CuratorZkTicket ticket;  /* first: what the library has */
+  CuratorZkTicket ticket;  /* first: the ticket that the library gets */
   CuratorZkTicket *caller; /* NULL once the handle is closed */
   Handle *handle;
   GList link; /* in handle->calls or in orphans */
@@ -51,7 +51,7 @@ static GHashTable *handles; /* id -> Handle */
 static GQueue orphans;      /* Call whose handle is closed */
 static gsize last_id;
 
-/* @locks our mutex required. */
+/* Called with the mutex of this file held. */
 static void
 begin_delivery (Handle *handle)
 {
@@ -87,7 +87,7 @@ deliver_event (gsize id, int type, int state, const char *path)
     }
 }
 
-/* @locality libzookeeper's completion thread. */
+/* Runs on libzookeeper's completion thread. */
 static void
 on_watch_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
@@ -107,7 +107,7 @@ call_free (Call *call)
   g_free (call);
 }
 
-/* @locality libzookeeper's completion thread. */
+/* Runs on libzookeeper's completion thread. */
 static void
 on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
@@ -158,8 +158,8 @@ call_refused (CuratorZkHandle *base, CuratorZkTicket *ticket)
   call_free (call);
 }
 
-/* @locality libzookeeper's completion thread. A handle that was connected before we had it brings no
- * event that says so; any answer of a server does, and it comes after the events before it. */
+/* Runs on libzookeeper's completion thread. A handle that was connected before sends no CONNECTED
+ * event: a server's reply to the probe stands for it. */
 static void
 on_probed (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
@@ -212,7 +212,7 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   return &handle->base;
 }
 
-/* @locks none, not even the client's, if anything can have been delivered. */
+/* Called without the client's mutex, unless nothing can have been delivered yet. */
 static void
 adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
 {
@@ -236,7 +236,7 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
   g_free (handle);
 }
 
-/* The program adds its own. */
+/* The program authenticates its handle itself. */
 static int
 adopted_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                   int cert_length)
@@ -306,7 +306,7 @@ check_can_adopt (CuratorClient *client, GError **error)
   if (client->auth_failed)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                           "the server refused the authentication of the handle before");
+                           "the server refused the authentication of an earlier handle");
       return FALSE;
     }
   return TRUE;
@@ -326,7 +326,7 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
   if (!client->ops->is_shared)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the client has a connection of its own");
+                           "the client does not use the program's ZooKeeper handle");
       return FALSE;
     }
   curator_client_lock (client);
