@@ -56,7 +56,7 @@ async_free (gpointer data)
 
 /* @locks client mutex NOT held. */
 static CURATOR_UNLOCKED void
-settle_part (CuratorAsync *async)
+finish_part (CuratorAsync *async)
 {
   CuratorClient *client = async->client;
 
@@ -78,7 +78,7 @@ curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointe
   CuratorAsync *async = data;
   async->result = result;
   async->error = error != NULL ? g_error_copy (error) : NULL;
-  settle_part (async);
+  finish_part (async);
 }
 
 void
@@ -90,7 +90,7 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
       async->handler = curator_op_connect (op, cancellable);
     }
   curator_op_unref (op);
-  settle_part (async);
+  finish_part (async);
 }
 
 void
@@ -105,11 +105,11 @@ curator_async_refuse (CuratorAsync *async, GError *error)
       return;
     }
   async->pending = 1;
-  settle_part (async);
+  finish_part (async);
 }
 
 void
-curator_async_settled (const GError *error, gpointer async)
+curator_async_release_done (const GError *error, gpointer async)
 {
   curator_async_refuse (async, error != NULL ? g_error_copy (error) : NULL);
 }

@@ -29,7 +29,7 @@ void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *ca
 /* Takes error. */
 void curator_async_refuse (CuratorAsync *async, GError *error);
 /* The same for a CuratorReleaseDone: no op, no result. */
-void curator_async_settled (const GError *error, gpointer async);
+void curator_async_release_done (const GError *error, gpointer async);
 
 /* What is wrong with a call that can wait, before anything is started. */
 gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,

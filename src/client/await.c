@@ -32,7 +32,7 @@ seat_unref (void *data)
 }
 
 static void
-make_key (void)
+create_seat_key (void)
 {
   const int failed = pthread_key_create (&seat_key, seat_unref);
   g_assert (failed == 0);
@@ -40,11 +40,11 @@ make_key (void)
 
 /* The calling thread's, made when it first waits and gone with it. */
 static CuratorSeat *
-own_seat (void)
+thread_seat (void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-  pthread_once (&once, make_key);
+  pthread_once (&once, create_seat_key);
   CuratorSeat *seat = pthread_getspecific (seat_key);
   if (seat == NULL)
     {
@@ -60,7 +60,7 @@ own_seat (void)
 void
 curator_await_init (CuratorAwait *await, CuratorClient *client)
 {
-  *await = (CuratorAwait){ .ops = client->ops, .seat = own_seat () };
+  *await = (CuratorAwait){ .ops = client->ops, .seat = thread_seat () };
 }
 
 void

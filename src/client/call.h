@@ -21,10 +21,10 @@ typedef struct
 } CuratorCallResult;
 
 /* @locks client mutex NOT held. path: the full one. bytes: for set and create; version: for set.
- * NULL with error; the server's own refusals are in CURATOR_ZK_ERROR. repeated (may be NULL): whether
+ * NULL with error; the server's own refusals are in CURATOR_ZK_ERROR. ambiguous (may be NULL): whether
  * an earlier try of a write may have been carried out unseen. */
 CuratorCallResult *curator_call (CuratorClient *client, CuratorCallKind kind, const char *path,
-                                 GBytes *bytes, int version, gboolean *repeated,
+                                 GBytes *bytes, int version, gboolean *ambiguous,
                                  GError **error) CURATOR_UNLOCKED;
 void curator_call_result_free (CuratorCallResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorCallResult, curator_call_result_free)

@@ -46,7 +46,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->dispatch = curator_dispatch_new ();
   client->reaper = curator_reaper_new (client);
   client->state = CURATOR_STATE_SUSPENDED;
-  client->listeners.are_news = TRUE;
+  client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
   pthread_cond_init (&client->changed, NULL);
   return client;

@@ -29,8 +29,8 @@ curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
   curator_debug ("connection state %s -> %s", curator_connection_state_to_string (client->state),
                  curator_connection_state_to_string (state));
   client->state = state;
-  curator_listeners_tell (&client->listeners, client, call_state_listener, client, NULL, NULL,
-                          (int) state);
+  curator_listeners_notify (&client->listeners, client, call_state_listener, client, NULL, NULL,
+                            (int) state);
 }
 
 CuratorConnectionState

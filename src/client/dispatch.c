@@ -48,13 +48,13 @@ struct _CuratorDispatch
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
-  pthread_cond_t news[CURATOR_N_LANES];
+  pthread_cond_t work_added[CURATOR_N_LANES];
   guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   gboolean stopping CURATOR_GUARDED;
 };
 
-static _Thread_local CuratorClient *lane_of; /* the client that this thread serves */
+static _Thread_local CuratorClient *served_client; /* the client that this thread serves */
 
 CuratorDispatch *
 curator_dispatch_new (void)
@@ -68,7 +68,7 @@ curator_dispatch_new (void)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_init (&dispatch->jobs[lane]);
-      pthread_cond_init (&dispatch->news[lane], &attr);
+      pthread_cond_init (&dispatch->work_added[lane], &attr);
     }
   pthread_condattr_destroy (&attr);
   return dispatch;
@@ -80,7 +80,7 @@ curator_dispatch_free (CuratorDispatch *dispatch)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_clear_full (&dispatch->jobs[lane], g_free);
-      pthread_cond_destroy (&dispatch->news[lane]);
+      pthread_cond_destroy (&dispatch->work_added[lane]);
     }
   g_sequence_free (dispatch->timers);
   g_free (dispatch);
@@ -119,7 +119,7 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
   /* Most timers are cancelled long before their time: the lane is woken for earlier news only. */
   if (first_timer (dispatch) == timer && when_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
-      pthread_cond_signal (&dispatch->news[CURATOR_LANE_TIMERS]);
+      pthread_cond_signal (&dispatch->work_added[CURATOR_LANE_TIMERS]);
     }
   return timer;
 }
@@ -164,7 +164,7 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
     {
       curator_warn ("no thread could be started: a callback is late");
     }
-  pthread_cond_signal (&client->dispatch->news[lane]);
+  pthread_cond_signal (&client->dispatch->work_added[lane]);
 }
 
 static gboolean
@@ -189,8 +189,8 @@ free_job (gpointer data)
 
 /* On the user's own loop there are no lanes. */
 static CURATOR_LOCKED void
-tell_user (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
-           GDestroyNotify destroy)
+post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+               GDestroyNotify destroy)
 {
   if (client->callback_context == NULL)
     {
@@ -209,14 +209,14 @@ void
 curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
                            GDestroyNotify destroy)
 {
-  tell_user (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+  post_callback (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
 }
 
 void
-curator_dispatch_news (CuratorClient *client, CuratorWork func, gpointer data,
-                       GDestroyNotify destroy)
+curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                                 GDestroyNotify destroy)
 {
-  tell_user (client, CURATOR_LANE_NEWS, func, data, destroy);
+  post_callback (client, CURATOR_LANE_STATES, func, data, destroy);
 }
 
 void
@@ -283,7 +283,7 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
 
 /* @locks client mutex held; given back while waiting. */
 static CURATOR_LOCKED void
-wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
+wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
   CuratorDispatch *dispatch = client->dispatch;
   const struct timespec until = { .tv_sec = until_us / G_USEC_PER_SEC,
@@ -292,11 +292,11 @@ wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
   dispatch->asleep_until_us[lane] = until_us;
   if (until_us == G_MAXINT64)
     {
-      pthread_cond_wait (&dispatch->news[lane], &client->mutex);
+      pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
     }
   else
     {
-      pthread_cond_timedwait (&dispatch->news[lane], &client->mutex, &until);
+      pthread_cond_timedwait (&dispatch->work_added[lane], &client->mutex, &until);
     }
   dispatch->asleep_until_us[lane] = 0;
 }
@@ -309,7 +309,7 @@ run_lane (void *data)
   CuratorDispatch *dispatch = client->dispatch;
 
   g_free (data);
-  lane_of = client;
+  served_client = client;
   curator_client_lock (client);
   for (;;)
     {
@@ -326,7 +326,7 @@ run_lane (void *data)
         }
       else
         {
-          wait_for_news (client, start.lane, when);
+          wait_for_work (client, start.lane, when);
         }
     }
   dispatch->n_running--;
@@ -343,7 +343,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
   static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
                                                       [CURATOR_LANE_CALLBACKS] = "curator-calls",
                                                       [CURATOR_LANE_SESSION] = "curator-session",
-                                                      [CURATOR_LANE_NEWS] = "curator-news" };
+                                                      [CURATOR_LANE_STATES] = "curator-states" };
   LaneStart *start = g_new (LaneStart, 1);
   sigset_t all;
   sigset_t before;
@@ -392,34 +392,34 @@ curator_dispatch_stop (CuratorClient *client)
   client->dispatch->stopping = TRUE;
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
-      pthread_cond_broadcast (&client->dispatch->news[lane]);
+      pthread_cond_broadcast (&client->dispatch->work_added[lane]);
     }
 }
 
 CuratorClient *
 curator_dispatch_enter (CuratorClient *client)
 {
-  CuratorClient *before = lane_of;
-  lane_of = client;
+  CuratorClient *before = served_client;
+  served_client = client;
   return before;
 }
 
 void
 curator_dispatch_leave (CuratorClient *before)
 {
-  lane_of = before;
+  served_client = before;
 }
 
 gboolean
 curator_dispatch_is_inside (void)
 {
-  return lane_of != NULL;
+  return served_client != NULL;
 }
 
 void
 curator_dispatch_join (CuratorClient *client)
 {
-  while (lane_of != client && (client->dispatch->n_running > 0 || client->sessions_open > 0))
+  while (served_client != client && (client->dispatch->n_running > 0 || client->sessions_open > 0))
     {
       client->ops->wait (client->ops, &client->changed, &client->mutex);
     }

@@ -23,7 +23,7 @@ typedef enum
   CURATOR_LANE_TIMERS,
   CURATOR_LANE_CALLBACKS,
   CURATOR_LANE_SESSION,
-  CURATOR_LANE_NEWS,
+  CURATOR_LANE_STATES,
   CURATOR_N_LANES
 } CuratorLane;
 
@@ -47,8 +47,8 @@ void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer) CURATOR_
 void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
                                 GDestroyNotify destroy) CURATOR_LOCKED;
 /* The same on the news lane. */
-void curator_dispatch_news (CuratorClient *client, CuratorWork func, gpointer data,
-                            GDestroyNotify destroy) CURATOR_LOCKED;
+void curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                                      GDestroyNotify destroy) CURATOR_LOCKED;
 
 /* Runs func without any lock of ours, in order, on the session lane. */
 void curator_dispatch_session_work (CuratorClient *client, CuratorWork func,

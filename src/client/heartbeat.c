@@ -35,7 +35,7 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean h
   if (held && session->lapse_timer == NULL)
     {
       session->suspect = FALSE;
-      curator_lease_clock_look (session);
+      curator_lease_clock_update (session);
     }
 }
 
@@ -55,7 +55,7 @@ curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *sessio
 /* A node of ours is gone although the session lives. It would fail every
  * further heartbeat, whenever its owner finds the time to look. */
 static CURATOR_LOCKED void
-stake_gone (CuratorStake *stake)
+on_stake_deleted (CuratorStake *stake)
 {
   curator_stake_unregister (stake);
   if (stake->held)
@@ -84,7 +84,7 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       CuratorStake *gone = stakes->pdata[reply->failed_index];
       if (gone != NULL)
         {
-          stake_gone (gone);
+          on_stake_deleted (gone);
         }
       /* A multi that fails proves nothing for the others. */
       beat_send (session);
@@ -149,8 +149,8 @@ beat_arm (CuratorSession *session)
       return;
     }
   const gint64 age = MIN (curator_lease_clock_proof_age_us (session), period);
-  const gint64 pause = curator_lease_clock_is_young (session)
-                           ? MAX (curator_lease_clock_next_told_us (session), period / 5)
+  const gint64 pause = curator_lease_clock_is_bound_by_leader (session)
+                           ? MAX (curator_lease_clock_until_told_us (session), period / 5)
                            : MAX (period - age, period / 2);
   session->beat_timer =
       curator_timer_after (session->client, MIN (pause, period), on_beat_due, session);
@@ -208,7 +208,7 @@ curator_heartbeat_suspended (CuratorSession *session)
   stop_timers (session);
   if (session->held.length > 0)
     {
-      curator_lease_clock_look (session);
+      curator_lease_clock_update (session);
     }
 }
 

@@ -96,7 +96,7 @@ curator_lease_clock_remaining_us (CuratorSession *session)
 /* There is a new proof: what had been answered long enough before it was
  * sent, the leader was told. */
 static CURATOR_LOCKED void
-note_known (CuratorSession *session)
+note_leader_knows (CuratorSession *session)
 {
   const gint64 until = session->proof_us - telling_us (session);
 
@@ -112,7 +112,7 @@ note_known (CuratorSession *session)
 
 /* Answers may come by the thousand: a few for each half tick are kept. */
 void
-curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
+curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us)
 {
   const gint64 newest =
       session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS].sent_us : 0;
@@ -126,14 +126,14 @@ curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
 /* What the leader is known to have been told ends a hold sooner than the newest proof does: another
  * proof is due as soon as the leader has been told more. */
 gboolean
-curator_lease_clock_is_young (CuratorSession *session)
+curator_lease_clock_is_bound_by_leader (CuratorSession *session)
 {
   return session->known_us + guard_us (session) < session->proof_us;
 }
 
 /* After so long a proof shows that one more of the answers was told. */
 gint64
-curator_lease_clock_next_told_us (CuratorSession *session)
+curator_lease_clock_until_told_us (CuratorSession *session)
 {
   const gint64 now = curator_client_boottime_us (session->client);
   gint64 first = now + telling_us (session);
@@ -154,7 +154,7 @@ curator_lease_clock_next_told_us (CuratorSession *session)
 static CURATOR_LOCKED gint64
 enough_us (CuratorSession *session)
 {
-  const gint64 pause = curator_lease_clock_is_young (session)
+  const gint64 pause = curator_lease_clock_is_bound_by_leader (session)
                            ? telling_us (session)
                            : curator_lease_clock_period_us (session);
   return MIN (pause + curator_lease_clock_session_us (session) / PROMPT_SHARE,
@@ -171,16 +171,16 @@ curator_lease_clock_is_fresh (CuratorSession *session)
 }
 
 gint64
-curator_lease_clock_until_told_us (CuratorSession *session)
+curator_lease_clock_until_fresh_us (CuratorSession *session)
 {
   const gint64 by_proof = usable_us (session) - curator_lease_clock_proof_age_us (session);
-  return curator_lease_clock_is_young (session) && by_proof > enough_us (session)
-             ? curator_lease_clock_next_told_us (session)
+  return curator_lease_clock_is_bound_by_leader (session) && by_proof > enough_us (session)
+             ? curator_lease_clock_until_told_us (session)
              : 0;
 }
 
 static CURATOR_LOCKED void
-tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
+set_held_state (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
 {
   GList *next;
   for (GList *link = session->held.head; link != NULL; link = next)
@@ -224,14 +224,14 @@ on_lapse (gpointer data)
                     "x in time: its holds are lost",
                     session->id);
       session->suspect = FALSE;
-      tell_held (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
+      set_held_state (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
       return;
     }
   if (suspect != session->suspect)
     {
       session->suspect = suspect;
-      tell_held (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
-                 CURATOR_COUNTER_LOST_CLOCK);
+      set_held_state (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+                      CURATOR_COUNTER_LOST_CLOCK);
     }
   const gint64 next = suspect ? remaining : MIN (remaining, until_suspect_us (session));
   session->lapse_timer = curator_timer_after (session->client, next, on_lapse, session);
@@ -239,14 +239,14 @@ on_lapse (gpointer data)
 
 /* @locks client mutex required. Looks at the clock now, not when the timer says. */
 void
-curator_lease_clock_look (CuratorSession *session)
+curator_lease_clock_update (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
   on_lapse (session);
 }
 
 void
-curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
+curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
 {
   const gint64 now = curator_client_boottime_us (session->client);
 
@@ -258,10 +258,10 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
       return;
     }
   session->proof_us = sent_us;
-  note_known (session);
+  note_leader_knows (session);
   if (session->suspect)
     {
-      curator_lease_clock_look (session);
+      curator_lease_clock_update (session);
     }
 }
 
@@ -317,7 +317,7 @@ curator_session_has_stake (CuratorSession *session, const char *path)
 }
 
 void
-curator_lease_clock_began (CuratorSession *session)
+curator_lease_clock_check_timeout (CuratorSession *session)
 {
   if (usable_us (session)
       < telling_us (session) + curator_lease_clock_session_us (session) / PROMPT_SHARE)
@@ -333,7 +333,7 @@ void
 curator_lease_clock_died (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
-  tell_held (session, CURATOR_LEASE_LOST,
-             curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
-                                                         : CURATOR_COUNTER_LOST_CLOSED);
+  set_held_state (session, CURATOR_LEASE_LOST,
+                  curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
+                                                              : CURATOR_COUNTER_LOST_CLOSED);
 }

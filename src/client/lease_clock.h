@@ -36,28 +36,29 @@ void curator_stake_unlink (CuratorStake *stake) CURATOR_LOCKED;
 gboolean curator_session_has_stake (CuratorSession *session, const char *path) CURATOR_LOCKED;
 
 /* A server has answered a request of that moment, whatever it said. */
-void curator_lease_clock_heard (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
+void curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
 /* And it was a transaction, which a quorum has committed. */
-void curator_lease_clock_proof (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
+void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
 /* Microseconds for which a hold of this session is provable; 0 when it is no longer. */
 gint64 curator_lease_clock_remaining_us (CuratorSession *session) CURATOR_LOCKED;
 /* The newest proof is new enough to grant something on it without asking the server again. */
 gboolean curator_lease_clock_is_fresh (CuratorSession *session) CURATOR_LOCKED;
 /* If it is not, because the leader may have been told too little of us so far: after how many
  * microseconds another proof shows more. 0 if that is not the reason. */
-gint64 curator_lease_clock_until_told_us (CuratorSession *session) CURATOR_LOCKED;
+gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCKED;
 
 /* For session.c. */
-void curator_lease_clock_began (CuratorSession *session) CURATOR_LOCKED; /* the time-out is known */
+void curator_lease_clock_check_timeout (CuratorSession *session)
+    CURATOR_LOCKED; /* the time-out is known */
 
 /* For heartbeat.c. */
 gint64 curator_lease_clock_session_us (const CuratorSession *session) CURATOR_LOCKED;
 gint64 curator_lease_clock_period_us (const CuratorSession *session) CURATOR_LOCKED;
 gint64 curator_lease_clock_proof_age_us (CuratorSession *session) CURATOR_LOCKED;
-gboolean curator_lease_clock_is_young (CuratorSession *session) CURATOR_LOCKED;
-gint64 curator_lease_clock_next_told_us (CuratorSession *session) CURATOR_LOCKED;
+gboolean curator_lease_clock_is_bound_by_leader (CuratorSession *session) CURATOR_LOCKED;
+gint64 curator_lease_clock_until_told_us (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
-void curator_lease_clock_look (CuratorSession *session) CURATOR_LOCKED;
+void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;
 void curator_lease_clock_died (CuratorSession *session) CURATOR_LOCKED;
 
 #endif

@@ -33,9 +33,9 @@ write_message (gpointer data)
 
 /* Takes text. Only at run time is it known whether this thread holds a client's mutex. */
 static CURATOR_NOT_ANALYSED void
-say (GLogLevelFlags level, const char *source, char *text)
+log_or_defer (GLogLevelFlags level, const char *source, char *text)
 {
-  CuratorClient *client = curator_client_entered ();
+  CuratorClient *client = curator_locked_client ();
   Message *message = g_new (Message, 1);
 
   *message = (Message){ level, source, text };
@@ -55,7 +55,7 @@ void
 curator_log_zookeeper_line (const char *line)
 {
   const char *text = strstr (line, "ZOO_");
-  say (G_LOG_LEVEL_INFO, "libzookeeper", g_strdup (text != NULL ? text : line));
+  log_or_defer (G_LOG_LEVEL_INFO, "libzookeeper", g_strdup (text != NULL ? text : line));
 }
 
 void
@@ -66,7 +66,7 @@ curator_log (GLogLevelFlags level, const char *format, ...)
   va_start (values, format);
   char *text = g_strdup_vprintf (format, values);
   va_end (values);
-  say (level, "curator", text);
+  log_or_defer (level, "curator", text);
 }
 
 static gboolean debug_is_on;

@@ -16,7 +16,7 @@ struct _CuratorAfter
 };
 
 /* The client whose mutex this thread holds. */
-static _Thread_local CuratorClient *entered __attribute__ ((tls_model ("initial-exec")));
+static _Thread_local CuratorClient *locked_client __attribute__ ((tls_model ("initial-exec")));
 
 void
 curator_client_memory_ref (CuratorClient *client)
@@ -34,9 +34,9 @@ curator_client_memory_unref (CuratorClient *client)
 }
 
 CuratorClient *
-curator_client_entered (void)
+curator_locked_client (void)
 {
-  return entered;
+  return locked_client;
 }
 
 /* What takes the mutex is where the analysis ends. */
@@ -44,7 +44,7 @@ void CURATOR_NOT_ANALYSED
 curator_client_lock (CuratorClient *client)
 {
   pthread_mutex_lock (&client->mutex);
-  entered = client;
+  locked_client = client;
 }
 
 void CURATOR_NOT_ANALYSED
@@ -53,7 +53,7 @@ curator_client_unlock (CuratorClient *client)
   CuratorAfter *after = client->after_head;
   client->after_head = NULL;
   client->after_tail = NULL;
-  entered = NULL;
+  locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
   while (after != NULL)

@@ -13,7 +13,7 @@
 void curator_client_lock (CuratorClient *client) CURATOR_LOCKS;
 void curator_client_unlock (CuratorClient *client) CURATOR_UNLOCKS;
 /* @locality any thread. The client whose mutex the calling thread holds, or NULL. */
-CuratorClient *curator_client_entered (void);
+CuratorClient *curator_locked_client (void);
 /* Runs func(data) right after the mutex is given back, on the same
  * thread: internal continuations only, never the user's code. */
 void curator_client_after_unlock (CuratorClient *client, CuratorWork func,

@@ -92,7 +92,7 @@ curator_op_begin (CuratorOp *op)
 
 /* @locks none. */
 static void
-tell_done (gpointer data)
+call_done (gpointer data)
 {
   CuratorOp *op = data;
   op->done (op, g_steal_pointer (&op->result), op->error, op->data);
@@ -100,7 +100,7 @@ tell_done (gpointer data)
 }
 
 void
-curator_op_stop_clock (CuratorOp *op)
+curator_op_stop_deadline (CuratorOp *op)
 {
   curator_timer_cancel (op->client, &op->deadline_timer);
 }
@@ -113,8 +113,8 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->result = result;
   op->error = error;
   g_queue_unlink (&op->client->ops_running, &op->link);
-  curator_op_stop_clock (op);
-  curator_client_after_unlock (op->client, tell_done, op);
+  curator_op_stop_deadline (op);
+  curator_client_after_unlock (op->client, call_done, op);
 }
 
 void

@@ -50,7 +50,7 @@ gboolean curator_op_begin (CuratorOp *op) CURATOR_LOCKED;
 /* Takes result and error. */
 void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_LOCKED;
 /* The deadline no longer counts: the op is about to finish. */
-void curator_op_stop_clock (CuratorOp *op) CURATOR_LOCKED;
+void curator_op_stop_deadline (CuratorOp *op) CURATOR_LOCKED;
 /* @locks none. Takes reason. Nothing happens if the op has finished. */
 void curator_op_cancel (CuratorOp *op, GError *reason) CURATOR_UNLOCKED;
 /* @locks none. Cancelling cancellable cancels op; disconnect the handler when op is done, but not
