@@ -1,9 +1,9 @@
-/* Timers, callbacks, news and session work of one client, each on a lane of its own.
+/* The lanes of a client: timers, callbacks, state listeners and session work.
  *
- * Mirrors what Curator spreads over its ConnectionStateManager, EventThread and background
- * executors. Threads: everything here is guarded by the client's mutex; each lane's thread takes it
- * only to look for work. The threads are detached and own a memory reference of the client, so that
- * the last reference may be dropped on any of them.
+ * Mirrors the executors of ConnectionStateManager and of the background calls, and the EventThread.
+ * Threads: any; guarded by the client's mutex. A lane's thread unlocks it to run a job, but not to
+ * fire a timer. The threads are detached and own a memory reference of the client, so the last
+ * reference may be dropped on any of them.
  */
 #include "client/dispatch.h"
 
@@ -21,7 +21,7 @@
 struct _CuratorTimer
 {
   gint64 when_us;
-  guint64 order; /* timers of one moment fire in the order in which they were set */
+  guint64 order; /* timers due at the same time fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
   GSequenceIter *place CURATOR_GUARDED;
@@ -32,7 +32,7 @@ typedef struct
   CuratorWork func;
   gpointer data;
   GDestroyNotify destroy;
-  gint posted; /* atomic: hands the job over where tools cannot see how GLib does */
+  gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
 } Job;
 
 typedef struct
@@ -49,7 +49,7 @@ struct _CuratorDispatch
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
-  guint n_running CURATOR_GUARDED; /* threads that have not ended */
+  guint n_running CURATOR_GUARDED; /* threads that have not ended yet */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   gboolean stopping CURATOR_GUARDED;
 };
@@ -116,7 +116,7 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
   timer->func = func;
   timer->data = data;
   timer->place = g_sequence_insert_sorted (dispatch->timers, timer, compare_timers, NULL);
-  /* Most timers are cancelled long before their time: the lane is woken for earlier news only. */
+  /* Most timers are cancelled before they fire, so only an earlier one wakes the lane. */
   if (first_timer (dispatch) == timer && when_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       pthread_cond_signal (&dispatch->work_added[CURATOR_LANE_TIMERS]);
@@ -159,10 +159,10 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
 {
   Job *job = job_new (func, data, destroy);
   g_queue_push_tail (&client->dispatch->jobs[lane], job);
-  /* A client that is not started yet or closed already still owes answers. */
+  /* A client that is not started yet, or is closed, still owes callbacks. */
   if (client->ops->threads && !client->dispatch->running[lane] && !start_lane (client, lane, NULL))
     {
-      curator_warn ("no thread could be started: a callback is late");
+      curator_warn ("cannot start a thread: a callback is delayed");
     }
   pthread_cond_signal (&client->dispatch->work_added[lane]);
 }
@@ -187,7 +187,7 @@ free_job (gpointer data)
   g_free (job);
 }
 
-/* On the user's own loop there are no lanes. */
+/* A GMainContext of the user's replaces both lanes of callbacks. */
 static CURATOR_LOCKED void
 post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
                GDestroyNotify destroy)
@@ -236,7 +236,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
 }
 
-/* @locks client mutex held on entry; given back. Timers fire under it, jobs run without it. */
+/* Timers fire with the mutex held, jobs run without it. */
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
@@ -281,7 +281,7 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* @locks client mutex held; given back while waiting. */
+/* Waits with the mutex unlocked. */
 static CURATOR_LOCKED void
 wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
@@ -351,7 +351,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 
   start->client = client;
   start->lane = lane;
-  /* The program's signals are not for our threads. */
+  /* Our threads must not handle the program's signals. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
   curator_client_memory_ref (client);
@@ -362,7 +362,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
       curator_client_memory_unref (client);
       g_free (start);
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (failed),
-                   "a thread of the client could not be started: %s", g_strerror (failed));
+                   "cannot start a thread of the client: %s", g_strerror (failed));
       return FALSE;
     }
   pthread_setname_np (thread, names[lane]);
