@@ -1,6 +1,6 @@
-/* A single read or write in Curator's retry loop (RetryLoop.callWithRetry).
+/* A blocking read or write with retries. Mirrors RetryLoop.callWithRetry.
  *
- * Threads: any starts one and waits; it is advanced under the client's mutex like every operation.
+ * Threads: any may call and waits; every step runs under the client's mutex, like all operations.
  */
 #include "client/call.h"
 
@@ -26,7 +26,7 @@ typedef struct
   int version;
   CuratorRequest *request CURATOR_GUARDED;
   CuratorParents *parents CURATOR_GUARDED;
-  gboolean repeated CURATOR_GUARDED; /* a try of unknown outcome was made */
+  gboolean ambiguous CURATOR_GUARDED; /* a try may have succeeded without an answer */
 } Call;
 
 void
@@ -114,7 +114,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (curator_zk_is_retryable (rc))
     {
-      call->repeated = call->repeated || curator_zk_is_ambiguous (rc);
+      call->ambiguous = call->ambiguous || curator_zk_is_ambiguous (rc);
       curator_retry_loop_again (&call->loop, rc);
     }
   else if (rc == ZNONODE && call->kind == CURATOR_CALL_CREATE
@@ -128,9 +128,8 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex held (retry loop). */
 static CURATOR_LOCKED void
-call_go (gpointer data)
+call_send (gpointer data)
 {
   Call *call = data;
   CuratorSession *session = call->op.client->session;
@@ -191,7 +190,7 @@ free_result (gpointer result)
 
 CuratorCallResult *
 curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBytes *bytes,
-              int version, gboolean *repeated, GError **error)
+              int version, gboolean *ambiguous, GError **error)
 {
   static const CuratorOpClass klass = { .cancel = call_cancel,
                                         .finalize = call_finalize,
@@ -213,16 +212,16 @@ curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBy
   curator_client_lock (client);
   if (curator_op_begin (&call->op))
     {
-      curator_retry_loop_init (&call->loop, client, call_go, call_give_up, call);
+      curator_retry_loop_init (&call->loop, client, call_send, call_give_up, call);
       curator_retry_loop_begin (&call->loop);
     }
   curator_client_unlock (client);
   curator_op_ref (&call->op);
   const gboolean succeeded = curator_await_op (&await, &call->op, NULL, &result, error);
   curator_not_shared (); /* the call has ended */
-  if (repeated != NULL)
+  if (ambiguous != NULL)
     {
-      *repeated = call->repeated;
+      *ambiguous = call->ambiguous;
     }
   curator_op_unref (&call->op);
   return succeeded ? result : NULL;

@@ -1,9 +1,9 @@
-/* Timers, callbacks, news and session work of one client, each on a lane of its own.
+/* The lanes of a client: timers, callbacks, state listeners and session work.
  *
- * Mirrors what Curator spreads over its ConnectionStateManager, EventThread and background
- * executors. Threads: everything here is guarded by the client's mutex; each lane's thread takes it
- * only to look for work. The threads are detached and own a memory reference of the client, so that
- * the last reference may be dropped on any of them.
+ * Mirrors the executors of ConnectionStateManager and of the background calls, and the EventThread.
+ * Threads: any; guarded by the client's mutex. A lane's thread unlocks it to run a job, but not to
+ * fire a timer. The threads are detached and own a memory reference of the client, so the last
+ * reference may be dropped on any of them.
  */
 #include "client/dispatch.h"
 
@@ -21,7 +21,7 @@
 struct _CuratorTimer
 {
   gint64 when_us;
-  guint64 order; /* timers of one moment fire in the order in which they were set */
+  guint64 order; /* timers due at the same time fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
   GSequenceIter *place CURATOR_GUARDED;
@@ -32,7 +32,7 @@ typedef struct
   CuratorWork func;
   gpointer data;
   GDestroyNotify destroy;
-  gint posted; /* atomic: hands the job over where tools cannot see how GLib does */
+  gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
 } Job;
 
 typedef struct
@@ -48,13 +48,13 @@ struct _CuratorDispatch
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
-  pthread_cond_t news[CURATOR_N_LANES];
-  guint n_running CURATOR_GUARDED; /* threads that have not ended */
+  pthread_cond_t work_added[CURATOR_N_LANES];
+  guint n_running CURATOR_GUARDED; /* threads that have not ended yet */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   gboolean stopping CURATOR_GUARDED;
 };
 
-static _Thread_local CuratorClient *lane_of; /* the client that this thread serves */
+static _Thread_local CuratorClient *served_client; /* the client that this thread serves */
 
 CuratorDispatch *
 curator_dispatch_new (void)
@@ -68,7 +68,7 @@ curator_dispatch_new (void)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_init (&dispatch->jobs[lane]);
-      pthread_cond_init (&dispatch->news[lane], &attr);
+      pthread_cond_init (&dispatch->work_added[lane], &attr);
     }
   pthread_condattr_destroy (&attr);
   return dispatch;
@@ -80,7 +80,7 @@ curator_dispatch_free (CuratorDispatch *dispatch)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_clear_full (&dispatch->jobs[lane], g_free);
-      pthread_cond_destroy (&dispatch->news[lane]);
+      pthread_cond_destroy (&dispatch->work_added[lane]);
     }
   g_sequence_free (dispatch->timers);
   g_free (dispatch);
@@ -116,10 +116,10 @@ curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpoi
   timer->func = func;
   timer->data = data;
   timer->place = g_sequence_insert_sorted (dispatch->timers, timer, compare_timers, NULL);
-  /* Most timers are cancelled long before their time: the lane is woken for earlier news only. */
+  /* Most timers are cancelled before they fire, so only an earlier one wakes the lane. */
   if (first_timer (dispatch) == timer && when_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
-      pthread_cond_signal (&dispatch->news[CURATOR_LANE_TIMERS]);
+      pthread_cond_signal (&dispatch->work_added[CURATOR_LANE_TIMERS]);
     }
   return timer;
 }
@@ -159,12 +159,12 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
 {
   Job *job = job_new (func, data, destroy);
   g_queue_push_tail (&client->dispatch->jobs[lane], job);
-  /* A client that is not started yet or closed already still owes answers. */
+  /* A client that is not started yet, or is closed, still owes callbacks. */
   if (client->ops->threads && !client->dispatch->running[lane] && !start_lane (client, lane, NULL))
     {
-      curator_warn ("no thread could be started: a callback is late");
+      curator_warn ("cannot start a thread: a callback is delayed");
     }
-  pthread_cond_signal (&client->dispatch->news[lane]);
+  pthread_cond_signal (&client->dispatch->work_added[lane]);
 }
 
 static gboolean
@@ -187,10 +187,10 @@ free_job (gpointer data)
   g_free (job);
 }
 
-/* On the user's own loop there are no lanes. */
+/* A GMainContext of the user's replaces both lanes of callbacks. */
 static CURATOR_LOCKED void
-tell_user (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
-           GDestroyNotify destroy)
+post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+               GDestroyNotify destroy)
 {
   if (client->callback_context == NULL)
     {
@@ -209,14 +209,14 @@ void
 curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
                            GDestroyNotify destroy)
 {
-  tell_user (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+  post_callback (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
 }
 
 void
-curator_dispatch_news (CuratorClient *client, CuratorWork func, gpointer data,
-                       GDestroyNotify destroy)
+curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                                 GDestroyNotify destroy)
 {
-  tell_user (client, CURATOR_LANE_NEWS, func, data, destroy);
+  post_callback (client, CURATOR_LANE_STATES, func, data, destroy);
 }
 
 void
@@ -236,7 +236,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
 }
 
-/* @locks client mutex held on entry; given back. Timers fire under it, jobs run without it. */
+/* Timers fire with the mutex held, jobs run without it. */
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
@@ -281,9 +281,9 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* @locks client mutex held; given back while waiting. */
+/* Waits with the mutex unlocked. */
 static CURATOR_LOCKED void
-wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
+wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
   CuratorDispatch *dispatch = client->dispatch;
   const struct timespec until = { .tv_sec = until_us / G_USEC_PER_SEC,
@@ -292,11 +292,11 @@ wait_for_news (CuratorClient *client, CuratorLane lane, gint64 until_us)
   dispatch->asleep_until_us[lane] = until_us;
   if (until_us == G_MAXINT64)
     {
-      pthread_cond_wait (&dispatch->news[lane], &client->mutex);
+      pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
     }
   else
     {
-      pthread_cond_timedwait (&dispatch->news[lane], &client->mutex, &until);
+      pthread_cond_timedwait (&dispatch->work_added[lane], &client->mutex, &until);
     }
   dispatch->asleep_until_us[lane] = 0;
 }
@@ -309,7 +309,7 @@ run_lane (void *data)
   CuratorDispatch *dispatch = client->dispatch;
 
   g_free (data);
-  lane_of = client;
+  served_client = client;
   curator_client_lock (client);
   for (;;)
     {
@@ -326,7 +326,7 @@ run_lane (void *data)
         }
       else
         {
-          wait_for_news (client, start.lane, when);
+          wait_for_work (client, start.lane, when);
         }
     }
   dispatch->n_running--;
@@ -343,7 +343,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
   static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
                                                       [CURATOR_LANE_CALLBACKS] = "curator-calls",
                                                       [CURATOR_LANE_SESSION] = "curator-session",
-                                                      [CURATOR_LANE_NEWS] = "curator-news" };
+                                                      [CURATOR_LANE_STATES] = "curator-states" };
   LaneStart *start = g_new (LaneStart, 1);
   sigset_t all;
   sigset_t before;
@@ -351,7 +351,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 
   start->client = client;
   start->lane = lane;
-  /* The program's signals are not for our threads. */
+  /* Our threads must not handle the program's signals. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
   curator_client_memory_ref (client);
@@ -362,7 +362,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
       curator_client_memory_unref (client);
       g_free (start);
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (failed),
-                   "a thread of the client could not be started: %s", g_strerror (failed));
+                   "cannot start a thread of the client: %s", g_strerror (failed));
       return FALSE;
     }
   pthread_setname_np (thread, names[lane]);
@@ -392,34 +392,34 @@ curator_dispatch_stop (CuratorClient *client)
   client->dispatch->stopping = TRUE;
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
-      pthread_cond_broadcast (&client->dispatch->news[lane]);
+      pthread_cond_broadcast (&client->dispatch->work_added[lane]);
     }
 }
 
 CuratorClient *
 curator_dispatch_enter (CuratorClient *client)
 {
-  CuratorClient *before = lane_of;
-  lane_of = client;
+  CuratorClient *before = served_client;
+  served_client = client;
   return before;
 }
 
 void
 curator_dispatch_leave (CuratorClient *before)
 {
-  lane_of = before;
+  served_client = before;
 }
 
 gboolean
 curator_dispatch_is_inside (void)
 {
-  return lane_of != NULL;
+  return served_client != NULL;
 }
 
 void
 curator_dispatch_join (CuratorClient *client)
 {
-  while (lane_of != client && (client->dispatch->n_running > 0 || client->sessions_open > 0))
+  while (served_client != client && (client->dispatch->n_running > 0 || client->sessions_open > 0))
     {
       client->ops->wait (client->ops, &client->changed, &client->mutex);
     }

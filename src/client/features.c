@@ -1,4 +1,4 @@
-/* Requests for TLS and SASL, recognised to be refused. See features.h. */
+/* Refuses connections with TLS or SASL; see features.h. Threads: any; no lock. */
 #include "client/features.h"
 
 #include "curator/error.h"
@@ -9,7 +9,7 @@
 static const struct
 {
   const char *name;
-  const char *symbol; /* exported by a libzookeeper that has it */
+  const char *symbol; /* exported by a libzookeeper built with it */
 } features[CURATOR_N_FEATURES] = {
   [CURATOR_FEATURE_TLS] = { "TLS", "zookeeper_init_ssl" },
   [CURATOR_FEATURE_SASL] = { "SASL", "zookeeper_init_sasl" },
@@ -17,9 +17,9 @@ static const struct
 
 static const struct
 {
-  const char *word;
+  const char *name;
   CuratorFeature feature;
-} words[] = {
+} schemes[] = {
   { "ssl", CURATOR_FEATURE_TLS },
   { "tls", CURATOR_FEATURE_TLS },
   { "x509", CURATOR_FEATURE_TLS },
@@ -38,17 +38,17 @@ refuse (CuratorFeature feature, const char *what, GError **error)
   const gboolean built_in = curator_feature_is_built_in (feature);
   g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "%s asks for %s, %s", what,
                features[feature].name,
-               built_in ? "which this version of curator does not use"
-                        : "which this libzookeeper is built without");
+               built_in ? "which this version of curator does not support"
+                        : "which this libzookeeper was built without");
   return FALSE;
 }
 
-/* A host may have one of those names: then nothing but a port follows the colon. */
+/* A host may have that name: then only a port follows the colon. */
 static gboolean
-is_demanded (const char *server, const char *word)
+is_requested (const char *server, const char *name)
 {
-  const gsize length = strlen (word);
-  if (g_ascii_strncasecmp (server, word, length) != 0 || server[length] != ':')
+  const gsize length = strlen (name);
+  if (g_ascii_strncasecmp (server, name, length) != 0 || server[length] != ':')
     {
       return FALSE;
     }
@@ -65,11 +65,11 @@ curator_features_check_connect_string (const char *connect_string, GError **erro
   while (server != NULL)
     {
       server += strspn (server, ", \t");
-      for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+      for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
         {
-          if (is_demanded (server, words[i].word))
+          if (is_requested (server, schemes[i].name))
             {
-              return refuse (words[i].feature, "the connect string", error);
+              return refuse (schemes[i].feature, "the connect string", error);
             }
         }
       server = strchr (server, ',');
@@ -80,11 +80,11 @@ curator_features_check_connect_string (const char *connect_string, GError **erro
 gboolean
 curator_features_check_auth_scheme (const char *scheme, GError **error)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
     {
-      if (g_ascii_strcasecmp (scheme, words[i].word) == 0)
+      if (g_ascii_strcasecmp (scheme, schemes[i].name) == 0)
         {
-          return refuse (words[i].feature, "an authentication scheme", error);
+          return refuse (schemes[i].feature, "an authentication scheme", error);
         }
     }
   return TRUE;

@@ -1,7 +1,7 @@
-/* The quorum heartbeat: one transaction of checks over what a session holds and waits with.
+/* The quorum heartbeat: one transaction that checks the nodes which a session holds or waits with.
  *
- * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer lane,
- * answered on ZooKeeper's thread. What an answer proves, and for how long, is lease_clock.c's.
+ * Mirrors nothing: Curator has no heartbeat. Threads: sent on the timer lane, answered on
+ * ZooKeeper's thread; guarded by the client's mutex. lease_clock.c decides what an answer proves.
  */
 #include "client/heartbeat.h"
 
@@ -12,9 +12,9 @@
 #include "client/stats-private.h"
 
 #define MAX_CHECKS_A_BEAT 1000
-/* Of those waiting: each in its turn, so that a node that somebody else has deleted is made anew. */
+/* Waiting nodes take turns. A waiting node that somebody else deleted is recreated. */
 #define MAX_WAITING_A_BEAT 16
-/* After which part of it without requests one is sent: sooner than the library would ping. */
+/* After 1/4 of the session timeout without a request one is sent, before the library would ping. */
 #define IDLE_SHARE 4
 
 static void beat_arm (CuratorSession *session) CURATOR_LOCKED;
@@ -35,7 +35,7 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean h
   if (held && session->lapse_timer == NULL)
     {
       session->suspect = FALSE;
-      curator_lease_clock_look (session);
+      curator_lease_clock_update (session);
     }
 }
 
@@ -52,10 +52,9 @@ curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *sessio
   curator_stake_register (to, session, TRUE);
 }
 
-/* A node of ours is gone although the session lives. It would fail every
- * further heartbeat, whenever its owner finds the time to look. */
+/* A node is gone although its session lives. If registered, it would fail every later heartbeat. */
 static CURATOR_LOCKED void
-stake_gone (CuratorStake *stake)
+on_stake_deleted (CuratorStake *stake)
 {
   curator_stake_unregister (stake);
   if (stake->held)
@@ -66,7 +65,7 @@ stake_gone (CuratorStake *stake)
   stake->changed (stake, CURATOR_LEASE_LOST);
 }
 
-/* The proof itself has been taken by the request already. */
+/* request.c has already noted the proof. */
 static CURATOR_LOCKED void
 on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -84,9 +83,9 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       CuratorStake *gone = stakes->pdata[reply->failed_index];
       if (gone != NULL)
         {
-          stake_gone (gone);
+          on_stake_deleted (gone);
         }
-      /* A multi that fails proves nothing for the others. */
+      /* A multi that failed proves nothing about the other nodes. */
       beat_send (session);
       return;
     }
@@ -98,7 +97,7 @@ add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
 {
   for (guint n = MIN (queue->length, most); n > 0; n--)
     {
-      /* Those looked at go to the end, so that in time each has its turn. */
+      /* It moves to the end of the queue, so that each gets its turn. */
       GList *link = g_queue_pop_head_link (queue);
       CuratorStake *stake = link->data;
       g_queue_push_tail_link (queue, link);
@@ -136,7 +135,7 @@ on_beat_due (gpointer data)
   beat_send (session);
 }
 
-/* The next heartbeat, unless nothing needs one. */
+/* Schedules the next heartbeat if anything is held or waiting. */
 static CURATOR_LOCKED void
 beat_arm (CuratorSession *session)
 {
@@ -149,14 +148,14 @@ beat_arm (CuratorSession *session)
       return;
     }
   const gint64 age = MIN (curator_lease_clock_proof_age_us (session), period);
-  const gint64 pause = curator_lease_clock_is_young (session)
-                           ? MAX (curator_lease_clock_next_told_us (session), period / 5)
+  const gint64 pause = curator_lease_clock_is_bound_by_leader (session)
+                           ? MAX (curator_lease_clock_until_told_us (session), period / 5)
                            : MAX (period - age, period / 2);
   session->beat_timer =
       curator_timer_after (session->client, MIN (pause, period), on_beat_due, session);
 }
 
-/* @locks client mutex held (timer lane). Nothing depends on the answer, which counts when it comes. */
+/* Runs on the timer lane. Nothing waits for the answer; request.c notes it. */
 static CURATOR_LOCKED void
 on_idle (gpointer data)
 {
@@ -189,8 +188,8 @@ stop_timers (CuratorSession *session)
 void
 curator_heartbeat_connected (CuratorSession *session)
 {
-  /* Making a session is the leader's own work. So is moving it to another connection, but nobody
-   * knows how long ago that was when it is told. */
+  /* The leader itself creates a session. It also moves one to another connection, but how long ago
+   * is not known when the event arrives. */
   if (session->connecting_us != 0)
     {
       session->known_us = MAX (session->known_us, session->connecting_us);
@@ -208,7 +207,7 @@ curator_heartbeat_suspended (CuratorSession *session)
   stop_timers (session);
   if (session->held.length > 0)
     {
-      curator_lease_clock_look (session);
+      curator_lease_clock_update (session);
     }
 }
 

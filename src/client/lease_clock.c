@@ -1,16 +1,16 @@
-/* Quorum heartbeat and lease deadline of a session.
+/* The lease clock of a session: what the servers' answers prove, and when a hold is lost.
  *
- * Curator has no counterpart: its holders learn of a loss from the connection state, which a server
- * cut off from its quorum keeps up for seconds after somebody else was given the lock. Threads: any;
- * guarded by the client's mutex; loss comes on the timer lane, which needs neither a reply nor a
- * ZooKeeper thread.
+ * Mirrors nothing: Curator's holders learn of a loss from the connection state. A server that is
+ * cut off from its quorum keeps that state CONNECTED for seconds after another client got the lock.
+ * Threads: any; guarded by the client's mutex. A loss is noticed on the timer lane, without any
+ * reply.
  *
- * NOTES: a check is a transaction, so a server that cannot reach a quorum cannot answer it; a read,
- * a ping or a sync it would answer. But a proof only says that the session had not ended; the leader
- * counts from what it was told, and a follower tells it every half tick whom it has heard of. What a
- * follower has answered, whatever it was, it tells within half a tick, if the connection to its leader
- * lasts so long: and that it did, a proof sent later shows. The library's own pings count for nothing,
- * since nobody knows when they were sent; a session without requests gets a read of ours instead.
+ * NOTES: a check is a transaction, so a server without a quorum cannot answer it; it would answer a
+ * read, a ping or a sync. But a proof only says that the session had not ended. The leader expires
+ * a session by what its followers report: every half tick, whom they have heard from. A proof sent
+ * later shows that the follower was still connected to the leader, so that the report arrived. The
+ * library's own pings prove nothing, since we do not know when they were sent; an idle session
+ * sends a read instead.
  */
 #include "client/lease_clock.h"
 
@@ -19,9 +19,9 @@
 #include "client/monitor.h"
 
 #define DEFAULT_TICK_MS 2000
-/* An answer that takes longer than this part of the session's time-out proves nothing. */
+/* An answer that takes longer than 1/10 of the session timeout proves nothing. */
 #define PROMPT_SHARE 10
-/* By which part of it the leader's pings may be late. */
+/* The leader's pings may be late by 1/30 of the session timeout. */
 #define LATE_PING_SHARE 30
 
 gint64
@@ -39,7 +39,7 @@ curator_lease_clock_period_us (const CuratorSession *session)
                                : curator_lease_clock_session_us (session) / 6;
 }
 
-/* Where nobody has said how long a tick is: servers grant no less than two, unless told to. */
+/* If the tick was not set: by default servers grant no session timeout under two ticks. */
 static CURATOR_LOCKED gint64
 half_tick_us (const CuratorSession *session)
 {
@@ -49,15 +49,15 @@ half_tick_us (const CuratorSession *session)
              : MIN (DEFAULT_TICK_MS * 500, curator_lease_clock_session_us (session) / 4);
 }
 
-/* In so long a follower has told what it has answered. */
+/* Within that time a follower has told the leader what it has answered. */
 static CURATOR_LOCKED gint64
 telling_us (const CuratorSession *session)
 {
   return half_tick_us (session) + curator_lease_clock_session_us (session) / LATE_PING_SHARE;
 }
 
-/* One heartbeat lost, what a follower may not have told yet, the slowest answer that still counts (a
- * leader that pauses for so long is told later), and clocks that differ by one in a hundred. */
+/* One lost heartbeat, what a follower may not have told yet, the slowest answer that still counts
+ * (a leader that pauses for so long is told later), and clocks that differ by 1 %. */
 static CURATOR_LOCKED gint64
 guard_us (const CuratorSession *session)
 {
@@ -66,7 +66,7 @@ guard_us (const CuratorSession *session)
          + t / 100;
 }
 
-/* How long a hold is good from a proof on. */
+/* For how long a proof is good. */
 static CURATOR_LOCKED gint64
 usable_us (const CuratorSession *session)
 {
@@ -93,10 +93,9 @@ curator_lease_clock_remaining_us (CuratorSession *session)
   return MAX (MIN (by_proof, by_leader) - curator_client_boottime_us (session->client), 0);
 }
 
-/* There is a new proof: what had been answered long enough before it was
- * sent, the leader was told. */
+/* A new proof shows that the leader was told of every answer that is old enough. */
 static CURATOR_LOCKED void
-note_known (CuratorSession *session)
+note_leader_knows (CuratorSession *session)
 {
   const gint64 until = session->proof_us - telling_us (session);
 
@@ -110,9 +109,9 @@ note_known (CuratorSession *session)
     }
 }
 
-/* Answers may come by the thousand: a few for each half tick are kept. */
+/* There may be thousands of answers: a few for each half tick are kept. */
 void
-curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
+curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us)
 {
   const gint64 newest =
       session->n_marks > 0 ? session->marks[(session->n_marks - 1) % CURATOR_N_MARKS].sent_us : 0;
@@ -126,14 +125,14 @@ curator_lease_clock_heard (CuratorSession *session, gint64 sent_us)
 /* What the leader is known to have been told ends a hold sooner than the newest proof does: another
  * proof is due as soon as the leader has been told more. */
 gboolean
-curator_lease_clock_is_young (CuratorSession *session)
+curator_lease_clock_is_bound_by_leader (CuratorSession *session)
 {
   return session->known_us + guard_us (session) < session->proof_us;
 }
 
-/* After so long a proof shows that one more of the answers was told. */
+/* After how long a further proof shows that the leader was told of one more answer. */
 gint64
-curator_lease_clock_next_told_us (CuratorSession *session)
+curator_lease_clock_until_told_us (CuratorSession *session)
 {
   const gint64 now = curator_client_boottime_us (session->client);
   gint64 first = now + telling_us (session);
@@ -149,12 +148,12 @@ curator_lease_clock_next_told_us (CuratorSession *session)
   return MAX (first - now, 0) + 1000;
 }
 
-/* Enough for the next heartbeat to be answered in time, however slowly; where the time-out is too
- * short for that, half of what there can be. */
+/* Enough for the next heartbeat to be answered in time, however slowly. Where the session timeout
+ * is too short for that, half of what there can be. */
 static CURATOR_LOCKED gint64
 enough_us (CuratorSession *session)
 {
-  const gint64 pause = curator_lease_clock_is_young (session)
+  const gint64 pause = curator_lease_clock_is_bound_by_leader (session)
                            ? telling_us (session)
                            : curator_lease_clock_period_us (session);
   return MIN (pause + curator_lease_clock_session_us (session) / PROMPT_SHARE,
@@ -171,16 +170,16 @@ curator_lease_clock_is_fresh (CuratorSession *session)
 }
 
 gint64
-curator_lease_clock_until_told_us (CuratorSession *session)
+curator_lease_clock_until_fresh_us (CuratorSession *session)
 {
   const gint64 by_proof = usable_us (session) - curator_lease_clock_proof_age_us (session);
-  return curator_lease_clock_is_young (session) && by_proof > enough_us (session)
-             ? curator_lease_clock_next_told_us (session)
+  return curator_lease_clock_is_bound_by_leader (session) && by_proof > enough_us (session)
+             ? curator_lease_clock_until_told_us (session)
              : 0;
 }
 
 static CURATOR_LOCKED void
-tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
+set_held_state (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
 {
   GList *next;
   for (GList *link = session->held.head; link != NULL; link = next)
@@ -197,7 +196,7 @@ tell_held (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss
     }
 }
 
-/* A hold is suspect when two heartbeats in a row brought nothing, or the connection is gone. */
+/* A hold is suspect after two heartbeats in a row without a proof, or without a connection. */
 static CURATOR_LOCKED gint64
 until_suspect_us (CuratorSession *session)
 {
@@ -220,37 +219,36 @@ on_lapse (gpointer data)
 
   if (remaining == 0)
     {
-      curator_warn ("no quorum has confirmed session 0x%" G_GINT64_MODIFIER
+      curator_warn ("no quorum confirmed session 0x%" G_GINT64_MODIFIER
                     "x in time: its holds are lost",
                     session->id);
       session->suspect = FALSE;
-      tell_held (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
+      set_held_state (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
       return;
     }
   if (suspect != session->suspect)
     {
       session->suspect = suspect;
-      tell_held (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
-                 CURATOR_COUNTER_LOST_CLOCK);
+      set_held_state (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+                      CURATOR_COUNTER_LOST_CLOCK);
     }
   const gint64 next = suspect ? remaining : MIN (remaining, until_suspect_us (session));
   session->lapse_timer = curator_timer_after (session->client, next, on_lapse, session);
 }
 
-/* @locks client mutex required. Looks at the clock now, not when the timer says. */
 void
-curator_lease_clock_look (CuratorSession *session)
+curator_lease_clock_update (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
   on_lapse (session);
 }
 
 void
-curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
+curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
 {
   const gint64 now = curator_client_boottime_us (session->client);
 
-  /* A slow answer may have been committed by a leader that was paused just before it expires us. */
+  /* A slow answer may have been committed by a leader that paused just before it expires us. */
   if (session->state == CURATOR_SESSION_DEAD
       || now - sent_us > curator_lease_clock_session_us (session) / PROMPT_SHARE
       || sent_us <= session->proof_us)
@@ -258,10 +256,10 @@ curator_lease_clock_proof (CuratorSession *session, gint64 sent_us)
       return;
     }
   session->proof_us = sent_us;
-  note_known (session);
+  note_leader_knows (session);
   if (session->suspect)
     {
-      curator_lease_clock_look (session);
+      curator_lease_clock_update (session);
     }
 }
 
@@ -317,15 +315,14 @@ curator_session_has_stake (CuratorSession *session, const char *path)
 }
 
 void
-curator_lease_clock_began (CuratorSession *session)
+curator_lease_clock_check_timeout (CuratorSession *session)
 {
   if (usable_us (session)
       < telling_us (session) + curator_lease_clock_session_us (session) / PROMPT_SHARE)
     {
-      curator_warn (
-          "the session time-out of %d ms is too short for servers that tick every %d ms: holds "
-          "are lost, or cannot be had, while all is well",
-          session->timeout_ms, (int) (half_tick_us (session) / 500));
+      curator_warn ("the session timeout of %d ms is too short for servers with a tick of %d ms: "
+                    "locks may be lost, or never granted, without any fault",
+                    session->timeout_ms, (int) (half_tick_us (session) / 500));
     }
 }
 
@@ -333,7 +330,7 @@ void
 curator_lease_clock_died (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
-  tell_held (session, CURATOR_LEASE_LOST,
-             curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
-                                                         : CURATOR_COUNTER_LOST_CLOSED);
+  set_held_state (session, CURATOR_LEASE_LOST,
+                  curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
+                                                              : CURATOR_COUNTER_LOST_CLOSED);
 }

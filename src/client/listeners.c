@@ -1,8 +1,7 @@
-/* Listeners of every kind: connection states, leases, shared counts (ListenerManager).
+/* Listeners of connection states, leases and shared counts. Mirrors ListenerManager.
  *
- * Threads: any; lists are guarded by the client's mutex. Each thing to be told is a job of its own on
- * the callback lane or, for states, on that of the news, so that a listener removed before its turn is
- * not called any more.
+ * Threads: any; lists are guarded by the client's mutex. Each notification of each listener is a
+ * job of its own, so a listener that is removed before its turn is not called.
  */
 #include "client/listeners.h"
 
@@ -26,8 +25,8 @@ typedef struct
   CuratorListenerCall call;
   gpointer subject;
   GDestroyNotify unref_subject;
-  int news;
-} News;
+  int value;
+} Notification;
 
 static void
 listener_unref (gpointer data)
@@ -62,34 +61,35 @@ curator_listeners_add (CuratorListeners *listeners, GCallback func, gpointer use
 }
 
 static CURATOR_UNLOCKED void
-tell (gpointer data)
+notify (gpointer data)
 {
-  News *news = data;
-  curator_client_lock (news->client);
-  const gboolean removed = news->listener->removed;
-  curator_client_unlock (news->client);
+  Notification *notification = data;
+  curator_client_lock (notification->client);
+  const gboolean removed = notification->listener->removed;
+  curator_client_unlock (notification->client);
   if (!removed)
     {
-      news->call (news->listener->func, news->subject, news->news, news->listener->user_data);
+      notification->call (notification->listener->func, notification->subject, notification->value,
+                          notification->listener->user_data);
     }
 }
 
 static void
-news_free (gpointer data)
+notification_free (gpointer data)
 {
-  News *news = data;
-  listener_unref (news->listener);
-  if (news->unref_subject != NULL)
+  Notification *notification = data;
+  listener_unref (notification->listener);
+  if (notification->unref_subject != NULL)
     {
-      news->unref_subject (news->subject);
+      notification->unref_subject (notification->subject);
     }
-  curator_client_memory_unref (news->client);
-  g_free (news);
+  curator_client_memory_unref (notification->client);
+  g_free (notification);
 }
 
 static CURATOR_LOCKED void
-tell_from (CuratorListeners *listeners, guint first, const News *pattern,
-           gpointer (*ref_subject) (gpointer subject))
+notify_from (CuratorListeners *listeners, guint first, const Notification *pattern,
+             gpointer (*ref_subject) (gpointer subject))
 {
   for (guint i = first; listeners->all != NULL && i < listeners->all->len; i++)
     {
@@ -97,38 +97,42 @@ tell_from (CuratorListeners *listeners, guint first, const News *pattern,
         {
           return;
         }
-      News *news = g_new (News, 1);
-      *news = *pattern;
-      news->listener = g_ptr_array_index (listeners->all, i);
-      curator_refs_inc (&news->listener->refs);
-      curator_client_memory_ref (news->client);
-      (listeners->are_news ? curator_dispatch_news : curator_dispatch_callback) (news->client, tell,
-                                                                                 news, news_free);
+      Notification *notification = g_new (Notification, 1);
+      *notification = *pattern;
+      notification->listener = g_ptr_array_index (listeners->all, i);
+      curator_refs_inc (&notification->listener->refs);
+      curator_client_memory_ref (notification->client);
+      (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
+          notification->client, notify, notification, notification_free);
     }
 }
 
 void
-curator_listeners_tell (CuratorListeners *listeners, CuratorClient *client,
-                        CuratorListenerCall call, gpointer subject,
-                        gpointer (*ref_subject) (gpointer subject), GDestroyNotify unref_subject,
-                        int news)
+curator_listeners_notify (CuratorListeners *listeners, CuratorClient *client,
+                          CuratorListenerCall call, gpointer subject,
+                          gpointer (*ref_subject) (gpointer subject), GDestroyNotify unref_subject,
+                          int value)
 {
-  const News pattern = {
-    .client = client, .call = call, .subject = subject, .unref_subject = unref_subject, .news = news
-  };
-  tell_from (listeners, 0, &pattern, ref_subject);
+  const Notification pattern = { .client = client,
+                                 .call = call,
+                                 .subject = subject,
+                                 .unref_subject = unref_subject,
+                                 .value = value };
+  notify_from (listeners, 0, &pattern, ref_subject);
 }
 
 void
-curator_listeners_tell_newest (CuratorListeners *listeners, CuratorClient *client,
-                               CuratorListenerCall call, gpointer subject,
-                               gpointer (*ref_subject) (gpointer subject),
-                               GDestroyNotify unref_subject, int news)
+curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient *client,
+                                 CuratorListenerCall call, gpointer subject,
+                                 gpointer (*ref_subject) (gpointer subject),
+                                 GDestroyNotify unref_subject, int value)
 {
-  const News pattern = {
-    .client = client, .call = call, .subject = subject, .unref_subject = unref_subject, .news = news
-  };
-  tell_from (listeners, listeners->all->len - 1, &pattern, ref_subject);
+  const Notification pattern = { .client = client,
+                                 .call = call,
+                                 .subject = subject,
+                                 .unref_subject = unref_subject,
+                                 .value = value };
+  notify_from (listeners, listeners->all->len - 1, &pattern, ref_subject);
 }
 
 void

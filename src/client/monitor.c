@@ -1,7 +1,7 @@
-/* The ground floor of a client: its mutex and what follows the unlock, its clocks, its memory.
+/* The mutex of a client, its memory references and its clocks.
  *
- * Stands where Java has synchronized. Threads: any. Knows nobody above: what is to be freed at the
- * end, and what is to run after an unlock, is handed in.
+ * Stands where Java has synchronized. Threads: any. It depends on no other part of the client: the
+ * function that frees it, and those that run after an unlock, are passed in.
  */
 #include "client/monitor.h"
 
@@ -16,7 +16,7 @@ struct _CuratorAfter
 };
 
 /* The client whose mutex this thread holds. */
-static _Thread_local CuratorClient *entered __attribute__ ((tls_model ("initial-exec")));
+static _Thread_local CuratorClient *locked_client __attribute__ ((tls_model ("initial-exec")));
 
 void
 curator_client_memory_ref (CuratorClient *client)
@@ -34,17 +34,17 @@ curator_client_memory_unref (CuratorClient *client)
 }
 
 CuratorClient *
-curator_client_entered (void)
+curator_locked_client (void)
 {
-  return entered;
+  return locked_client;
 }
 
-/* What takes the mutex is where the analysis ends. */
+/* The analysis does not know that pthread_mutex_lock() takes it. */
 void CURATOR_NOT_ANALYSED
 curator_client_lock (CuratorClient *client)
 {
   pthread_mutex_lock (&client->mutex);
-  entered = client;
+  locked_client = client;
 }
 
 void CURATOR_NOT_ANALYSED
@@ -53,7 +53,7 @@ curator_client_unlock (CuratorClient *client)
   CuratorAfter *after = client->after_head;
   client->after_head = NULL;
   client->after_tail = NULL;
-  entered = NULL;
+  locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
   while (after != NULL)

@@ -1,7 +1,6 @@
-/* Operations: begun, cancelled or finished once, told once.
+/* Asynchronous operations with a deadline, which may be cancelled.
  *
- * Mirrors nothing of Curator's, whose calls block in place. Threads: any; the fields are guarded by
- * the client's mutex.
+ * Mirrors nothing: Curator's calls block in place. Threads: any; guarded by the client's mutex.
  */
 #include "client/op.h"
 
@@ -60,8 +59,8 @@ on_deadline (gpointer data)
 {
   CuratorOp *op = data;
   op->deadline_timer = NULL;
-  op->klass->cancel (op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-                                              "the time given has passed"));
+  op->klass->cancel (
+      op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed"));
 }
 
 gboolean
@@ -90,9 +89,8 @@ curator_op_begin (CuratorOp *op)
   return TRUE;
 }
 
-/* @locks none. */
 static void
-tell_done (gpointer data)
+call_done (gpointer data)
 {
   CuratorOp *op = data;
   op->done (op, g_steal_pointer (&op->result), op->error, op->data);
@@ -100,7 +98,7 @@ tell_done (gpointer data)
 }
 
 void
-curator_op_stop_clock (CuratorOp *op)
+curator_op_stop_deadline (CuratorOp *op)
 {
   curator_timer_cancel (op->client, &op->deadline_timer);
 }
@@ -113,8 +111,8 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->result = result;
   op->error = error;
   g_queue_unlink (&op->client->ops_running, &op->link);
-  curator_op_stop_clock (op);
-  curator_client_after_unlock (op->client, tell_done, op);
+  curator_op_stop_deadline (op);
+  curator_client_after_unlock (op->client, call_done, op);
 }
 
 void
@@ -129,7 +127,7 @@ curator_op_cancel (CuratorOp *op, GError *reason)
   g_clear_error (&reason);
 }
 
-/* @locality the thread that cancels. */
+/* Runs on the thread that cancels. */
 static void
 on_cancelled (GCancellable *cancellable, gpointer data)
 {
@@ -148,7 +146,7 @@ unref_op (gpointer op)
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)
 {
-  /* Tools cannot see that GCancellable hands the op over; this they can. */
+  /* Shows ThreadSanitizer the hand-over, which GCancellable does out of its sight. */
   g_atomic_int_set (&op->connected, TRUE);
   return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
                                 unref_op);

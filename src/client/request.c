@@ -90,11 +90,11 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   request->settled = TRUE;
   if (is_from_server (rc))
     {
-      curator_lease_clock_heard (request->session, request->sent_us);
+      curator_lease_clock_note_answer (request->session, request->sent_us);
     }
   if (rc == ZOK && is_write (request))
     {
-      curator_lease_clock_proof (request->session, request->sent_us);
+      curator_lease_clock_note_proof (request->session, request->sent_us);
     }
   if (request->done != NULL)
     {

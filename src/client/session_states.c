@@ -135,7 +135,7 @@ on_connected (CuratorSession *session)
       session->ever_connected = TRUE;
       session->id = id;
       session->timeout_ms = ops->session_timeout_ms (ops, session->handle);
-      curator_lease_clock_began (session);
+      curator_lease_clock_check_timeout (session);
     }
   session->state = CURATOR_SESSION_CONNECTED;
   curator_timer_cancel (session->client, &session->loss_timer);

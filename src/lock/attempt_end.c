@@ -166,7 +166,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
       && curator_client_is_connected (client))
     {
       curator_attempt_set_state (attempt, ATTEMPT_LEAVING);
-      curator_op_stop_clock (&attempt->op);
+      curator_op_stop_deadline (&attempt->op);
       curator_op_ref (&attempt->op);
       curator_place_leave (&attempt->place, FALSE, curator_path_leaf (attempt->node));
       g_autofree char *node = g_steal_pointer (&attempt->node);
@@ -271,11 +271,11 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
     {
       grant (attempt);
     }
-  else if (rc == ZOK && curator_lease_clock_until_told_us (attempt->session) > 0)
+  else if (rc == ZOK && curator_lease_clock_until_fresh_us (attempt->session) > 0)
     {
       /* The first request after a long silence: a grant now would not last. */
       curator_retry_loop_after (&attempt->tries,
-                                curator_lease_clock_until_told_us (attempt->session));
+                                curator_lease_clock_until_fresh_us (attempt->session));
     }
   else if (rc == ZNONODE)
     {

@@ -116,7 +116,7 @@ curator_lease_new_composite (GPtrArray *members)
 
   curator_refs_init (&lease->refs);
   lease->klass = &klass;
-  lease->listeners.are_news = TRUE;
+  lease->listeners.on_state_lane = TRUE;
   lease->members = members;
   lease->fd = -1;
   lease->client = curator_client_ref (curator_lease_first (lease)->client);

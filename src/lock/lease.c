@@ -74,8 +74,8 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
       lease->klass->over (lease);
       make_readable (lease);
     }
-  curator_listeners_tell (&lease->listeners, lease->client, call_listener, lease, ref_lease,
-                          unref_lease, (int) state);
+  curator_listeners_notify (&lease->listeners, lease->client, call_listener, lease, ref_lease,
+                            unref_lease, (int) state);
   if (lease->whole != NULL)
     {
       lease->whole->klass->member_changed (lease);
@@ -225,8 +225,8 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
       curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
   if (curator_lease_is_over (lease->klass->state_now (lease)))
     {
-      curator_listeners_tell_newest (&lease->listeners, client, call_listener, lease, ref_lease,
-                                     unref_lease, (int) lease->state);
+      curator_listeners_notify_newest (&lease->listeners, client, call_listener, lease, ref_lease,
+                                       unref_lease, (int) lease->state);
     }
   curator_client_unlock (client);
   return id;

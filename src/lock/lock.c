@@ -303,7 +303,8 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
   GError *error = NULL;
 
   if (!curator_client_check_forked (lock->client, &error)
-      || !lock->klass->release (lock, curator_thread_id (), curator_async_settled, async, &error))
+      || !lock->klass->release (lock, curator_thread_id (), curator_async_release_done, async,
+                                &error))
     {
       curator_async_refuse (async, error);
     }

@@ -241,7 +241,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
 
   curator_refs_init (&lease->refs);
   lease->klass = &node_class;
-  lease->listeners.are_news = TRUE;
+  lease->listeners.on_state_lane = TRUE;
   lease->client = curator_client_ref (client);
   lease->internals = curator_lock_internals_ref (internals);
   lease->session = curator_session_ref (session);

@@ -112,7 +112,7 @@ chain_cancel (CuratorOp *op, GError *reason)
       return;
     }
   chain->failure = reason;
-  curator_op_stop_clock (op);
+  curator_op_stop_deadline (op);
   curator_client_after_unlock (op->client, abandon, curator_op_ref (op));
 }
 
@@ -168,7 +168,7 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   if (error != NULL && chain->failure == NULL)
     {
       chain->failure = g_error_copy (error);
-      curator_op_stop_clock (&chain->op);
+      curator_op_stop_deadline (&chain->op);
     }
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);

@@ -107,8 +107,8 @@ take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
       CuratorCountHook *hook = link->data;
       hook->changed (hook, value);
     }
-  curator_listeners_tell (&count->listeners, count->client, call_listener, count, ref_count,
-                          unref_count, value);
+  curator_listeners_notify (&count->listeners, count->client, call_listener, count, ref_count,
+                            unref_count, value);
 }
 
 static CURATOR_LOCKED void

@@ -87,7 +87,7 @@ hidden byte youngest;
 #define heard_of(i) (answers[i] >= proof + HALF + SLACK)
 #endif
 
-/* note_known: the leader was told of every answer older than half a tick when the newest proof was
+/* note_leader_knows: the leader was told of every answer older than half a tick when the newest proof was
  * sent. */
 inline note_told ()
 {

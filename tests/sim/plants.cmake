@@ -147,8 +147,8 @@ curator_plant(
          "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
 curator_plant(
   callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE client/dispatch.c EXPECT "must not block"
-  CHANGE "static CURATOR_LOCKED void\ntell_user ("
-         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic CURATOR_LOCKED void\ntell_user ("
+  CHANGE "static CURATOR_LOCKED void\npost_callback ("
+         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic CURATOR_LOCKED void\npost_callback ("
          "push_job (client, lane, func, data, destroy)@"
          "curator_client_after_unlock (client, run_here, job_new (func, data, destroy))@")
 curator_plant(

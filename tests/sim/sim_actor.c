@@ -247,7 +247,7 @@ run_lane (gpointer data)
 void
 sim_lane_step (SimProcess *process, int lane)
 {
-  static const char *const names[SIM_N_LANES] = { "timers", "callbacks", "session", "news" };
+  static const char *const names[SIM_N_LANES] = { "timers", "callbacks", "session", "states" };
 
   sim_trace (process->world, "%s: lane %s", process->name, names[lane]);
   if (lane == SIM_LANE_TIMERS)
