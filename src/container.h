@@ -1,4 +1,4 @@
-/* From a part that is embedded in a record to the record. */
+/* From a pointer to an embedded member to the struct around it. Threads: any; no lock. */
 #ifndef CURATOR_CONTAINER_H
 #define CURATOR_CONTAINER_H
 

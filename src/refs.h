@@ -1,7 +1,7 @@
-/* Reference counts that every tool can see.
+/* Atomic reference counts that ThreadSanitizer understands. Threads: any; no lock.
  *
- * g_atomic_ref_count_* are functions inside GLib, which ThreadSanitizer cannot look into: it would
- * take the last owner's free for a race with an earlier owner's use. The g_atomic_int_* macros are
+ * g_atomic_ref_count_* are functions inside GLib, where ThreadSanitizer sees nothing: it would
+ * report the last owner's free as a race with an earlier owner's use. The g_atomic_int_* macros are
  * compiled into our own code.
  */
 #ifndef CURATOR_REFS_H
@@ -23,14 +23,14 @@ curator_refs_inc (CuratorRefs *refs)
   g_atomic_int_inc (refs);
 }
 
-/* TRUE for the last one. */
+/* TRUE if this was the last reference. */
 static inline gboolean
 curator_refs_dec (CuratorRefs *refs)
 {
   return g_atomic_int_dec_and_test (refs);
 }
 
-/* A reference of something that may be losing its last one: FALSE if it has. */
+/* Takes a reference of an object that may be losing its last one. FALSE if it has lost it. */
 static inline gboolean
 curator_refs_try_inc (CuratorRefs *refs)
 {

@@ -1,7 +1,8 @@
-/* The asynchronous calls' common part (Curator's BackgroundCallback).
+/* The common part of the asynchronous calls. Mirrors BackgroundCallback.
  *
- * Threads: operations end anywhere; the user is told on the callback lane, in a child of fork() at once.
- * A cancellable's handler is taken off there, because an operation may end inside that very handler.
+ * Threads: an operation may end on any. The user's callback runs on the callback lane; in a child
+ * of fork() it runs at once. The cancellable's handler is disconnected there, because an operation
+ * may end inside that handler. Nothing is shared but the atomic count of pending parts.
  */
 #include "client/async.h"
 
@@ -14,7 +15,7 @@ struct _CuratorAsync
   CuratorAsyncSpec spec;
   GCancellable *cancellable;
   gulong handler;
-  gint pending; /* atomic: the operation's end, and the end of the call that started it */
+  gint pending; /* atomic: 2 until the operation, or the call that started it, has ended */
   gpointer result;
   GError *error;
 };
@@ -30,7 +31,7 @@ curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec)
   return async;
 }
 
-/* @locality callback lane. */
+/* Runs on the callback lane. */
 static void
 deliver (gpointer data)
 {
@@ -54,7 +55,6 @@ async_free (gpointer data)
   g_free (async);
 }
 
-/* @locks client mutex NOT held. */
 static CURATOR_UNLOCKED void
 finish_part (CuratorAsync *async)
 {
@@ -64,7 +64,7 @@ finish_part (CuratorAsync *async)
     {
       return;
     }
-  /* The callback may have run, and freed both, before the mutex is given back. */
+  /* The callback may run, and free async and client, before curator_client_unlock() returns. */
   curator_client_memory_ref (client);
   curator_client_lock (client);
   curator_dispatch_callback (client, deliver, async, async_free);
@@ -99,7 +99,7 @@ curator_async_refuse (CuratorAsync *async, GError *error)
   async->error = error;
   if (!curator_client_check_forked (async->client, NULL))
     {
-      /* No thread of ours came along through the fork. */
+      /* The child of a fork has none of our threads. */
       deliver (async);
       async_free (async);
       return;
@@ -121,8 +121,7 @@ curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *canc
   if (timeout_ms < CURATOR_WAIT_FOREVER)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a time-out of %" G_GINT64_FORMAT " ms is neither a time nor for ever",
-                   timeout_ms);
+                   "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
       return FALSE;
     }
   return curator_client_check_usable (client, error)

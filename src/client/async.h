@@ -1,4 +1,4 @@
-/* Telling the result of an operation on the callback lane: what the _async calls are made of. */
+/* Delivers the result of an operation on the callback lane: the base of the _async calls. */
 #ifndef CURATOR_ASYNC_H
 #define CURATOR_ASYNC_H
 
@@ -8,33 +8,34 @@
 
 typedef struct _CuratorAsync CuratorAsync;
 
-/* Whom a result is about, and how the user's function is called with it. */
+/* The object that the call was made on, and how the user's callback is called with the result. */
 typedef struct
 {
   gpointer owner; /* referenced by the caller; unref_owner ends that */
   GDestroyNotify unref_owner;
   GCallback callback;
   gpointer user_data;
-  /* @locks none; callback lane. Takes result. */
+  /* Runs on the callback lane, without a lock. Takes result. */
   void (*deliver) (GCallback callback, gpointer owner, gpointer result, const GError *error,
                    gpointer user_data);
 } CuratorAsyncSpec;
 
-/* Pass curator_async_done and the async as an op's done and data, then call curator_async_started
- * with the op; or, if no op could be started, curator_async_refuse. The callback then runs once. */
+/* Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
+ * with the op or, if no op could be started, curator_async_refuse. The callback runs once. */
 CuratorAsync *curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec);
 void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer async);
 /* Takes the caller's reference of op. */
 void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable);
 /* Takes error. */
 void curator_async_refuse (CuratorAsync *async, GError *error);
-/* The same for a CuratorReleaseDone: no op, no result. */
+/* A CuratorReleaseDone: there is no op and no result. */
 void curator_async_release_done (const GError *error, gpointer async);
 
-/* What is wrong with a call that can wait, before anything is started. */
+/* Checks a call that can wait before it starts. */
 gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
                              GError **error);
-/* The deadline of such a call. A single try (0) waits for nobody, but asking has a limit too. */
+/* The deadline of such a call. A single try (0) waits for no holder, but its requests may take up
+ * to the connection timeout. */
 gint64 curator_call_deadline (CuratorClient *client, gint64 timeout_ms);
 
 #endif

@@ -1,10 +1,12 @@
-/* Waiting for an operation: a thread, its seat, and the call that wakes it.
+/* Blocks a thread until its operation has ended.
  *
- * Curator blocks on ZooKeeper's own calls; ours all wait here. Threads: the waiting one and the one
- * that brings the end; guarded by the seat's mutex.
+ * Mirrors nothing: Curator blocks in ZooKeeper's own calls. Threads: the one that waits and the one
+ * that brings the result; guarded by the mutex of the seat. A seat is a thread's own mutex and
+ * condition variable.
  *
- * NOTES: a sleeper is woken after the mutex was given back, or it would run into it at once. By then
- * it may have gone on without being woken, and the await with it: the seat outlives both.
+ * NOTES: the waiting thread is woken after the mutex is unlocked, or it would block on it at once.
+ * By then it may have woken by itself and be gone with its await, so the seat has a reference
+ * count.
  */
 #include "client/await.h"
 
@@ -12,7 +14,7 @@
 
 struct _CuratorSeat
 {
-  CuratorRefs refs; /* the thread's, and one for whoever is waking it */
+  CuratorRefs refs; /* the thread's, and one for each thread that is waking it */
   pthread_mutex_t mutex;
   pthread_cond_t cond;
 };
@@ -38,7 +40,7 @@ create_seat_key (void)
   g_assert (failed == 0);
 }
 
-/* The calling thread's, made when it first waits and gone with it. */
+/* The calling thread's seat: created when it first waits, freed when it ends. */
 static CuratorSeat *
 thread_seat (void)
 {

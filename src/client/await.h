@@ -1,4 +1,4 @@
-/* A thread that waits for an operation (the blocking half of every call). */
+/* Blocks a thread until its operation has ended: the base of the blocking calls. */
 #ifndef CURATOR_AWAIT_H
 #define CURATOR_AWAIT_H
 
@@ -6,12 +6,12 @@
 
 typedef struct _CuratorSeat CuratorSeat;
 
-/* Waiting for an op on the calling thread. Pass curator_await_done and the await as the op's done
- * and data, then call curator_await_op, which takes the caller's reference of the op. */
+/* The calling thread's wait for an op. Pass curator_await_done and the await as the op's done and
+ * data, then call curator_await_op, which takes the caller's reference of the op. */
 typedef struct
 {
   CuratorZkOps *ops;
-  CuratorSeat *seat; /* the thread's own */
+  CuratorSeat *seat; /* the calling thread's */
   gboolean done;
   gpointer result;
   GError *error;
@@ -21,7 +21,7 @@ void curator_await_init (CuratorAwait *await, CuratorClient *client);
 void curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await);
 gboolean curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
                            gpointer *result, GError **error);
-/* The same for something that is no op and cannot be cancelled. */
+/* The same without an op; it cannot be cancelled. */
 void curator_await_signal (CuratorAwait *await, gpointer result, const GError *error);
 gboolean curator_await_finish (CuratorAwait *await, gpointer *result, GError **error);
 

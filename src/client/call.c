@@ -1,6 +1,6 @@
-/* A single read or write in Curator's retry loop (RetryLoop.callWithRetry).
+/* A blocking read or write with retries. Mirrors RetryLoop.callWithRetry.
  *
- * Threads: any starts one and waits; it is advanced under the client's mutex like every operation.
+ * Threads: any may call and waits; every step runs under the client's mutex, like all operations.
  */
 #include "client/call.h"
 
@@ -26,7 +26,7 @@ typedef struct
   int version;
   CuratorRequest *request CURATOR_GUARDED;
   CuratorParents *parents CURATOR_GUARDED;
-  gboolean ambiguous CURATOR_GUARDED; /* a try of unknown outcome was made */
+  gboolean ambiguous CURATOR_GUARDED; /* a try may have succeeded without an answer */
 } Call;
 
 void
@@ -128,7 +128,6 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex held (retry loop). */
 static CURATOR_LOCKED void
 call_send (gpointer data)
 {

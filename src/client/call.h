@@ -1,4 +1,4 @@
-/* One request with retries, waited for: what the synchronous getters and setters are made of. */
+/* A blocking request with retries: the base of the synchronous getters and setters. */
 #ifndef CURATOR_CALL_H
 #define CURATOR_CALL_H
 
@@ -9,7 +9,7 @@ typedef enum
   CURATOR_CALL_GET,
   CURATOR_CALL_GET_CHILDREN,
   CURATOR_CALL_SET,
-  CURATOR_CALL_CREATE /* persistent, missing parents too; ZNODEEXISTS if it is there */
+  CURATOR_CALL_CREATE /* persistent, with missing parents; fails with ZNODEEXISTS */
 } CuratorCallKind;
 
 typedef struct
@@ -20,9 +20,9 @@ typedef struct
   gint64 mzxid;        /* get, set */
 } CuratorCallResult;
 
-/* @locks client mutex NOT held. path: the full one. bytes: for set and create; version: for set.
- * NULL with error; the server's own refusals are in CURATOR_ZK_ERROR. ambiguous (may be NULL): whether
- * an earlier try of a write may have been carried out unseen. */
+/* path: the full path. bytes: for set and create. version: for set. NULL with error; errors of the
+ * server are in CURATOR_ZK_ERROR. ambiguous (may be NULL): whether an earlier try of a write may
+ * have succeeded without an answer. */
 CuratorCallResult *curator_call (CuratorClient *client, CuratorCallKind kind, const char *path,
                                  GBytes *bytes, int version, gboolean *ambiguous,
                                  GError **error) CURATOR_UNLOCKED;

@@ -1,5 +1,6 @@
-/* The record of a client: what its parts share, and who guards it. Their functions are in headers of
- * their own; monitor.h has the mutex. */
+/* The struct of a client, which its parts share. Mirrors the fields of CuratorFrameworkImpl.
+ *
+ * Each part declares its functions in a header of its own; monitor.h locks the mutex. */
 #ifndef CURATOR_CLIENT_PRIVATE_H
 #define CURATOR_CLIENT_PRIVATE_H
 
@@ -15,7 +16,7 @@
 #include <glib.h>
 #include <pthread.h>
 
-/* Bytes of a lock node. A server ends the connection of who sends 1 MiB; labels need no such sizes. */
+/* Bytes of data in a lock node. A server closes a connection on which 1 MiB arrives. */
 #define CURATOR_MAX_PAYLOAD 4096
 
 #define CURATOR_N_COUNTERS ((gsize) CURATOR_COUNTER_WAIT_LONGER + 1)
@@ -33,20 +34,20 @@ typedef enum
 
 struct _CuratorClient
 {
-  CuratorRefs refs;   /* users, locks and leases; at zero the client closes itself */
-  CuratorRefs memory; /* all refs together, each thread and each session; at zero it is freed */
+  CuratorRefs refs;   /* of users, locks and leases; at zero the client closes itself */
+  CuratorRefs memory; /* one for all refs, one for each thread and session; at zero it is freed */
   guint fork_generation;
   CuratorZkOps *ops;
   void (*free) (CuratorClient *client); /* called once, by the last memory reference */
 
-  /* Set-up: written before start, constant afterwards. */
+  /* Settings: written before start, constant afterwards. */
   char *connect_string;
   CuratorConnectString *servers;
   char *namespace_; /* "a/b", or NULL */
   char *prefix;     /* chroot and namespace, "" or "/app/a/b" */
   int session_timeout_ms;
   int connection_timeout_ms;
-  gboolean has_server_tick; /* somebody has said */
+  gboolean has_server_tick; /* server_tick_ms was set */
   int server_tick_ms;
   gboolean has_heartbeat;
   int heartbeat_ms;
@@ -59,23 +60,22 @@ struct _CuratorClient
   gpointer trace_data;
   GDestroyNotify trace_destroy;
 
-  CuratorDispatch *dispatch; /* the lanes; guarded as dispatch.h says */
+  CuratorDispatch *dispatch; /* see dispatch.h */
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
   pthread_cond_t changed; /* close() and the lanes wait for it */
-  CuratorLife life;       /* set atomically too, so that it can be read without the mutex */
-  CuratorAfter *after_head CURATOR_GUARDED; /* collected for the next unlock */
+  CuratorLife life;       /* also written atomically, so it can be read without the mutex */
+  CuratorAfter *after_head CURATOR_GUARDED; /* to run after the next unlock */
   CuratorAfter *after_tail CURATOR_GUARDED;
   CuratorConnectionState state CURATOR_GUARDED;
-  gboolean state_posted
-      CURATOR_GUARDED; /* the state before the first connection is nobody's news */
+  gboolean state_posted CURATOR_GUARDED; /* FALSE until the listeners got a first state */
   gboolean ever_connected CURATOR_GUARDED;
   CuratorSession *session CURATOR_GUARDED; /* the current one; NULL before start and after close */
-  guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, dying ones included */
+  guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, also of dead sessions */
   guint epoch CURATOR_GUARDED;             /* of the newest session */
   guint open_failures CURATOR_GUARDED;
-  gboolean auth_failed CURATOR_GUARDED;       /* final: no session will be opened any more */
+  gboolean auth_failed CURATOR_GUARDED;       /* final: no further session is opened */
   gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
@@ -90,7 +90,7 @@ typedef struct
   GBytes *auth;
 } CuratorAuth;
 
-/* As curator_client_new(), with another ZooKeeper behind it. */
+/* As curator_client_new(), with another implementation of ZooKeeper's calls. */
 CuratorClient *curator_client_new_with_ops (const char *connect_string,
                                             CuratorRetryPolicy *retry_policy, CuratorZkOps *ops);
 

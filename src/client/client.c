@@ -1,6 +1,6 @@
-/* The roof: makes the parts of a client, starts them, and closes them in order (CuratorFramework).
+/* A client: creates its parts, starts them, and closes them in order.
  *
- * Mirrors CuratorFrameworkImpl. Threads: any enters the public calls; guarded by the client's mutex.
+ * Mirrors CuratorFrameworkImpl. Threads: any; guarded by the client's mutex.
  */
 #include "client/client-private.h"
 
@@ -72,15 +72,14 @@ void
 curator_client_unref (CuratorClient *client)
 {
   g_return_if_fail (client != NULL);
-  /* In the child of a fork nothing of ours is alive: what it frees it would take from nobody, and
-   * closing would send the parent's session away. */
+  /* The child of a fork has none of our threads, and closing would end the parent's session. */
   if (client->fork_generation != curator_fork_generation ())
     {
       return;
     }
   if (curator_refs_dec (&client->refs))
     {
-      /* Threads that serve clients wait for none of them: two could wait for each other. */
+      /* A thread that serves a client must not wait: two of them could wait for each other. */
       close_client (client, !curator_dispatch_is_inside ());
       curator_client_memory_unref (client);
     }
@@ -95,7 +94,7 @@ check_latent (CuratorClient *client, GError **error)
       return TRUE;
     case CURATOR_LIFE_STARTED:
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the client has been started already");
+                           "the client was already started");
       return FALSE;
     case CURATOR_LIFE_STOPPED:
     default:
@@ -116,7 +115,7 @@ curator_client_start (CuratorClient *client, GError **error)
   curator_client_lock (client);
   const gboolean latent = check_latent (client, error);
   curator_client_unlock (client);
-  if (!latent || !curator_settings_settle (client, error))
+  if (!latent || !curator_settings_prepare (client, error))
     {
       return FALSE;
     }
@@ -143,7 +142,7 @@ close_client (CuratorClient *client, gboolean may_wait)
       curator_client_cancel_ops (client, ZCLOSING);
       curator_session_close_all (client);
       curator_dispatch_stop (client);
-      /* What was collected is told before we wait: the waiters must not wait for the handle. */
+      /* Unlocking runs the callers' completions now; they must not wait for the handle to close. */
       curator_client_unlock (client);
       curator_client_lock (client);
     }

@@ -1,10 +1,11 @@
-/* FD_CLOEXEC for what libzookeeper opens without it (ZOOKEEPER-2338: a build flag, off in Debian).
+/* Sets FD_CLOEXEC on libzookeeper's descriptors (ZOOKEEPER-2338: a build flag, off in Debian).
  *
- * Threads: the session lane and ZooKeeper's completion thread; no lock.
+ * Mirrors nothing. Threads: the session lane and ZooKeeper's completion thread; no lock.
  *
- * NOTES: the library shows none of its descriptors. Its wake-up pipe is told by being new,
- * non-blocking and a pipe right after the handle was made, its socket by its peer. Marking one of the
- * program's that looks the same would only keep it out of children, which is what programs mean.
+ * NOTES: the library does not show its descriptors. Its wake-up pipe is recognised as the
+ * non-blocking pipe that is new after the handle was opened, its socket by its peer. If a
+ * descriptor of the program matches too, children do not inherit it, which programs rarely want
+ * anyway.
  */
 #include "client/cloexec.h"
 
@@ -24,7 +25,7 @@ curator_open_fds (void)
       g_array_append_val (fds, fd);
     }
   g_clear_pointer (&dir, g_dir_close);
-  /* The folder's own descriptor is gone now, and the next thing opened gets its number. */
+  /* The directory's own descriptor is closed now; another file may get its number. */
   for (guint i = fds->len; i-- > 0;)
     {
       if (fcntl (g_array_index (fds, int, i), F_GETFD) < 0)
@@ -35,7 +36,7 @@ curator_open_fds (void)
   return fds;
 }
 
-/* Non-blocking, and would be inherited. */
+/* It is non-blocking, and children would inherit it. */
 static gboolean
 is_candidate (int fd)
 {
@@ -44,8 +45,7 @@ is_candidate (int fd)
   return flags >= 0 && (flags & O_NONBLOCK) != 0 && fd_flags >= 0 && (fd_flags & FD_CLOEXEC) == 0;
 }
 
-/* By its name in /proc: a look at the descriptor itself would be a race with its owner to tools that
- * watch descriptors. */
+/* Reads its name in /proc: ThreadSanitizer would report fstat() as a race with the owner. */
 static gboolean
 is_pipe (int fd)
 {

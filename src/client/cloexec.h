@@ -1,15 +1,15 @@
-/* Keeping libzookeeper's descriptors out of programs that this one starts. */
+/* Keeps child programs from inheriting libzookeeper's descriptors. */
 #ifndef CURATOR_CLOEXEC_H
 #define CURATOR_CLOEXEC_H
 
 #include <glib.h>
 #include <sys/socket.h>
 
-/* The descriptors open now. */
+/* All open descriptors. */
 GArray *curator_open_fds (void);
-/* Marks the non-blocking pipes that are open now and were not in before. */
+/* Sets FD_CLOEXEC on non-blocking pipes that are open now but were not before. */
 void curator_cloexec_new_pipes (GArray *before);
-/* Marks the non-blocking sockets connected to peer. */
+/* Sets FD_CLOEXEC on non-blocking sockets connected to peer. */
 void curator_cloexec_sockets (const struct sockaddr *peer, socklen_t length);
 
 #endif

@@ -1,6 +1,6 @@
-/* "host:port,host/chroot", taken apart: ZooKeeper's ConnectStringParser, which explains.
+/* Parses and checks connect strings. Mirrors ZooKeeper's ConnectStringParser.
  *
- * Threads: any; pure, so nothing guards it.
+ * Threads: any; pure, no lock.
  */
 #include "client/connect_string.h"
 
@@ -68,8 +68,8 @@ is_label (const char *label, gsize length)
   return length > 0 && length <= MAX_LABEL_LENGTH && *label != '-' && label[length - 1] != '-';
 }
 
-/* A name, or an IPv4 address. What ends in a number must be an address: resolvers would read "10.1"
- * as one, too, but not as the one that was meant. */
+/* A name, or an IPv4 address. A host whose last label is a number must be a whole address:
+ * resolvers read "10.1" as 10.0.0.1. */
 static gboolean
 is_name (const char *name)
 {
@@ -105,7 +105,7 @@ parse_port (const char *text, guint16 *port)
   return TRUE;
 }
 
-/* "[address]" or "[address]:port". Returns what is wrong, or NULL. */
+/* Parses "[address]" or "[address]:port". Returns the mistake, or NULL. */
 static const char *
 parse_bracketed (const char *text, CuratorHostPort *server)
 {
@@ -113,12 +113,12 @@ parse_bracketed (const char *text, CuratorHostPort *server)
 
   if (end == NULL)
     {
-      return "the bracket is not closed";
+      return "the closing bracket is missing";
     }
   server->host = g_strndup (text + 1, (gsize) (end - text - 1));
   if (!is_ipv6 (server->host))
     {
-      return "what is in brackets is not an IPv6 address";
+      return "the brackets do not contain an IPv6 address";
     }
   if (end[1] == '\0')
     {
@@ -129,7 +129,7 @@ parse_bracketed (const char *text, CuratorHostPort *server)
              : "the port must be a number from 1 to 65535";
 }
 
-/* Returns what is wrong, or NULL. */
+/* Returns the mistake, or NULL. */
 static const char *
 parse_server (const char *text, CuratorHostPort *server)
 {
@@ -137,7 +137,7 @@ parse_server (const char *text, CuratorHostPort *server)
 
   if (*text == '\0')
     {
-      return "there is nothing between two commas, or before or after them";
+      return "a server is missing before or after a comma";
     }
   if (*text == '[')
     {
@@ -171,7 +171,7 @@ parse_servers (const char *list, GPtrArray *hosts, GError **error)
       const char *fault = parse_server (g_strstrip (*text), server);
       if (fault != NULL)
         {
-          /* Cut before it is escaped: half a character becomes \xNN. */
+          /* Truncated before it is escaped: an incomplete character becomes \xNN. */
           g_autofree char *head = g_strndup (*text, 200);
           g_autofree char *shown = curator_path_escape (head);
           g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -204,7 +204,7 @@ curator_connect_string_parse (const char *connect_string, GError **error)
     {
       if (!curator_path_validate (chroot, error))
         {
-          g_prefix_error (error, "the connect string has a chroot that cannot be used: ");
+          g_prefix_error (error, "invalid chroot in the connect string: ");
           return NULL;
         }
       parsed->chroot = g_strdup (chroot);

@@ -1,8 +1,8 @@
-/* "host:port,host/chroot", taken apart and checked.
+/* Parses and checks connect strings: "host:port,host/chroot".
  *
  * Mirrors ZooKeeper's ConnectStringParser. libzookeeper's own parser refuses the Java form of IPv6
- * addresses and explains nothing, so it only ever gets what was parsed here. Pure; includes nothing
- * of ZooKeeper, takes no lock, may be used on any thread.
+ * addresses and explains nothing, so it only gets what was parsed here. Threads: any; pure, no
+ * lock.
  */
 #ifndef CURATOR_CONNECT_STRING_H
 #define CURATOR_CONNECT_STRING_H
@@ -23,8 +23,8 @@ typedef struct
   char *chroot;     /* "/app", or NULL */
 } CuratorConnectString;
 
-/* Accepts "name:2181", "10.0.0.1:2181", "[::1]:2181" and, as libzookeeper, "::1:2181" (what follows
- * the last colon is the port); the port may be left out but in the last form. Spaces around servers
+/* Accepts "name:2181", "10.0.0.1:2181", "[::1]:2181" and, like libzookeeper, "::1:2181", where the
+ * port follows the last colon. The port is optional except in the last form. Spaces around servers
  * are ignored. NULL with CURATOR_ERROR_INVALID_ARGUMENT. */
 CuratorConnectString *curator_connect_string_parse (const char *connect_string, GError **error);
 

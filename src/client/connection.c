@@ -1,6 +1,7 @@
-/* The state of the connection: what it is, who hears of it, who waits for it (ConnectionStateManager).
+/* The connection state: its getters, its listeners, and block_until_connected.
  *
- * Threads: any; guarded by the client's mutex. Which state it is, session_states.c says.
+ * Mirrors ConnectionStateManager; session_states.c decides which state it is. Threads: any; guarded
+ * by the client's mutex.
  */
 #include "client/connection.h"
 
@@ -103,7 +104,7 @@ curator_client_remove_state_listener (CuratorClient *client, guint id)
   curator_listeners_remove (&client->listeners, client, id);
 }
 
-/* block_until_connected is an operation without steps: the connection finishes it. */
+/* The operation of block_until_connected: it has no request, the connection finishes it. */
 typedef struct
 {
   CuratorOp op;
@@ -118,7 +119,7 @@ connect_wait_go (gpointer data)
   curator_op_finish (&wait->op, NULL, NULL);
 }
 
-/* Waiting for ever means for ever: only the caller's deadline ends it. */
+/* The retry policy does not end the wait: only the caller's deadline does. */
 static CURATOR_LOCKED void
 connect_wait_give_up (gpointer data, int rc)
 {

@@ -1,4 +1,4 @@
-/* The state of the connection: what it is, who hears of it, who waits for it. */
+/* The connection state of a client. Guarded by its mutex. */
 #ifndef CURATOR_CONNECTION_H
 #define CURATOR_CONNECTION_H
 
@@ -6,7 +6,7 @@
 
 #include <curator/client.h>
 
-/* Posts a state to the listeners unless it is the present one. */
+/* Sets the state and notifies the listeners, unless it is the current one. */
 void curator_client_set_state (CuratorClient *client, CuratorConnectionState state) CURATOR_LOCKED;
 
 #endif

@@ -1,4 +1,4 @@
-/* The lanes' insides, for client.c, which makes and ends them. */
+/* Creating, starting and stopping the lanes; for client.c. Guarded by the client's mutex. */
 #ifndef CURATOR_DISPATCH_PRIVATE_H
 #define CURATOR_DISPATCH_PRIVATE_H
 
@@ -6,14 +6,14 @@
 
 CuratorDispatch *curator_dispatch_new (void) CURATOR_LOCKED;
 void curator_dispatch_free (CuratorDispatch *dispatch) CURATOR_LOCKED;
-/* Starts the threads, if the ops want threads. */
+/* Starts the threads, if ops->threads. */
 gboolean curator_dispatch_start (CuratorClient *client, GError **error) CURATOR_LOCKED;
-/* The lanes finish what they have and end. */
+/* The lanes finish their work and end. */
 void curator_dispatch_stop (CuratorClient *client) CURATOR_LOCKED;
-/* @locks client mutex required, given back while waiting. Until the lanes have ended; at once on a
- * thread that serves this client. */
+/* Waits until the lanes have ended, with the mutex unlocked. Does not wait on a thread that serves
+ * this client. */
 void curator_dispatch_join (CuratorClient *client) CURATOR_LOCKED;
-/* Whether this thread serves any client. */
+/* Whether the calling thread serves any client. */
 gboolean curator_dispatch_is_inside (void);
 
 #endif

@@ -1,9 +1,9 @@
-/* Timers, callbacks, news and session work of one client, each on a lane of its own.
+/* The lanes of a client: timers, callbacks, state listeners and session work.
  *
- * Mirrors what Curator spreads over its ConnectionStateManager, EventThread and background
- * executors. Threads: everything here is guarded by the client's mutex; each lane's thread takes it
- * only to look for work. The threads are detached and own a memory reference of the client, so that
- * the last reference may be dropped on any of them.
+ * Mirrors the executors of ConnectionStateManager and of the background calls, and the EventThread.
+ * Threads: any; guarded by the client's mutex. A lane's thread unlocks it to run a job, but not to
+ * fire a timer. The threads are detached and own a memory reference of the client, so the last
+ * reference may be dropped on any of them.
  */
 #include "client/dispatch.h"
 
@@ -29,7 +29,7 @@ typedef enum
 struct _CuratorTimer
 {
   gint64 when_us;
-  guint64 order; /* timers of one moment fire in the order in which they were set */
+  guint64 order; /* timers due at the same time fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
   GSequenceIter *place CURATOR_GUARDED;
@@ -40,7 +40,7 @@ typedef struct
   CuratorWork func;
   gpointer data;
   GDestroyNotify destroy;
-  gint posted; /* atomic: hands the job over where tools cannot see how GLib does */
+  gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
 } Job;
 
 typedef struct
@@ -63,7 +63,7 @@ struct _CuratorDispatch
   gboolean stopping CURATOR_GUARDED;
 };
 
-/* How often the timer lane looks when no descriptor can be had. */
+/* Where no descriptor can be had, the timer lane looks that often. */
 #define SHORTAGE_US (10 * 1000)
 
 static _Thread_local CuratorClient *served_client; /* the client that this thread serves */
@@ -154,10 +154,9 @@ add_timer (CuratorClient *client, Clock clock, gint64 when_us, CuratorWork func,
   timer->data = data;
   timer->place = g_sequence_insert_sorted (dispatch->timers[clock], timer, compare_timers, NULL);
   /* Most timers are cancelled long before their time: the lane is woken for an earlier one only. */
-  const gint64 asleep_until_us = dispatch->asleep_until_us[CURATOR_LANE_TIMERS];
-  if (asleep_until_us != 0 && first_of_clock (dispatch, clock) == timer
-      && (clock == CLOCK_RUNNING ? when_us : monotonic_of_boottime (client, when_us))
-             < asleep_until_us)
+  gint64 due_us;
+  if (first_timer (client, &due_us) == timer
+      && due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       curator_alarm_wake (&dispatch->alarm);
     }
@@ -211,10 +210,10 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
 {
   Job *job = job_new (func, data, destroy);
   g_queue_push_tail (&client->dispatch->jobs[lane], job);
-  /* A client that is not started yet or closed already still owes answers. */
+  /* A client that is not started yet, or is closed, still owes callbacks. */
   if (client->ops->threads && !client->dispatch->running[lane] && !start_lane (client, lane, NULL))
     {
-      curator_warn ("no thread could be started: a callback is late");
+      curator_warn ("cannot start a thread: a callback is delayed");
     }
   pthread_cond_signal (&client->dispatch->work_added[lane]);
 }
@@ -239,7 +238,7 @@ free_job (gpointer data)
   g_free (job);
 }
 
-/* On the user's own loop there are no lanes. */
+/* A GMainContext of the user's replaces both lanes of callbacks. */
 static CURATOR_LOCKED void
 post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
                GDestroyNotify destroy)
@@ -289,7 +288,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
 }
 
-/* @locks client mutex held on entry; given back. Timers fire under it, jobs run without it. */
+/* Timers fire with the mutex held, jobs run without it. */
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
@@ -343,8 +342,8 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
   CuratorAlarm *alarm = &client->dispatch->alarm;
   const gint64 delay_us =
       until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
-  const gboolean is_open = curator_alarm_open (alarm);
 
+  const gboolean is_open = curator_alarm_open (alarm);
   curator_client_unlock (client);
   if (is_open)
     {
@@ -425,7 +424,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 
   start->client = client;
   start->lane = lane;
-  /* The program's signals are not for our threads. */
+  /* Our threads must not handle the program's signals. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
   curator_client_memory_ref (client);
@@ -436,7 +435,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
       curator_client_memory_unref (client);
       g_free (start);
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (failed),
-                   "a thread of the client could not be started: %s", g_strerror (failed));
+                   "cannot start a thread of the client: %s", g_strerror (failed));
       return FALSE;
     }
   pthread_setname_np (thread, names[lane]);
@@ -471,18 +470,18 @@ curator_dispatch_stop (CuratorClient *client)
   curator_alarm_wake (&client->dispatch->alarm);
 }
 
+void
+curator_dispatch_leave (CuratorClient *before)
+{
+  served_client = before;
+}
+
 CuratorClient *
 curator_dispatch_enter (CuratorClient *client)
 {
   CuratorClient *before = served_client;
   served_client = client;
   return before;
-}
-
-void
-curator_dispatch_leave (CuratorClient *before)
-{
-  served_client = before;
 }
 
 gboolean

@@ -1,7 +1,7 @@
-/* The error domains.
+/* The error domains, where Java has exception classes.
  *
- * Threads: any. Not by G_DEFINE_QUARK, whose cache is written without an order that
- * ThreadSanitizer could see; errors are rare enough to look the number up.
+ * Threads: any; no lock. G_DEFINE_QUARK would cache the number in a way that ThreadSanitizer
+ * reports; errors are rare enough to look it up.
  */
 #include "curator/error.h"
 

@@ -1,4 +1,4 @@
-/* Requests for TLS and SASL, recognised to be refused. See features.h. */
+/* Refuses connections with TLS or SASL; see features.h. Threads: any; no lock. */
 #include "client/features.h"
 
 #include "curator/error.h"
@@ -9,7 +9,7 @@
 static const struct
 {
   const char *name;
-  const char *symbol; /* exported by a libzookeeper that has it */
+  const char *symbol; /* exported by a libzookeeper built with it */
 } features[CURATOR_N_FEATURES] = {
   [CURATOR_FEATURE_TLS] = { "TLS", "zookeeper_init_ssl" },
   [CURATOR_FEATURE_SASL] = { "SASL", "zookeeper_init_sasl" },
@@ -38,12 +38,12 @@ refuse (CuratorFeature feature, const char *what, GError **error)
   const gboolean built_in = curator_feature_is_built_in (feature);
   g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "%s asks for %s, %s", what,
                features[feature].name,
-               built_in ? "which this version of curator does not use"
-                        : "which this libzookeeper is built without");
+               built_in ? "which this version of curator does not support"
+                        : "which this libzookeeper was built without");
   return FALSE;
 }
 
-/* A host may have one of those names: then nothing but a port follows the colon. */
+/* A host may have that name: then only a port follows the colon. */
 static gboolean
 is_requested (const char *server, const char *name)
 {

@@ -1,8 +1,7 @@
-/* What a connection is asked to be and cannot be: encrypted, or authenticated by SASL.
+/* Refuses connections with TLS or SASL, which this version does not support.
  *
- * libzookeeper has either only if it was built for it, and this version uses neither. A request for one
- * must fail: a connection in clear text is not what was asked for. Pure but for a look at the symbols
- * of the library that is loaded; takes no lock, may be used on any thread.
+ * Mirrors nothing. A request for either must fail: the user must not get a connection in clear text
+ * instead. Threads: any; no lock. Reads only the symbols of the loaded libzookeeper.
  */
 #ifndef CURATOR_FEATURES_H
 #define CURATOR_FEATURES_H
@@ -16,14 +15,14 @@ typedef enum
   CURATOR_N_FEATURES
 } CuratorFeature;
 
-/* Whether the libzookeeper that this process has loaded was built with it. */
+/* Whether the loaded libzookeeper was built with it. */
 gboolean curator_feature_is_built_in (CuratorFeature feature);
 
-/* FALSE with UNSUPPORTED when a server of the connect string is written "tls://host", "ssl://host",
- * "sasl://host", or with one colon in front of more than a port. */
+/* FALSE with UNSUPPORTED if a server of the connect string is written "tls://host" or "tls:host";
+ * "ssl", "x509" and "sasl" likewise. "tls:2181" is a host of that name. */
 gboolean curator_features_check_connect_string (const char *connect_string, GError **error);
 
-/* FALSE with UNSUPPORTED for schemes that exist only on such connections: "sasl", "x509", "ssl" and
+/* FALSE with UNSUPPORTED for the schemes that need such a connection: "sasl", "x509", "ssl",
  * "tls". */
 gboolean curator_features_check_auth_scheme (const char *scheme, GError **error);
 

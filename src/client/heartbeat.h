@@ -4,10 +4,10 @@
 
 #include "client/lease_clock.h"
 
-/* From now on the heartbeat looks after the stake; curator_stake_unregister() ends that. */
+/* The heartbeat checks the stake's node until curator_stake_unregister(). */
 void curator_stake_register (CuratorStake *stake, CuratorSession *session,
                              gboolean held) CURATOR_LOCKED;
-/* What from stood for, held or waiting, is held by to now. from may not be registered. */
+/* Replaces from, held or waiting, by to, which is held. from need not be registered. */
 void curator_stake_move (CuratorStake *from, CuratorStake *to,
                          CuratorSession *session) CURATOR_LOCKED;
 

@@ -1,8 +1,7 @@
-/* Listeners of every kind: connection states, leases, shared counts (ListenerManager).
+/* Listeners of connection states, leases and shared counts. Mirrors ListenerManager.
  *
- * Threads: any; lists are guarded by the client's mutex. Each thing to be told is a job of its own on
- * the callback lane or, for states, on that of the news, so that a listener removed before its turn is
- * not called any more.
+ * Threads: any; lists are guarded by the client's mutex. Each notification of each listener is a
+ * job of its own, so a listener that is removed before its turn is not called.
  */
 #include "client/listeners.h"
 

@@ -1,4 +1,4 @@
-/* A list of user's functions that are told something, by id, on the callback lane or as news. */
+/* Lists of users' listeners, which run on the callback lane or the states lane. */
 #ifndef CURATOR_LISTENERS_H
 #define CURATOR_LISTENERS_H
 
@@ -10,37 +10,35 @@
 
 typedef struct _CuratorListener CuratorListener;
 
-/* A list of users' functions. Guarded by the client's mutex; zeroed is empty. */
+/* Guarded by the client's mutex. All zero: empty. */
 typedef struct
 {
   GPtrArray *all CURATOR_GUARDED; /* CuratorListener */
   guint last_id CURATOR_GUARDED;
-  gboolean on_state_lane; /* told on the news lane */
+  gboolean on_state_lane; /* they run on the states lane */
 } CuratorListeners;
 
-/* @locks none; how a listener of one kind is called. subject is whatever was told about. */
+/* Calls a listener of one kind, without a lock. subject is what the listener was added to. */
 typedef void (*CuratorListenerCall) (GCallback func, gpointer subject, int value,
                                      gpointer user_data);
 
-/* @locks client mutex required. */
 guint curator_listeners_add (CuratorListeners *listeners, GCallback func, gpointer user_data,
                              GDestroyNotify destroy) CURATOR_LOCKED;
-/* @locks client mutex required. ref_subject makes a reference of subject for each listener, or
- * returns NULL if subject is at its end and nobody needs to be told; unref_subject drops it after
- * the call. Both may be NULL. */
+/* ref_subject takes a reference of subject for each listener, or returns NULL if subject has lost
+ * its last one: then no listener runs. unref_subject drops it after the call. Both may be NULL. */
 void curator_listeners_notify (CuratorListeners *listeners, CuratorClient *client,
                                CuratorListenerCall call, gpointer subject,
                                gpointer (*ref_subject) (gpointer subject),
                                GDestroyNotify unref_subject, int value) CURATOR_LOCKED;
-/* The same for the listener added last only. */
+/* The same for the newest listener only. */
 void curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient *client,
                                       CuratorListenerCall call, gpointer subject,
                                       gpointer (*ref_subject) (gpointer subject),
                                       GDestroyNotify unref_subject, int value) CURATOR_LOCKED;
-/* @locks client mutex NOT held: the user's destroy function may run. */
+/* May run the user's destroy function. */
 void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client,
                                guint id) CURATOR_UNLOCKED;
-/* @locks none: whoever calls is the last to know the list. */
+/* Needs no lock: no other thread knows the list any more. */
 void curator_listeners_clear (CuratorListeners *listeners);
 
 #endif

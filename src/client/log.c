@@ -1,9 +1,10 @@
-/* Messages, ours and libzookeeper's, for GLib's structured log.
+/* Messages, ours and libzookeeper's, to GLib's structured log. Stands where Java has SLF4J.
  *
- * Threads: any, also inside zookeeper_init2. No lock.
+ * Threads: any, also inside zookeeper_init2; no lock.
  *
- * NOTES: the writer is the program's and may block, on a full pipe for instance. A message from under a
- * client's mutex is written when that has been given back, or the clock of every lease would stand.
+ * NOTES: the program's log writer may block, for instance on a full pipe. With a client's mutex
+ * held the message is therefore written after the unlock, or the writer would block the lease
+ * clock.
  */
 #include "client/log.h"
 
@@ -20,7 +21,6 @@ typedef struct
   char *text;
 } Message;
 
-/* @locks none. */
 static void
 write_message (gpointer data)
 {
@@ -31,7 +31,7 @@ write_message (gpointer data)
   g_free (message);
 }
 
-/* Takes text. Only at run time is it known whether this thread holds a client's mutex. */
+/* Takes text. The analysis cannot know whether this thread holds a client's mutex. */
 static CURATOR_NOT_ANALYSED void
 log_or_defer (GLogLevelFlags level, const char *source, char *text)
 {
@@ -49,8 +49,8 @@ log_or_defer (GLogLevelFlags level, const char *source, char *text)
     }
 }
 
-/* A line reads "date:pid(thread):ZOO_LEVEL@function@line: text". The library's connection errors
- * are news of the outage that the connection state already tells, so they are only informative. */
+/* A line reads "date:pid(thread):ZOO_LEVEL@function@line: text". The level is always INFO: what the
+ * library logs as an error, the connection state already reports. */
 void
 curator_log_zookeeper_line (const char *line)
 {

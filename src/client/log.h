@@ -1,4 +1,4 @@
-/* Messages through GLib's structured log, domain "curator"; libzookeeper's own go the same way. */
+/* Messages, ours and libzookeeper's, to GLib's structured log under the domain "curator". */
 #ifndef CURATOR_LOG_H
 #define CURATOR_LOG_H
 
@@ -20,13 +20,13 @@
     }                                                                                              \
   while (0)
 
-/* @locality any thread; under a client's mutex the message is written after that was given back. */
+/* With a client's mutex held, the message is written after the unlock. */
 void curator_log (GLogLevelFlags level, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* @locality any thread. Looked up once. */
+/* Looked up once. */
 gboolean curator_log_debug_is_on (void);
 
-/* @locality any thread, with locks of libzookeeper's possibly held: takes none of ours. */
+/* The caller may hold locks of libzookeeper's, so it takes none of ours. */
 void curator_log_zookeeper_line (const char *line);
 
 #endif

@@ -1,7 +1,7 @@
-/* The ground floor of a client: its mutex and what follows the unlock, its clocks, its memory.
+/* The mutex of a client, its memory references and its clocks.
  *
- * Stands where Java has synchronized. Threads: any. Knows nobody above: what is to be freed at the
- * end, and what is to run after an unlock, is handed in.
+ * Stands where Java has synchronized. Threads: any. It depends on no other part of the client: the
+ * function that frees it, and those that run after an unlock, are passed in.
  */
 #include "client/monitor.h"
 
@@ -39,7 +39,7 @@ curator_locked_client (void)
   return locked_client;
 }
 
-/* What takes the mutex is where the analysis ends. */
+/* The analysis does not know that pthread_mutex_lock() takes it. */
 void CURATOR_NOT_ANALYSED
 curator_client_lock (CuratorClient *client)
 {

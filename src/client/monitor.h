@@ -1,8 +1,8 @@
-/* The ground floor of a client: its mutex and what follows the unlock, its clocks, its memory.
+/* The mutex of a client, its memory references and its clocks.
  *
- * One mutex per client guards all recipe and session state. Whoever holds it neither blocks nor
- * runs user code: it collects what must be told with curator_client_after_unlock(), and
- * curator_client_unlock() tells it. "@locks" in a comment says what a function needs.
+ * One mutex per client guards all recipe and session state. A thread that holds it neither blocks
+ * nor runs user code. It registers continuations by curator_client_after_unlock(), which
+ * curator_client_unlock() runs. guards.h marks the functions and fields that need the mutex.
  */
 #ifndef CURATOR_MONITOR_H
 #define CURATOR_MONITOR_H
@@ -12,17 +12,17 @@
 
 void curator_client_lock (CuratorClient *client) CURATOR_LOCKS;
 void curator_client_unlock (CuratorClient *client) CURATOR_UNLOCKS;
-/* @locality any thread. The client whose mutex the calling thread holds, or NULL. */
+/* The client whose mutex the calling thread holds, or NULL. */
 CuratorClient *curator_locked_client (void);
-/* Runs func(data) right after the mutex is given back, on the same
- * thread: internal continuations only, never the user's code. */
+/* Runs func (data) right after the unlock, on the same thread. For internal continuations only,
+ * never for user code. */
 void curator_client_after_unlock (CuratorClient *client, CuratorWork func,
                                   gpointer data) CURATOR_LOCKED;
 
 void curator_client_memory_ref (CuratorClient *client);
 void curator_client_memory_unref (CuratorClient *client);
 
-/* FALSE with FORKED, NOT_STARTED or CLOSED. @locks none. */
+/* FALSE with FORKED, NOT_STARTED or CLOSED. */
 gboolean curator_client_check_usable (CuratorClient *client, GError **error);
 gboolean curator_client_check_forked (CuratorClient *client, GError **error);
 gboolean curator_client_is_running (CuratorClient *client) CURATOR_LOCKED;

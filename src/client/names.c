@@ -1,6 +1,6 @@
-/* Names of the public states: Enum.name() of Java.
+/* Names of the public states. Mirrors Enum.name().
  *
- * Threads: any; constant.
+ * Threads: any; no lock.
  */
 #include "curator/client.h"
 #include "curator/lease.h"

@@ -1,7 +1,6 @@
-/* Operations: begun, cancelled or finished once, told once.
+/* Asynchronous operations with a deadline, which may be cancelled.
  *
- * Mirrors nothing of Curator's, whose calls block in place. Threads: any; the fields are guarded by
- * the client's mutex.
+ * Mirrors nothing: Curator's calls block in place. Threads: any; guarded by the client's mutex.
  */
 #include "client/op.h"
 
@@ -60,8 +59,8 @@ on_deadline (gpointer data)
 {
   CuratorOp *op = data;
   op->deadline_timer = NULL;
-  op->klass->cancel (op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-                                              "the time given has passed"));
+  op->klass->cancel (
+      op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed"));
 }
 
 gboolean
@@ -90,7 +89,6 @@ curator_op_begin (CuratorOp *op)
   return TRUE;
 }
 
-/* @locks none. */
 static void
 call_done (gpointer data)
 {
@@ -129,7 +127,7 @@ curator_op_cancel (CuratorOp *op, GError *reason)
   g_clear_error (&reason);
 }
 
-/* @locality the thread that cancels. */
+/* Runs on the thread that cancels. */
 static void
 on_cancelled (GCancellable *cancellable, gpointer data)
 {
@@ -148,7 +146,7 @@ unref_op (gpointer op)
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)
 {
-  /* Tools cannot see that GCancellable hands the op over; this they can. */
+  /* Shows ThreadSanitizer the hand-over, which GCancellable does out of its sight. */
   g_atomic_int_set (&op->connected, TRUE);
   return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
                                 unref_op);

@@ -1,7 +1,8 @@
-/* Making missing ancestors (ZKPaths.mkdirs): from the leaf upward until a create succeeds, then down.
+/* Creates a path and its missing ancestors: up from the leaf until a create succeeds, then down.
  *
- * Threads: any; guarded by the client's mutex. Going upward needs no permission on ancestors that
- * exist already. Containers are made one by one, because a container in a multi aborts the library.
+ * Mirrors ZKPaths.mkdirs. Threads: any; guarded by the client's mutex. Starting at the leaf needs
+ * no permission on ancestors that exist. Each create is its own request: a container in a multi
+ * aborts the library.
  */
 #include "client/parents.h"
 
@@ -16,13 +17,13 @@ struct _CuratorParents
 {
   CuratorSession *session;
   char *path;
-  gsize length CURATOR_GUARDED; /* of the ancestor being made: a prefix of path */
+  gsize length CURATOR_GUARDED; /* of the prefix of path that is being created */
   CuratorRequest *request CURATOR_GUARDED;
   CuratorParentsDone done;
   gpointer data;
 };
 
-static void make_level (CuratorParents *parents) CURATOR_LOCKED;
+static void create_level (CuratorParents *parents) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
 parents_free (CuratorParents *parents)
@@ -52,7 +53,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (rc == ZUNIMPLEMENTED && !client->no_containers)
     {
       client->no_containers = TRUE;
-      make_level (parents);
+      create_level (parents);
       return;
     }
   if (rc == ZNONODE)
@@ -62,7 +63,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (up != NULL && up != parents->path)
     {
       parents->length = (gsize) (up - parents->path);
-      make_level (parents);
+      create_level (parents);
       return;
     }
   if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0')
@@ -71,15 +72,15 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
-  make_level (parents);
+  create_level (parents);
 }
 
 static void
-make_level (CuratorParents *parents)
+create_level (CuratorParents *parents)
 {
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
-  /* Zero bytes, not null data, as Curator writes. */
+  /* Curator writes zero bytes too, not null data. */
   parents->request =
       curator_request_create (parents->session, level, NULL,
                               client->no_containers ? 0 : ZOO_CONTAINER, on_created, parents);
@@ -95,7 +96,7 @@ curator_parents_make (CuratorSession *session, const char *path, CuratorParentsD
   parents->length = strlen (path);
   parents->done = done;
   parents->data = data;
-  make_level (parents);
+  create_level (parents);
   return parents;
 }
 

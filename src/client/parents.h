@@ -1,15 +1,14 @@
-/* Missing ancestors, made as containers (ZKPaths.mkdirs), level by level from the leaf upward. */
+/* Creates missing ancestors as containers, one level at a time (ZKPaths.mkdirs). */
 #ifndef CURATOR_PARENTS_H
 #define CURATOR_PARENTS_H
 
 #include "client/request.h"
 
 typedef struct _CuratorParents CuratorParents;
-/* @locks client mutex held. rc: ZOK when path exists now, otherwise what stopped it. */
+/* Called with the client's mutex held. rc: ZOK if path exists now, otherwise the error. */
 typedef void (*CuratorParentsDone) (int rc, gpointer data);
 
-/* Makes path itself and whatever is missing above it. A server
- * without containers gets persistent nodes. */
+/* Creates path and its missing ancestors: as persistent nodes if the server has no containers. */
 CuratorParents *curator_parents_make (CuratorSession *session, const char *path,
                                       CuratorParentsDone done, gpointer data) CURATOR_LOCKED;
 void curator_parents_forget (CuratorParents *parents) CURATOR_LOCKED;

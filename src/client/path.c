@@ -1,6 +1,6 @@
-/* ZooKeeper paths: PathUtils.validatePath of ZooKeeper, ZKPaths of Curator.
+/* Validates, splits, joins and escapes ZooKeeper paths.
  *
- * Threads: any; pure, so nothing guards it.
+ * Mirrors ZooKeeper's PathUtils.validatePath and Curator's ZKPaths. Threads: any; pure, no lock.
  */
 #include "client/path.h"
 
@@ -8,31 +8,31 @@
 
 #include <string.h>
 
-/* PathUtils looks at UTF-16 units, so it refuses surrogates and with them all that lies beyond the
- * basic plane. A path that Java refuses is of no use here either. */
+/* The same characters as PathUtils. It checks UTF-16 units, so it refuses surrogates, and with them
+ * every character beyond the basic plane. */
 static gboolean
 is_forbidden (gunichar c)
 {
   return c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
 }
 
-/* Why one part of a path cannot be used; NULL if it can. */
+/* Why one part of a path is invalid; NULL if it is valid. */
 static const char *
 fault_of_part (const char *part, gsize length)
 {
   if (length == 0)
     {
-      return "a part of it is empty";
+      return "one of its parts is empty";
     }
   if (length <= 2 && strncmp (part, "..", length) == 0)
     {
-      return "a part of it is relative (. or ..)";
+      return "one of its parts is relative (. or ..)";
     }
   for (const char *c = part; c < part + length; c = g_utf8_next_char (c))
     {
       if (is_forbidden (g_utf8_get_char (c)))
         {
-          return "it contains a control character or one that is not allowed in paths";
+          return "it contains a control character or another forbidden one";
         }
     }
   return NULL;
@@ -82,12 +82,12 @@ fault_of_path (const char *path)
     }
   if (g_str_has_prefix (path, "/zookeeper") && (path[10] == '\0' || path[10] == '/'))
     {
-      return "/zookeeper belongs to the server";
+      return "/zookeeper is reserved for the server";
     }
   return fault_of_parts (path);
 }
 
-/* A caller's mistake may be of any length; a message is not. */
+/* Keeps messages short: an invalid name may have any length. */
 static char *
 shorten_and_escape (const char *name)
 {
@@ -114,7 +114,7 @@ gboolean
 curator_path_validate (const char *path, GError **error)
 {
   return report_fault ("path", path != NULL ? path : "",
-                       path != NULL ? fault_of_path (path) : "there is none", error);
+                       path != NULL ? fault_of_path (path) : "it is NULL", error);
 }
 
 gboolean
@@ -122,14 +122,14 @@ curator_namespace_validate (const char *namespace_, GError **error)
 {
   if (namespace_ == NULL || *namespace_ == '\0')
     {
-      return report_fault ("namespace", "", "there is none", error);
+      return report_fault ("namespace", "", "it is empty", error);
     }
   g_autofree char *path = g_strconcat ("/", namespace_, NULL);
 
   return report_fault ("namespace", namespace_, fault_of_path (path), error);
 }
 
-/* Without one slash at its end and, for a child, without one at its start. */
+/* Skips one slash at the end and, if leading, one at the start. */
 static const char *
 trim_slashes (const char *text, gboolean leading, gsize *length)
 {
@@ -187,7 +187,7 @@ curator_path_leaf (const char *path)
   return slash != NULL ? slash + 1 : path;
 }
 
-/* Unicode counts its two line breaks as printable. */
+/* g_unichar_isprint() accepts U+2028 and U+2029, which break lines. */
 static gboolean
 is_printable (gunichar c)
 {

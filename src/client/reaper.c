@@ -1,8 +1,8 @@
-/* Guaranteed deletes and the search for nodes of unknown outcome, until a server has settled them.
+/* Deletes nodes with retries, and finds and deletes nodes whose creation reply was lost.
  *
  * Mirrors FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by
- * the client's mutex. Items know neither the caller nor the retry policy: they are tried at once, or as
- * soon as there is a connection, and again after pauses that grow to a second.
+ * the client's mutex. The retry policy does not apply: an item is tried as soon as there is a
+ * connection, and again after pauses that grow to one second.
  */
 #include "client/reaper.h"
 
@@ -26,16 +26,16 @@ typedef struct
 {
   GList link;
   CuratorClient *client;
-  char *path;         /* of the node; for a search, of its parent */
-  char *prefix;       /* for a search: how the node's name begins */
-  gboolean only_ours; /* the name may be another's: delete only what the next three say */
-  gint64 owner;       /* ephemeralOwner, 0 for a persistent node */
-  gint64 czxid;       /* the node's, or 0 where only the payload is known */
+  char *path;            /* of the node; in a search, of its parent */
+  char *prefix;          /* search by prefix: how the node's name begins */
+  gboolean must_be_ours; /* others may use the name: check owner, czxid, payload */
+  gint64 owner;          /* ephemeralOwner, 0 for a persistent node */
+  gint64 czxid;          /* 0 if only the payload is known */
   GBytes *payload;
-  char *numbered; /* a search without a prefix: the name before the number */
+  char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
   CuratorTimer *pause CURATOR_GUARDED;
-  CuratorTimer *patience CURATOR_GUARDED;
+  CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
   CuratorReleaseDone done;
   gpointer data;
@@ -79,7 +79,7 @@ curator_reaper_pending (CuratorReaper *reaper)
 }
 
 static void
-tell_report (gpointer data)
+call_done (gpointer data)
 {
   Report *report = data;
   report->done (report->error, report->data);
@@ -87,11 +87,11 @@ tell_report (gpointer data)
   g_free (report);
 }
 
-/* Takes error. The asker is told once. */
+/* Takes error. Calls done once. */
 static CURATOR_LOCKED void
-tell (Item *item, GError *error)
+report_result (Item *item, GError *error)
 {
-  curator_timer_cancel (item->client, &item->patience);
+  curator_timer_cancel (item->client, &item->timeout);
   if (item->done == NULL)
     {
       g_clear_error (&error);
@@ -102,13 +102,13 @@ tell (Item *item, GError *error)
   report->data = item->data;
   report->error = error;
   item->done = NULL;
-  curator_client_after_unlock (item->client, tell_report, report);
+  curator_client_after_unlock (item->client, call_done, report);
 }
 
 static CURATOR_LOCKED void
 item_end (Item *item, GError *error)
 {
-  tell (item, error);
+  report_result (item, error);
   if (item->request != NULL)
     {
       curator_request_forget (item->request);
@@ -118,12 +118,12 @@ item_end (Item *item, GError *error)
   g_free (item->path);
   g_free (item->prefix);
   g_clear_pointer (&item->payload, g_bytes_unref);
-  g_free (item->numbered);
+  g_free (item->sequential_name);
   g_free (item);
 }
 
 static CURATOR_LOCKED void
-on_pause_over (gpointer data)
+on_pause_end (gpointer data)
 {
   Item *item = data;
   item->pause = NULL;
@@ -131,20 +131,20 @@ on_pause_over (gpointer data)
 }
 
 static CURATOR_LOCKED void
-item_pause (Item *item)
+item_retry_later (Item *item)
 {
   item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, LAST_PAUSE_US);
-  item->pause = curator_timer_after (item->client, item->pause_us, on_pause_over, item);
+  item->pause = curator_timer_after (item->client, item->pause_us, on_pause_end, item);
 }
 
 static CURATOR_LOCKED void
-on_patience_over (gpointer data)
+on_timeout (gpointer data)
 {
   Item *item = data;
-  item->patience = NULL;
-  tell (item, g_error_new (CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING,
-                           "the server has not confirmed the deletion of %s yet",
-                           curator_client_user_path (item->client, item->path)));
+  item->timeout = NULL;
+  report_result (item, g_error_new (CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING,
+                                    "the server has not confirmed the deletion of %s yet",
+                                    curator_client_user_path (item->client, item->path)));
 }
 
 static CURATOR_LOCKED void
@@ -159,12 +159,12 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (!curator_zk_is_refusal (rc))
     {
-      item_pause (item);
+      item_retry_later (item);
     }
   else
     {
       g_autofree char *shown = curator_path_escape (item->path);
-      curator_warn ("%s cannot be deleted: %s", shown, zerror (rc));
+      curator_warn ("cannot delete %s: %s", shown, zerror (rc));
       item_end (item, curator_error_from_zk (rc, "deleting", item->path));
     }
 }
@@ -172,7 +172,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
                             GBytes *payload) CURATOR_LOCKED;
 
-/* The children: delete what is ours. */
+/* Deletes our nodes among the children. */
 static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -182,13 +182,13 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   item->request = NULL;
   if (rc != ZOK && !curator_zk_is_refusal (rc))
     {
-      item_pause (item);
+      item_retry_later (item);
       return;
     }
   if (rc != ZOK && rc != ZNONODE)
     {
       g_autofree char *shown = curator_path_escape (item->path);
-      curator_warn ("%s cannot be searched for a node of ours: %s", shown, zerror (rc));
+      curator_warn ("cannot list %s to delete leftover nodes: %s", shown, zerror (rc));
     }
   for (int i = 0; rc == ZOK && i < reply->children->count; i++)
     {
@@ -198,7 +198,8 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
         {
           curator_reaper_delete (client, path, G_MAXINT64, NULL, NULL);
         }
-      else if (item->numbered != NULL && curator_path_is_numbered (name, item->numbered))
+      else if (item->sequential_name != NULL
+               && curator_path_is_numbered (name, item->sequential_name))
         {
           delete_if_ours (client, path, item->owner, item->payload);
         }
@@ -217,8 +218,8 @@ is_ours (const Item *item, const CuratorZkReply *reply)
                               : curator_reply_has_payload (reply, item->payload));
 }
 
-/* The node has a name that others may use too: is it ours? Between this
- * answer and the delete only its owner's session could make room for another. */
+/* Deletes the node if it is ours. Only its owner's session could replace it between this reply and
+ * the delete. */
 static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -228,7 +229,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   item->request = NULL;
   if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (client))
     {
-      item_pause (item);
+      item_retry_later (item);
     }
   else if (rc == ZOK && is_ours (item, reply))
     {
@@ -247,11 +248,11 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   item->request = NULL;
   if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (item->client))
     {
-      item_pause (item);
+      item_retry_later (item);
       return;
     }
   CuratorSession *session = item->client->session;
-  item->request = item->prefix != NULL || item->numbered != NULL
+  item->request = item->prefix != NULL || item->sequential_name != NULL
                       ? curator_request_get_children (session, item->path, FALSE, on_listed, item)
                       : curator_request_get (session, item->path, FALSE, on_owner_known, item);
 }
@@ -263,19 +264,19 @@ item_try (Item *item)
 
   if (!curator_client_is_connected (client))
     {
-      /* The next connection tries it. */
+      /* Tried again on the next connect. */
       return;
     }
-  if (item->prefix == NULL && !item->only_ours)
+  if (item->prefix == NULL && !item->must_be_ours)
     {
       item->request = curator_request_remove (client->session, item->path, on_deleted, item);
     }
   else
     {
-      /* A server that lags behind, or a deposed leader, which would even answer a sync, may not have
-       * what the quorum has; what answers this has it. */
+      /* A server that lags behind may not have the node yet, and a deposed leader answers even a
+       * sync. A server that answers this check has all that the quorum has. */
       GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-      g_ptr_array_add (paths, item->prefix != NULL || item->numbered != NULL
+      g_ptr_array_add (paths, item->prefix != NULL || item->sequential_name != NULL
                                   ? g_strdup (item->path)
                                   : curator_path_parent (item->path));
       item->request = curator_request_check (client->session, paths, on_quorum_reached, item);
@@ -295,7 +296,7 @@ item_new (CuratorClient *client, const char *path, const char *prefix)
 }
 
 static CURATOR_LOCKED void
-item_start (Item *item, gint64 patience_us, CuratorReleaseDone done, gpointer data)
+item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = item->client;
   const gint64 now = curator_client_now_us (client);
@@ -308,44 +309,44 @@ item_start (Item *item, gint64 patience_us, CuratorReleaseDone done, gpointer da
                 g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed"));
       return;
     }
-  if (done != NULL && patience_us < G_MAXINT64 - now)
+  if (done != NULL && timeout_us < G_MAXINT64 - now)
     {
-      item->patience = curator_timer_add (client, now + patience_us, on_patience_over, item);
+      item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
     }
   item_try (item);
 }
 
 void
-curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
+curator_reaper_delete (CuratorClient *client, const char *path, gint64 timeout_us,
                        CuratorReleaseDone done, gpointer data)
 {
-  item_start (item_new (client, path, NULL), patience_us, done, data);
+  item_start (item_new (client, path, NULL), timeout_us, done, data);
 }
 
 void
 curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                             gint64 czxid, gint64 patience_us, CuratorReleaseDone done,
+                             gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
                              gpointer data)
 {
   Item *item = item_new (client, path, NULL);
-  item->only_ours = TRUE;
+  item->must_be_ours = TRUE;
   item->owner = session_id;
   item->czxid = czxid;
-  item_start (item, patience_us, done, data);
+  item_start (item, timeout_us, done, data);
 }
 
 static void
 delete_if_ours (CuratorClient *client, const char *path, gint64 session_id, GBytes *payload)
 {
   Item *item = item_new (client, path, NULL);
-  item->only_ours = TRUE;
+  item->must_be_ours = TRUE;
   item->owner = session_id;
   item->payload = g_bytes_ref (payload);
   item_start (item, G_MAXINT64, NULL, NULL);
 }
 
 void
-curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unknown)
+curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
 {
   if (unknown->prefix != NULL)
     {
@@ -355,8 +356,8 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unkn
   if (unknown->sequential)
     {
       Item *item = item_new (client, unknown->parent, NULL);
-      item->only_ours = TRUE;
-      item->numbered = g_strdup (unknown->name);
+      item->must_be_ours = TRUE;
+      item->sequential_name = g_strdup (unknown->name);
       item->owner = unknown->session_id;
       item->payload = g_bytes_ref (unknown->payload);
       item_start (item, G_MAXINT64, NULL, NULL);
@@ -369,14 +370,14 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknown *unkn
 typedef struct
 {
   CuratorClient *client;
-  CuratorUnknown unknown;
+  CuratorUnknownCreate unknown;
 } Orphan;
 
 static CURATOR_LOCKED void
 on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Orphan *orphan = data;
-  CuratorUnknown *unknown = &orphan->unknown;
+  CuratorUnknownCreate *unknown = &orphan->unknown;
 
   if (rc == ZOK && (unknown->prefix != NULL || unknown->sequential))
     {
@@ -395,16 +396,16 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 
 void
 curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
-                             const CuratorUnknown *unknown)
+                             const CuratorUnknownCreate *unknown)
 {
   Orphan *orphan = g_new (Orphan, 1);
   orphan->client = client;
-  orphan->unknown = (CuratorUnknown){ .parent = g_strdup (unknown->parent),
-                                      .prefix = g_strdup (unknown->prefix),
-                                      .name = g_strdup (unknown->name),
-                                      .sequential = unknown->sequential,
-                                      .session_id = unknown->session_id,
-                                      .payload = g_bytes_ref (unknown->payload) };
+  orphan->unknown = (CuratorUnknownCreate){ .parent = g_strdup (unknown->parent),
+                                            .prefix = g_strdup (unknown->prefix),
+                                            .name = g_strdup (unknown->name),
+                                            .sequential = unknown->sequential,
+                                            .session_id = unknown->session_id,
+                                            .payload = g_bytes_ref (unknown->payload) };
   curator_request_redirect (request, on_orphan_created, orphan);
 }
 
@@ -416,7 +417,8 @@ curator_reaper_connected (CuratorReaper *reaper)
     {
       Item *item = link->data;
       next = link->next;
-      /* One whose last try failed waits out its pause: it may be what costs the connection. */
+      /* After a failure the pause still applies: the request itself may have cost the connection.
+       * */
       if (item->request == NULL && item->pause == NULL)
         {
           item_try (item);
@@ -432,6 +434,6 @@ curator_reaper_close (CuratorReaper *reaper)
     {
       item_end (reaper->items.head->data,
                 g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                                     "the client was closed; the session's end takes the node"));
+                                     "the client was closed; the session's end deletes the node"));
     }
 }

@@ -1,46 +1,46 @@
-/* The only deleter: guaranteed deletes and nodes whose creation has an unknown outcome.
+/* The reaper: a queue of deletes and of searches for nodes whose creation reply was lost.
  *
- * Mirrors Curator's FailedDeleteManager and FindAndDeleteProtectedNodeInBackground in one queue of
- * its own, independent of caller, object and retry policy. An item leaves it only when a server has
- * said that the node is gone, or refused for good, or the client closed (the session's end then
- * takes the node). Guarded by the client's mutex.
+ * Mirrors Curator's FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any;
+ * guarded by the client's mutex. An item leaves the queue only when a server confirms that the node
+ * is gone, a server refuses for good, or the client closes (the session's end then deletes the
+ * node).
  */
 #ifndef CURATOR_REAPER_H
 #define CURATOR_REAPER_H
 
 #include "client/request.h"
 
-/* @locks none; runs after the mutex was given back. error: NULL when the node is gone,
- * RELEASE_PENDING when patience ran out (the item goes on), CLOSED, or the server's refusal. */
+/* Called without the client's mutex. error: NULL if the node is gone, RELEASE_PENDING after the
+ * timeout (the item stays queued), CLOSED, or the server's refusal. */
 typedef void (*CuratorReleaseDone) (const GError *error, gpointer data);
 
-/* @locks client mutex required, all of them. Paths are full ones. done may be NULL. */
-void curator_reaper_delete (CuratorClient *client, const char *path, gint64 patience_us,
+/* path: the full path. done may be NULL. */
+void curator_reaper_delete (CuratorClient *client, const char *path, gint64 timeout_us,
                             CuratorReleaseDone done, gpointer data) CURATOR_LOCKED;
-/* The same for a node whose name others may use too: it is deleted only while it is the one with
- * that czxid, and an ephemeral (session_id not 0) only in its session, whose end takes it anyhow. */
+/* The same for a node whose name others may use: deletes it only if it has this czxid. An ephemeral
+ * (session_id not 0) is deleted only in its own session, whose end deletes it anyway. */
 void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                                  gint64 czxid, gint64 patience_us, CuratorReleaseDone done,
+                                  gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
                                   gpointer data) CURATOR_LOCKED;
 
-/* A create that was asked for in the session of that id, below parent. */
+/* A create whose outcome may stay unknown. */
 typedef struct
 {
   const char *parent;
-  const char *prefix;  /* "_c_<uuid>-" if the name begins so, else NULL */
-  const char *name;    /* what follows */
-  gboolean sequential; /* and then a number of the server's */
-  gint64 session_id;   /* 0 for a persistent node */
+  const char *prefix;  /* "_c_<uuid>-" if the name begins with it, else NULL */
+  const char *name;    /* the name after the prefix */
+  gboolean sequential; /* the server appends a number */
+  gint64 session_id;   /* of the create; 0 for a persistent node */
   GBytes *payload;
-} CuratorUnknown;
+} CuratorUnknownCreate;
 
-/* Its outcome is unknown: every child with the prefix is deleted. Without one, the node of the name,
- * or every numbered one, if it is that session's, has that payload and is used by nobody here. */
+/* The outcome is unknown: deletes every child with the prefix. Without a prefix, deletes the node
+ * of that name, or each one with a number, if owner and payload match and no hold here uses it. */
 void curator_reaper_delete_unknown (CuratorClient *client,
-                                    const CuratorUnknown *unknown) CURATOR_LOCKED;
-/* It is under way and its asker left: its node, if any, is deleted. */
+                                    const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
+/* The create is in flight and its caller gave up: deletes the node that it creates. */
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
-                                  const CuratorUnknown *unknown) CURATOR_LOCKED;
+                                  const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
 
 CuratorReaper *curator_reaper_new (CuratorClient *client);
 void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;

@@ -1,8 +1,7 @@
-/* The in-flight table of a session.
+/* The requests of a session, in flight or waiting to be sent.
  *
- * Stands where Curator has OperationAndData. Threads: asked on any thread, answered on
- * libzookeeper's completion thread or on whichever thread ends the session; guarded by the client's
- * mutex throughout.
+ * Mirrors OperationAndData. Threads: any sends a request; its completion runs on libzookeeper's
+ * completion thread or on the thread that ends the session. Guarded by the client's mutex.
  */
 #include "client/request.h"
 
@@ -14,8 +13,8 @@
 
 #include <string.h>
 
-/* More than 65,536 submissions while the library's thread is stalled overflow its wake-up pipe and
- * cost the connection; a few thousand keep any link busy. */
+/* More than 65,536 requests while the library's thread is stalled overflow its wake-up pipe and
+ * cost the connection. A few thousand keep any link busy. */
 #define MAX_IN_FLIGHT 4096
 
 typedef enum
@@ -45,8 +44,7 @@ struct _CuratorRequest
   CuratorRequestDone done;
   gpointer user_data;
   gboolean settled CURATOR_GUARDED;
-  CuratorTimer *failure
-      CURATOR_GUARDED; /* the library refused it: the answer comes by this timer */
+  CuratorTimer *failure CURATOR_GUARDED; /* the library refused it: this timer reports failure_rc */
   int failure_rc CURATOR_GUARDED;
 };
 
@@ -73,7 +71,7 @@ is_write (const CuratorRequest *request)
          || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK;
 }
 
-/* Other codes may be the library's own, or those of an end. */
+/* Other codes may come from the library or from the end of the session. */
 static gboolean
 is_from_server (int rc)
 {
@@ -114,7 +112,7 @@ after_answer (CuratorSession *session)
     }
 }
 
-/* @locality libzookeeper's completion thread, or the simulator. */
+/* Runs on libzookeeper's completion thread, or in the simulator. */
 static CURATOR_UNLOCKED void
 on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
@@ -132,7 +130,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   curator_dispatch_leave (before);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_failure (gpointer data)
 {
@@ -146,7 +144,7 @@ on_failure (gpointer data)
 }
 
 static CURATOR_LOCKED int
-hand_over (CuratorRequest *request)
+send_to_library (CuratorRequest *request)
 {
   CuratorSession *session = request->session;
   CuratorZkOps *ops = session->client->ops;
@@ -195,13 +193,13 @@ submit_now (CuratorRequest *request)
   if (session->handle != NULL && session->state != CURATOR_SESSION_DEAD)
     {
       curator_count (client, CURATOR_COUNTER_REQUESTS, 1);
-      rc = hand_over (request);
+      rc = send_to_library (request);
     }
   if (rc == ZOK)
     {
       return;
     }
-  /* The handle expired or is closing and its event is on the way: nothing was sent. */
+  /* Nothing was sent: the handle has expired or is closing, and its event will follow. */
   request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
   request->failure = curator_timer_after (client, 0, on_failure, request);
 }

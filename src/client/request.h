@@ -1,21 +1,20 @@
-/* The in-flight table: every request to ZooKeeper, from the moment it is asked for until somebody,
- * the library or we, has settled it.
+/* The requests of a session, in flight or waiting to be sent (OperationAndData).
  *
- * libzookeeper loses completions at expiry and at close, so a request's memory belongs to its
- * session: it is settled by the completion or by the session's death, whichever is first, and freed
- * by the completion or by the close of the handle. Guarded by the client's mutex.
+ * Threads: any; guarded by the client's mutex. libzookeeper loses completions at expiry and at
+ * close, so a request belongs to its session. Its callback runs at the completion or at the
+ * session's death, whichever is first; it is freed at the completion or at the close of the handle.
  */
 #ifndef CURATOR_REQUEST_H
 #define CURATOR_REQUEST_H
 
 #include "client/session.h"
 
-/* @locks client mutex held. sent_us: CLOCK_BOOTTIME when it was handed to the library. */
+/* Called with the client's mutex held. sent_us: CLOCK_BOOTTIME when the library got the request. */
 typedef void (*CuratorRequestDone) (int rc, const CuratorZkReply *reply, gint64 sent_us,
                                     gpointer data);
 
-/* @locks client mutex required, all of them. done runs exactly once unless the request was
- * forgotten, never inside the call that asks. path is the full one. */
+/* path: the full path. done runs exactly once unless the request is forgotten, and never inside
+ * these functions. */
 CuratorRequest *curator_request_create (CuratorSession *session, const char *path, GBytes *data,
                                         int mode, CuratorRequestDone done,
                                         gpointer user_data) CURATOR_LOCKED;
@@ -38,17 +37,17 @@ CuratorRequest *curator_request_remove_watches (CuratorSession *session, const c
                                                 ZooWatcherType type, CuratorRequestDone done,
                                                 gpointer user_data) CURATOR_LOCKED;
 
-/* The asker is no longer interested: done will not run. The request itself goes on. */
+/* done will not run. The request itself is not cancelled. */
 void curator_request_forget (CuratorRequest *request) CURATOR_LOCKED;
-/* Hands the answer to somebody else. */
+/* Replaces done. */
 void curator_request_redirect (CuratorRequest *request, CuratorRequestDone done,
                                gpointer user_data) CURATOR_LOCKED;
 
-/* Whether a get brought exactly payload. */
+/* Whether the reply of a get has exactly this payload. */
 gboolean curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload) CURATOR_LOCKED;
 
-/* For session.c. settle_all answers everything under way; free_all frees what no completion will
- * come for any more, after the handle was closed. */
+/* For the session's end. settle_all completes every request with rc; free_all, after the handle was
+ * closed, frees the requests whose completion the library lost. */
 void curator_request_settle_all (CuratorSession *session, int rc) CURATOR_LOCKED;
 void curator_request_free_all (CuratorSession *session) CURATOR_LOCKED;
 

@@ -1,10 +1,10 @@
-/* Name resolution of our own, so that libzookeeper never does any.
+/* Resolves host names, so that libzookeeper never does.
  *
  * Mirrors HostProvider. Threads: the session lane only; no lock.
  *
- * NOTES: libzookeeper resolves names on every turn of its loop, and one that fails silences the
- * whole client; numeric addresses cannot fail. With an even number of addresses it never tries half
- * of them after the first round, so one is named twice.
+ * NOTES: libzookeeper resolves names on every turn of its loop, and one failure silences the whole
+ * client. Numeric addresses cannot fail. With an even number of addresses it skips half of them
+ * after the first round, so one address is listed twice.
  */
 #include "client/resolve.h"
 
@@ -14,7 +14,7 @@ static void
 add_address (GPtrArray *found, GInetAddress *address, guint16 port)
 {
   g_autofree char *number = g_inet_address_to_string (address);
-  /* IPv6 goes in without brackets: what follows the last colon is the port. */
+  /* IPv6 needs no brackets: libzookeeper splits off the port at the last colon. */
   g_ptr_array_add (found, g_strdup_printf ("%s:%u", number, port));
 }
 
@@ -45,7 +45,7 @@ curator_resolve (const CuratorConnectString *servers, GCancellable *cancellable,
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) first_error = NULL;
 
-  /* A name that has no address is skipped as long as another has one. */
+  /* A name without an address is skipped if another name has one. */
   for (guint i = 0; i < servers->hosts->len; i++)
     {
       resolve_host (found, g_ptr_array_index (servers->hosts, i), cancellable,

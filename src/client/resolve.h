@@ -1,4 +1,4 @@
-/* Names to numbers: what libzookeeper is given instead of host names. */
+/* Resolves the host names of a connect string for libzookeeper (HostProvider). */
 #ifndef CURATOR_RESOLVE_H
 #define CURATOR_RESOLVE_H
 
@@ -6,8 +6,8 @@
 
 #include <gio/gio.h>
 
-/* @locality the session lane; blocks until cancelled. "address:port,…" with an odd number of
- * entries, shuffled by the library; NULL with an error when no host could be resolved. */
+/* Runs on the session lane; blocks until resolved or cancelled. Returns "address:port,…" with an
+ * odd number of entries, or NULL with an error if no host could be resolved. */
 char *curator_resolve (const CuratorConnectString *servers, GCancellable *cancellable,
                        GError **error);
 

@@ -1,6 +1,7 @@
-/* Curator's RetryLoop as a small machine: connected? try; failed? ask the policy, sleep, again.
+/* Runs a step of an operation when connected, and again as often as the retry policy allows.
  *
- * Threads: any; guarded by the client's mutex. Sleeping is a timer, so nothing blocks.
+ * Mirrors RetryLoop. Threads: any; guarded by the client's mutex. It sleeps by a timer and never
+ * blocks.
  */
 #include "client/retry_loop.h"
 
@@ -34,7 +35,7 @@ try_now (CuratorRetryLoop *loop)
 
   if (curator_client_is_connected (client))
     {
-      loop->go (loop->data);
+      loop->run (loop->data);
       return;
     }
   loop->waiting = TRUE;
@@ -44,11 +45,11 @@ try_now (CuratorRetryLoop *loop)
 }
 
 void
-curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*go) (gpointer data),
+curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*run) (gpointer data),
                          void (*give_up) (gpointer data, int rc), gpointer data)
 {
   *loop = (CuratorRetryLoop){
-    .client = client, .go = go, .give_up = give_up, .data = data, .link = { .data = loop }
+    .client = client, .run = run, .give_up = give_up, .data = data, .link = { .data = loop }
   };
 }
 
@@ -98,8 +99,8 @@ curator_retry_loop_stop (CuratorRetryLoop *loop)
 void
 curator_retry_loop_connected (CuratorClient *client)
 {
-  /* A go may start another wait, or end a neighbour: take them one at a time, and only those that
-   * were here when the connection came. */
+  /* run may add or remove waiters: take one at a time, and only as many as waited for this
+   * connection. */
   for (guint n = client->connection_waiters.length; n > 0; n--)
     {
       CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
@@ -108,6 +109,6 @@ curator_retry_loop_connected (CuratorClient *client)
           return;
         }
       curator_retry_loop_stop (loop);
-      loop->go (loop->data);
+      loop->run (loop->data);
     }
 }

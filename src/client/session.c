@@ -1,7 +1,7 @@
-/* The record of one session: its references, and who hears of its end.
+/* The record of one session: its references and its hooks.
  *
- * Threads: any; guarded by the client's mutex. What happens to a session is in session_states.c and
- * session_close.c.
+ * Mirrors HandleHolder. Threads: any; guarded by the client's mutex. session_states.c and
+ * session_close.c change the session's state.
  */
 #include "client/session.h"
 

@@ -1,8 +1,8 @@
-/* One ZooKeeper session: a handle, its epoch, what is under way on it, watched by it, held in it.
+/* One ZooKeeper session: its handle, and its requests, watches and holds.
  *
- * Mirrors the part of Curator's ConnectionState that owns a ZooKeeper handle. A session never
- * changes its id: expiry, loss by our clock or another id on reconnect end it, and the client opens
- * the next one. Everything is guarded by the client's mutex.
+ * Mirrors the part of Curator's ConnectionState that owns a ZooKeeper handle. Threads: any; guarded
+ * by the client's mutex. A session never changes its id: expiry, loss by our clock or another id on
+ * reconnect end it, and the client opens the next one.
  */
 #ifndef CURATOR_SESSION_H
 #define CURATOR_SESSION_H
@@ -19,18 +19,18 @@ typedef struct _CuratorSessionHook CuratorSessionHook;
 
 typedef enum
 {
-  CURATOR_SESSION_OPENING, /* no CONNECTED seen yet */
+  CURATOR_SESSION_OPENING, /* never connected yet */
   CURATOR_SESSION_CONNECTED,
   CURATOR_SESSION_DISCONNECTED,
   CURATOR_SESSION_DEAD /* final */
 } CuratorSessionState;
 
-/* Something bound to a session that must be told when the session dies. */
+/* Called when the session dies. */
 struct _CuratorSessionHook
 {
   GList link;
   CuratorSession *session CURATOR_GUARDED; /* NULL while not added */
-  void (*died) (CuratorSessionHook *hook); /* @locks client mutex held; the hook is unlinked */
+  void (*died) (CuratorSessionHook *hook); /* with the mutex held; unlinked before */
 };
 
 struct _CuratorSession
@@ -38,7 +38,7 @@ struct _CuratorSession
   CuratorRefs refs;
   CuratorClient *client;
   guint epoch;
-  /* Written on the session lane only, with the mutex held; so that lane reads them without it. NULL until
+  /* Only the session lane writes it, with the mutex held, so that lane reads it without. NULL until
    * opened and after it was closed. */
   CuratorZkHandle *handle;
   CuratorSessionState state CURATOR_GUARDED;
@@ -46,19 +46,20 @@ struct _CuratorSession
   int timeout_ms
       CURATOR_GUARDED; /* the least that a server has granted; until then the wanted one */
   CuratorTimer *loss_timer CURATOR_GUARDED;   /* SUSPENDED for too long, or never connected */
-  CuratorTimer *reopen_timer CURATOR_GUARDED; /* no handle could be made */
-  GCancellable *resolving;                    /* as handle */
+  CuratorTimer *reopen_timer CURATOR_GUARDED; /* to open a handle again */
+  GCancellable *resolving;                    /* guarded like handle */
   gboolean ever_connected CURATOR_GUARDED;
 
-  void (*drained) (CuratorSession *session); /* when nothing is in flight any more; or NULL */
-  gboolean leaving CURATOR_GUARDED; /* nor anything of ours on the server: the session goes on */
+  void (*drained) (CuratorSession *session); /* called when in_flight is empty; or NULL */
+  gboolean cleaning_up
+      CURATOR_GUARDED; /* closing on a shared handle: our nodes and watches are being deleted */
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
   GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */
-  GQueue backlog CURATOR_GUARDED;      /* CuratorRequest waiting for a place in flight */
+  GQueue backlog CURATOR_GUARDED;      /* CuratorRequest not sent yet */
   GHashTable *watches CURATOR_GUARDED; /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes CURATOR_GUARDED;
-  guint64 n_rereads CURATOR_GUARDED; /* of what is watched */
+  guint64 n_rereads CURATOR_GUARDED; /* of watched nodes */
   GQueue hooks CURATOR_GUARDED;      /* CuratorSessionHook */
   GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLine, see lock/line.h */
 
@@ -78,8 +79,8 @@ struct _CuratorSession
   CuratorTimer *idle_timer CURATOR_GUARDED;
   CuratorTimer *beat_timer CURATOR_GUARDED;
   CuratorTimer *lapse_timer CURATOR_GUARDED;
-  CuratorRequest *beat CURATOR_GUARDED;   /* the check under way */
-  GPtrArray *beat_stakes CURATOR_GUARDED; /* what it checks, NULL where one has left since */
+  CuratorRequest *beat CURATOR_GUARDED;   /* the check in flight */
+  GPtrArray *beat_stakes CURATOR_GUARDED; /* what it checks; NULL where a stake was removed */
 };
 
 CuratorSession *curator_session_ref (CuratorSession *session);
@@ -87,9 +88,9 @@ void curator_session_unref (CuratorSession *session);
 
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook) CURATOR_LOCKED;
 void curator_session_remove_hook (CuratorSessionHook *hook) CURATOR_LOCKED;
-/* TRUE while nodes of this session can still be ours. */
+/* TRUE while the session's nodes may still exist and be ours. */
 gboolean curator_session_is_current (CuratorSession *session) CURATOR_LOCKED;
-/* The present session has a connection. */
+/* The current session has a connection. */
 gboolean curator_client_is_connected (CuratorClient *client) CURATOR_LOCKED;
 
 #endif

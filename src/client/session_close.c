@@ -1,10 +1,10 @@
-/* The end of a session by close(): what is awaited before its handle is closed.
+/* Closes a session: notifies its users, waits for requests in flight, closes the handle.
  *
- * Mirrors CuratorZookeeperClient.close. Threads: any begins it, the session lane closes handles;
- * everything is guarded by the client's mutex.
+ * Mirrors CuratorZookeeperClient.close. Threads: any starts it, the session lane closes handles;
+ * guarded by the client's mutex.
  *
- * NOTES: closing a session of our own takes its nodes and watches from the server. A session that
- * the program shares with us goes on, so there they are deleted one by one.
+ * NOTES: closing our own session removes its nodes and watches from the server. A session shared
+ * with the program stays open, so there we remove them one by one.
  */
 #include "client/session_close.h"
 
@@ -18,12 +18,12 @@
 #include "client/session.h"
 #include "client/watch_table.h"
 
-#define DRAIN_US G_USEC_PER_SEC
-#define LEAVE_US (5 * G_USEC_PER_SEC)
+#define DRAIN_US   G_USEC_PER_SEC
+#define CLEANUP_US (5 * G_USEC_PER_SEC)
 
-/* LOST for all that depend on it. */
+/* LOST for every hold and hook of the session. */
 static CURATOR_LOCKED void
-tell_end (CuratorSession *session)
+notify_end (CuratorSession *session)
 {
   GList *link;
 
@@ -37,17 +37,16 @@ tell_end (CuratorSession *session)
 }
 
 void
-curator_session_bury (CuratorSession *session)
+curator_session_tear_down (CuratorSession *session)
 {
   session->state = CURATOR_SESSION_DEAD;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_timer_cancel (session->client, &session->reopen_timer);
   g_cancellable_cancel (session->resolving);
-  tell_end (session);
+  notify_end (session);
   curator_watches_died (session);
 }
 
-/* @locality session lane. Takes the client's reference of the session. */
 void
 curator_session_close_handle (gpointer data)
 {
@@ -80,73 +79,73 @@ close_now (CuratorSession *session)
 }
 
 static CURATOR_LOCKED void
-end_leaving (CuratorSession *session)
+end_cleanup (CuratorSession *session)
 {
   CuratorClient *client = session->client;
 
-  session->leaving = FALSE;
+  session->cleaning_up = FALSE;
   client->session = NULL;
   curator_reaper_close (client->reaper);
-  curator_session_bury (session);
+  curator_session_tear_down (session);
   curator_request_settle_all (session, ZCLOSING);
   close_now (session);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_drain_timeout (gpointer data)
 {
   CuratorSession *session = data;
   session->drain_timer = NULL;
-  if (session->leaving)
+  if (session->cleaning_up)
     {
-      curator_warn ("%u nodes and %u watches of ours stay until the program's session ends",
+      curator_warn ("%u nodes and %u watches were not removed: they stay until the session ends",
                     curator_reaper_pending (session->client->reaper),
                     g_hash_table_size (session->watches));
-      end_leaving (session);
+      end_cleanup (session);
       return;
     }
   close_now (session);
 }
 
-/* Nothing that closing waited for is in flight any more. */
+/* No request is in flight any more. */
 static CURATOR_LOCKED void
 on_drained (CuratorSession *session)
 {
-  if (!session->leaving)
+  if (!session->cleaning_up)
     {
       close_now (session);
     }
   else if (curator_reaper_pending (session->client->reaper) == 0
            && g_hash_table_size (session->watches) == 0)
     {
-      end_leaving (session);
+      end_cleanup (session);
     }
 }
 
-/* The session is the program's and outlives us: what is ours on the
- * server is deleted, and the answers are awaited, also over a short disconnection. */
+/* The program's session outlives the client: deletes our nodes and watches, and waits for the
+ * replies, also across a short disconnection. */
 static CURATOR_LOCKED void
-leave (CuratorSession *session)
+start_cleanup (CuratorSession *session)
 {
   CuratorClient *client = session->client;
-  const gint64 patience_us = MIN ((gint64) client->connection_timeout_ms * 1000, LEAVE_US);
+  const gint64 timeout_us = MIN ((gint64) client->connection_timeout_ms * 1000, CLEANUP_US);
 
   session->drained = on_drained;
-  session->leaving = TRUE;
+  session->cleaning_up = TRUE;
   curator_timer_cancel (session->client, &session->loss_timer);
-  session->drain_timer = curator_timer_after (client, patience_us, on_drain_timeout, session);
-  tell_end (session);
-  curator_watches_leave (session);
+  session->drain_timer = curator_timer_after (client, timeout_us, on_drain_timeout, session);
+  notify_end (session);
+  curator_watches_remove_all (session);
   if (session->in_flight.length == 0)
     {
       on_drained (session);
     }
 }
 
-/* A handle that is closed over requests under way forgets them, takes
- * their answers for an error and drops the connection without having closed the session; its nodes
- * would stay until it expires. So the answers are awaited, as long as one can expect them. */
+/* Waits for requests in flight, for a limited time. If a handle is closed before their replies
+ * come, the library takes these for an error and drops the connection without closing the session,
+ * whose nodes would stay until it expires. */
 static CURATOR_LOCKED void
 close_when_drained (CuratorSession *session, gboolean connected)
 {
@@ -168,7 +167,7 @@ curator_session_close_all (CuratorClient *client)
 
   if (session != NULL && session->handle != NULL && client->ops->is_shared)
     {
-      leave (session);
+      start_cleanup (session);
       return;
     }
   curator_reaper_close (client->reaper);
@@ -178,18 +177,18 @@ curator_session_close_all (CuratorClient *client)
     }
   const gboolean connected = session->state == CURATOR_SESSION_CONNECTED;
   client->session = NULL;
-  curator_session_bury (session);
+  curator_session_tear_down (session);
   curator_request_settle_all (session, ZCLOSING);
   close_when_drained (session, connected);
 }
 
-/* Nobody but the reaper and the watches uses the session any more. */
+/* Only the reaper and the watches still use the session. */
 void
-curator_session_leaving_event (CuratorSession *session, int state)
+curator_session_cleanup_event (CuratorSession *session, int state)
 {
   if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE)
     {
-      end_leaving (session);
+      end_cleanup (session);
     }
   else if (state == ZOO_CONNECTED_STATE)
     {

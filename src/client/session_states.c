@@ -1,12 +1,12 @@
-/* Sessions of a client, one after the other: opening, connection states, death (ConnectionState).
+/* Opens sessions, follows their connection states and replaces a session that died.
  *
- * Mirrors ConnectionState and HandleHolder. Threads: session and watch events come on libzookeeper's
- * completion thread, time-outs on the timer lane, opening and closing run on the session lane. All
- * state is guarded by the client's mutex.
+ * Mirrors ConnectionState and HandleHolder. Threads: events run on libzookeeper's completion
+ * thread, timeouts on the timer lane, opening and closing on the session lane. Guarded by the
+ * client's mutex.
  *
- * NOTES: the library learns of an expiry only when it reaches a server again, and tells nothing at
- * all when a first connection never comes about. So both are timers of ours, and a session that they
- * end is replaced without waiting for the old handle to close.
+ * NOTES: the library reports an expiry only after it has reached a server again, and never reports
+ * that a first connection failed. So both have timers of ours. A session that a timer ends is
+ * replaced without waiting for the old handle to close.
  */
 #include "client/session_states.h"
 
@@ -42,18 +42,18 @@ set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
   session->loss_timer = curator_timer_after (client, after_ms * 1000, func, session);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
-on_silent_too_long (gpointer data)
+on_session_timeout (gpointer data)
 {
   CuratorSession *session = data;
   session->loss_timer = NULL;
-  curator_info ("session 0x%" G_GINT64_MODIFIER "x is given up: no connection for %d ms",
+  curator_info ("session 0x%" G_GINT64_MODIFIER "x is presumed expired: no connection for %d ms",
                 session->id, session->timeout_ms);
   curator_session_die (session, ZSESSIONEXPIRED);
 }
 
-/* @locks client mutex held (timer lane). A new handle also asks the resolver again. */
+/* Runs on the timer lane. The next handle resolves the host names again. */
 static CURATOR_LOCKED void
 on_never_connected (gpointer data)
 {
@@ -64,7 +64,7 @@ on_never_connected (gpointer data)
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
   g_cancellable_cancel (session->resolving);
-  set_loss_timer (session, session->timeout_ms, on_silent_too_long);
+  set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
 
 void
@@ -96,7 +96,7 @@ curator_session_die (CuratorSession *session, int rc)
     {
       return;
     }
-  /* The next one is there before anybody hears of the death, so that all can turn to it. */
+  /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
   if (rc == ZAUTHFAILED)
     {
@@ -108,7 +108,7 @@ curator_session_die (CuratorSession *session, int rc)
       curator_session_open (client);
     }
   curator_client_set_state (client, CURATOR_STATE_LOST);
-  curator_session_bury (session);
+  curator_session_tear_down (session);
   curator_request_settle_all (session, rc);
   if (rc == ZAUTHFAILED)
     {
@@ -126,7 +126,7 @@ on_connected (CuratorSession *session)
 
   if (session->ever_connected && id != session->id)
     {
-      /* Some servers answer a reconnect with a fresh session: ours is over all the same. */
+      /* Some servers answer a reconnect with a new session: the old one is over. */
       curator_session_die (session, ZSESSIONEXPIRED);
       return;
     }
@@ -153,7 +153,7 @@ on_disconnected (CuratorSession *session)
       return;
     }
   session->state = CURATOR_SESSION_DISCONNECTED;
-  set_loss_timer (session, session->timeout_ms, on_silent_too_long);
+  set_loss_timer (session, session->timeout_ms, on_session_timeout);
   curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
   curator_heartbeat_suspended (session);
 }
@@ -181,7 +181,7 @@ on_session_event (CuratorSession *session, int state)
     }
 }
 
-/* @locality libzookeeper's completion thread, or the simulator. */
+/* Runs on libzookeeper's completion thread, or in the simulator. */
 static CURATOR_UNLOCKED void
 on_event (int type, int state, const char *path, gpointer context)
 {
@@ -192,9 +192,9 @@ on_event (int type, int state, const char *path, gpointer context)
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
     {
-      if (type == ZOO_SESSION_EVENT && session->leaving)
+      if (type == ZOO_SESSION_EVENT && session->cleaning_up)
         {
-          curator_session_leaving_event (session, state);
+          curator_session_cleanup_event (session, state);
         }
       else if (type == ZOO_SESSION_EVENT)
         {
@@ -209,7 +209,7 @@ on_event (int type, int state, const char *path, gpointer context)
   curator_dispatch_leave (before);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_reopen (gpointer data)
 {
@@ -238,7 +238,7 @@ open_failed (CuratorSession *session, const char *why)
   client->open_failures++;
   if (!client->ops->is_shared)
     {
-      curator_warn ("no connection to %s can be made: %s", client->connect_string, why);
+      curator_warn ("cannot connect to %s: %s", client->connect_string, why);
     }
   session->reopen_timer = curator_timer_after (client, pause_ms * 1000, on_reopen, session);
 }
@@ -257,8 +257,8 @@ add_auths (CuratorSession *session)
     }
 }
 
-/* @locality session lane. Names are resolved without the lock; the handle is opened under it, which
- * does not block, so that no event can come before the session has its handle. */
+/* Runs on the session lane. Resolves names without the mutex. Opens the handle with it, which does
+ * not block, so that no event is handled before the session has its handle. */
 static void
 open_handle (gpointer data)
 {
@@ -279,7 +279,7 @@ open_handle (gpointer data)
         }
       if (hosts != NULL || is_shared)
         {
-          /* A program's handle may have been connected long ago. */
+          /* The program's handle may have connected long ago. */
           session->connecting_us = is_shared ? 0 : curator_client_boottime_us (client);
           session->handle =
               client->ops->open (client->ops, hosts, client->session_timeout_ms, on_event, session);

@@ -1,14 +1,14 @@
-/* The life of a client's sessions, one after the other. */
+/* Opens and replaces the sessions of a client (ConnectionState, HandleHolder). */
 #ifndef CURATOR_SESSION_STATES_H
 #define CURATOR_SESSION_STATES_H
 
 #include "client/session.h"
 
-/* Makes the next one current; its handle follows on the session lane. */
+/* Opens a new current session. The session lane opens its handle later. */
 void curator_session_open (CuratorClient *client) CURATOR_LOCKED;
-/* LOST: the session is over and, unless the authentication was refused, the next one is opened. */
+/* LOST: ends the session, and opens the next one unless the authentication was refused. */
 void curator_session_die (CuratorSession *session, int rc) CURATOR_LOCKED;
-/* A handle can be had now, at the latest: does not wait for the next try. */
+/* Opens the handle now if the session waits to open it again. */
 void curator_session_reopen (CuratorClient *client) CURATOR_LOCKED;
 
 #endif

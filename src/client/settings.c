@@ -1,7 +1,7 @@
-/* What a client is told before it starts, checked once and constant afterwards.
+/* The settings of a client: set before start, then checked, then constant.
  *
- * Mirrors CuratorFrameworkFactory.Builder. Threads: set-up belongs to one thread, before start; the
- * values are read on any thread after that, without a lock.
+ * Mirrors CuratorFrameworkFactory.Builder. Threads: one thread sets them, before start; any thread
+ * reads them afterwards. No lock.
  */
 #include "client/settings.h"
 
@@ -23,7 +23,7 @@ free_auth (gpointer data)
 {
   CuratorAuth *auth = data;
   gsize length;
-  /* Credentials do not stay behind in freed memory. */
+  /* Do not leave credentials in freed memory. */
   gpointer bytes = (gpointer) g_bytes_get_data (auth->auth, &length);
   if (bytes != NULL)
     {
@@ -51,8 +51,8 @@ local_address (void)
   return g_bytes_new (text, strlen (text));
 }
 
-/* The chroot is ours, not the library's, so that a missing one is made like any other parent. What
- * is wrong with the connect string is reported by start. */
+/* We add the chroot, not the library, so that a missing one is created like any other parent. start
+ * reports an invalid connect string. */
 static void
 update_prefix (CuratorClient *client)
 {
@@ -113,7 +113,7 @@ curator_client_user_path (CuratorClient *client, const char *full_path)
              : full_path;
 }
 
-/* Set-up. Each of these is refused after start, because the session is already using the value. */
+/* Every setter fails after start, because the session already uses the value. */
 static gboolean
 is_latent (CuratorClient *client)
 {
@@ -121,7 +121,7 @@ is_latent (CuratorClient *client)
          && g_atomic_int_get (&client->life) == CURATOR_LIFE_LATENT;
 }
 
-/* The setters cannot refuse a value: what start is to refuse is kept as 0. */
+/* The setters cannot fail: an invalid value is stored as 0, which start refuses. */
 static int
 storable_ms (gint64 timeout_ms)
 {
@@ -165,7 +165,7 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
   if (!is_latent (client))
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the namespace is set before the client is started");
+                           "the namespace can only be set before the client is started");
       return FALSE;
     }
   if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
@@ -238,7 +238,6 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
   client->trace_destroy = destroy;
 }
 
-/* @locks none; before start. */
 static gboolean
 check_features (CuratorClient *client, GError **error)
 {
@@ -273,21 +272,21 @@ check_default_data (CuratorClient *client, GError **error)
          || curator_check_payload (g_bytes_get_size (client->default_data), error);
 }
 
-/* What cannot be, or NULL. */
+/* The name of the first time setting that is out of range, or NULL. */
 static const char *
-bad_time (const CuratorClient *client)
+out_of_range_time (const CuratorClient *client)
 {
-  return client->session_timeout_ms == 0                          ? "session time-out"
-         : client->connection_timeout_ms == 0                     ? "connection time-out"
+  return client->session_timeout_ms == 0                          ? "session timeout"
+         : client->connection_timeout_ms == 0                     ? "connection timeout"
          : client->has_server_tick && client->server_tick_ms == 0 ? "server tick"
          : client->has_heartbeat && client->heartbeat_ms == 0     ? "heartbeat interval"
                                                                   : NULL;
 }
 
 gboolean
-curator_settings_settle (CuratorClient *client, GError **error)
+curator_settings_prepare (CuratorClient *client, GError **error)
 {
-  const char *bad = bad_time (client);
+  const char *bad = out_of_range_time (client);
   if (bad != NULL)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,

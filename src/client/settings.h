@@ -1,21 +1,20 @@
-/* What a client is told before it starts; the setters are in curator/client.h. */
+/* The settings of a client (CuratorFrameworkFactory.Builder); curator/client.h has the setters. */
 #ifndef CURATOR_SETTINGS_H
 #define CURATOR_SETTINGS_H
 
 #include "client/client-private.h"
 
-/* @locks none; the client is not known to anybody else yet, or any more. */
+/* No other thread may use the client. */
 void curator_settings_init (CuratorClient *client, const char *connect_string,
                             CuratorRetryPolicy *retry_policy);
 void curator_settings_clear (CuratorClient *client);
-/* @locks none; before start. Everything that the user set, checked and put into the form in which
- * the sessions use it. */
-gboolean curator_settings_settle (CuratorClient *client, GError **error);
+/* For start: checks the settings and fills in defaults. */
+gboolean curator_settings_prepare (CuratorClient *client, GError **error);
 
-/* Whether a lock node may carry that many bytes: LIMIT_EXCEEDED if not. */
+/* Whether a lock node may have a payload of that length: LIMIT_EXCEEDED if not. */
 gboolean curator_check_payload (gsize length, GError **error);
 
-/* The path on the wire of a path of the user's, and back. */
+/* From the user's path to the path on the server, and back. */
 char *curator_client_full_path (CuratorClient *client, const char *path);
 const char *curator_client_user_path (CuratorClient *client, const char *full_path);
 

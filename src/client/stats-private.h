@@ -1,4 +1,4 @@
-/* Counting and tracing, from inside. */
+/* Counts and traces (TracerDriver). */
 #ifndef CURATOR_STATS_PRIVATE_H
 #define CURATOR_STATS_PRIVATE_H
 
@@ -7,7 +7,7 @@
 
 void curator_count (CuratorClient *client, CuratorCounter counter, guint64 n) CURATOR_LOCKED;
 void curator_count_wait (CuratorClient *client, gint64 waited_us) CURATOR_LOCKED;
-/* path: the full one. Costs nothing when nobody traces. */
+/* path: the full path. Does nothing without a trace function. */
 void curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,
                     gint64 duration_us, gint64 session_id) CURATOR_LOCKED;
 

@@ -1,7 +1,7 @@
-/* Counters and traced events (TracerDriver, AdvancedTracerDriver).
+/* Counters and trace events.
  *
- * Threads: any; counters are guarded by the client's mutex, the trace function is constant after
- * start and runs on the callback lane.
+ * Mirrors TracerDriver and AdvancedTracerDriver. Threads: any; the client's mutex guards the
+ * counters. The trace function is constant after start and runs on the callback lane.
  */
 #include "client/stats-private.h"
 
@@ -13,7 +13,7 @@
 
 struct _CuratorTraceEvent
 {
-  CuratorClient *client; /* a memory reference, for its trace function */
+  CuratorClient *client; /* a memory reference */
   CuratorTraceKind kind;
   char *path;
   gint64 duration_us;
@@ -89,7 +89,7 @@ curator_counter_to_string (CuratorCounter counter)
 }
 
 static void
-tell_event (gpointer data)
+deliver_event (gpointer data)
 {
   CuratorTraceEvent *event = data;
   event->client->trace (event, event->client->trace_data);
@@ -119,7 +119,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
   event->path = g_strdup (curator_client_user_path (client, path));
   event->duration_us = duration_us;
   event->session_id = session_id;
-  curator_dispatch_callback (client, tell_event, event, free_event);
+  curator_dispatch_callback (client, deliver_event, event, free_event);
 }
 
 CuratorTraceKind

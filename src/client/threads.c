@@ -1,7 +1,8 @@
-/* Numbers for threads and for forks.
+/* Thread numbers, and a count of forks.
  *
- * Threads: any; nothing is shared but two atomic counters. A pthread id may be used again by the
- * next thread, which must not inherit a dead thread's hold: our numbers are never used twice.
+ * Mirrors Thread.currentThread() as the owner of a hold. Threads: any; two atomic counters, no
+ * lock. A pthread id is reused by a later thread, which must not inherit a dead thread's hold. Our
+ * numbers are never reused.
  */
 #include "client/threads.h"
 

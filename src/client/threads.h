@@ -1,18 +1,18 @@
-/* Numbers for threads and for forks. */
+/* Thread numbers, and a count of forks. Any thread; no lock. */
 #ifndef CURATOR_THREADS_H
 #define CURATOR_THREADS_H
 
 #include <glib.h>
 #include <stdatomic.h>
 
-/* @locality any thread. The calling thread's number: handed out once, never used again. */
+/* The calling thread's number, never reused. */
 guint64 curator_thread_id (void);
-/* Once per process: from then on the forks are counted. */
+/* Counts the forks from now on. */
 void curator_forks_watch (void);
 
 G_GNUC_INTERNAL extern _Atomic guint curator_n_forks;
 
-/* How many forks this process is away from the one that loaded us, once they are watched. */
+/* The number of forks between the process that first called curator_forks_watch() and this one. */
 static inline guint
 curator_fork_generation (void)
 {

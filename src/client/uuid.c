@@ -1,9 +1,9 @@
-/* Random UUIDs (java.util.UUID.randomUUID).
+/* Random UUIDs.
  *
- * Threads: any; nothing is shared.
+ * Mirrors java.util.UUID.randomUUID. Threads: any; nothing is shared, no lock.
  *
- * NOTES: not g_uuid_string_random (), whose generator goes on in the child of a fork() from where its
- * parent's goes on: both would give their nodes the same names, and delete each other's for their own.
+ * NOTES: after a fork(), g_uuid_string_random () gives parent and child the same UUIDs. Their nodes
+ * would have the same names, and each would delete the other's.
  */
 #include "client/uuid.h"
 

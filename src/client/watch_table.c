@@ -1,4 +1,4 @@
-/* A session's table of watches: events find their entries, and so do a connect and the session's end.
+/* A session's table of watches: finds the entries for an event, a connect and the session's end.
  *
  * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex.
  */
@@ -35,7 +35,7 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
   const CuratorWatchKey key = { (char *) path, type };
   CuratorWatchEntry *entry = g_hash_table_lookup (session->watches, &key);
 
-  /* In every other state a read or a removal is under way, whose answer is newer. */
+  /* In every other state a read or a removal is in flight or due, and its reply is newer. */
   if (entry == NULL || entry->state != ENTRY_ARMED)
     {
       return;
@@ -73,7 +73,7 @@ curator_watches_connected (CuratorSession *session)
 {
   g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
 
-  /* Setting and removing are only sent here; their answers come later. */
+  /* This only sends requests, so the entries stay. */
   for (GList *link = entries; link != NULL; link = link->next)
     {
       CuratorWatchEntry *entry = link->data;
@@ -88,7 +88,7 @@ curator_watches_connected (CuratorSession *session)
     }
 }
 
-/* Whoever has a watch of the entry finds it spent. */
+/* Marks the watches of the entry as spent. */
 static CURATOR_LOCKED void
 detach_users (CuratorWatchEntry *entry)
 {
@@ -108,6 +108,7 @@ detach_users (CuratorWatchEntry *entry)
         }
     }
 }
+
 void
 curator_watches_died (CuratorSession *session)
 {
@@ -123,7 +124,7 @@ curator_watches_died (CuratorSession *session)
 }
 
 void
-curator_watches_leave (CuratorSession *session)
+curator_watches_remove_all (CuratorSession *session)
 {
   g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
 

@@ -1,4 +1,5 @@
-/* An entry of a session's table of watches, for watches.c and watch_table.c. */
+/* An entry of a session's table of watches, for watches.c and watch_table.c. Guarded by the
+ * client's mutex. */
 #ifndef CURATOR_WATCHES_PRIVATE_H
 #define CURATOR_WATCHES_PRIVATE_H
 
@@ -7,11 +8,11 @@
 
 typedef enum
 {
-  ENTRY_WANTED, /* to be set when there is a connection */
-  ENTRY_ARMING, /* the read is under way */
+  ENTRY_WANTED, /* to be set when connected */
+  ENTRY_ARMING, /* the read that sets it is in flight */
   ENTRY_ARMED,
-  ENTRY_UNWANTED, /* to be removed when there is a connection */
-  ENTRY_REMOVING  /* the removal is under way */
+  ENTRY_UNWANTED, /* to be removed when connected */
+  ENTRY_REMOVING  /* the removal is in flight */
 } CuratorWatchEntryState;
 
 typedef struct
@@ -25,28 +26,26 @@ typedef struct
   CuratorWatchKey key; /* first: the entry is its own key */
   CuratorSession *session;
   CuratorWatchEntryState state CURATOR_GUARDED;
-  gboolean is_own CURATOR_GUARDED;    /* the node is this session's, as the last read has it */
-  gboolean by_exists CURATOR_GUARDED; /* getData was refused: watch with exists */
-  gboolean maybe_set
-      CURATOR_GUARDED; /* the library may still have the watch although it is WANTED */
-  gboolean telling
-      CURATOR_GUARDED; /* users are being told: the entry stays whatever they release */
+  gboolean is_own CURATOR_GUARDED;    /* this session owns the node, by the last read */
+  gboolean by_exists CURATOR_GUARDED; /* getData got NOAUTH: use exists */
+  gboolean maybe_set CURATOR_GUARDED; /* WANTED, but the library may still have the watch */
+  gboolean notifying CURATOR_GUARDED; /* callbacks are running: keep the entry */
   CuratorRequest *request CURATOR_GUARDED;
-  GQueue users CURATOR_GUARDED;     /* CuratorWatch that hear every piece of news */
-  GQueue newcomers CURATOR_GUARDED; /* CuratorWatch to be told that the watch was armed already */
-  CuratorTimer *welcome CURATOR_GUARDED;
-  CuratorTimer *again CURATOR_GUARDED;  /* a request was refused for the moment */
-  CuratorTimer *reread CURATOR_GUARDED; /* ARMED: when to look whether an event was lost */
+  GQueue users CURATOR_GUARDED;     /* CuratorWatch that get every event */
+  GQueue newcomers CURATOR_GUARDED; /* CuratorWatch added while ARMED, to get that event */
+  CuratorTimer *newcomers_timer CURATOR_GUARDED;
+  CuratorTimer *retry_timer CURATOR_GUARDED;  /* after a retryable failure */
+  CuratorTimer *reread_timer CURATOR_GUARDED; /* ARMED: in case an event was lost */
 } CuratorWatchEntry;
 
 struct _CuratorWatch
 {
   CuratorWatchEntry *entry CURATOR_GUARDED; /* NULL once spent */
-  GQueue *queue CURATOR_GUARDED; /* where link is: a queue of the entry, or of somebody telling */
+  GQueue *queue CURATOR_GUARDED; /* which link is in: of the entry, or of a notification */
   GList link;
   CuratorWatchFunc func;
   gpointer data;
-  gboolean abandoned; /* its user has left without taking it away */
+  gboolean abandoned; /* by curator_watch_abandon() */
 };
 
 static CURATOR_LOCKED inline gboolean
@@ -86,15 +85,15 @@ curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
     }
 }
 
-/* Sets the watch, or sets it again. */
+/* Sets the watch on the server, or sets it again. */
 void curator_watch_entry_arm (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* Takes the watch from the server. */
+/* Removes the watch from the server. */
 void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* The last user has left. */
+/* The last user was released: removes the watch from the server too. */
 void curator_watch_entry_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: the node was deleted. */
 void curator_watch_entry_gone (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* An event: data or children changed. */
+/* An event: data or children changed. It spent the server's watch, so sets it again. */
 void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
 void curator_watch_entry_free (gpointer entry) CURATOR_LOCKED;
 

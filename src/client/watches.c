@@ -1,13 +1,11 @@
-/* One server-side watch per path and kind, however many users it has here.
+/* Sets one server-side watch per path and type, and shares it among its users.
  *
- * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. Users are kept in
- * watch objects of their own, never as contexts of the library, so an event that is already on its
- * way when a user leaves finds nobody.
+ * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. The library never
+ * gets a user as its context, so an event that arrives after a user's release cannot reach it.
  *
- * NOTES: whoever waits, waits for an event. In case one is ever lost, at a server, on the way or in
- * the library, what is watched is read again now and then, and the watch set with that. Servers with
- * the remedy for CVE-2024-23944 tell nothing of a node to who may not read it: such a node is looked
- * at often.
+ * NOTES: in case an event is lost, at a server, on the way or in the library, a watched node is
+ * read again from time to time, which also sets the watch again. Servers with the fix for
+ * CVE-2024-23944 send no event about a node that we may not read: such a node is read often.
  */
 #include "client/watches-private.h"
 
@@ -19,12 +17,12 @@
 
 #include <string.h>
 
-/* On reconnect the library sends every watched path in one packet, and more than 1 MiB never
- * arrives: the session then flaps for ever. */
-#define MAX_WATCHED_BYTES (512 * 1024)
-#define AGAIN_US          (100 * 1000)
-#define MOST_REREAD_US    (30 * G_USEC_PER_SEC)
-#define UNTOLD_REREAD_US  (400 * 1000)
+/* On reconnect the library sends all watched paths in one packet. The server refuses more than 1
+ * MiB, and the session would reconnect forever. */
+#define MAX_WATCHED_BYTES    (512 * 1024)
+#define RETRY_US             (100 * 1000)
+#define MAX_REREAD_US        (30 * G_USEC_PER_SEC)
+#define UNREADABLE_REREAD_US (400 * 1000)
 
 static void reread_later (CuratorWatchEntry *entry) CURATOR_LOCKED;
 
@@ -37,7 +35,7 @@ watched_bytes (const char *path)
 static CURATOR_LOCKED void
 stop_rereading (CuratorWatchEntry *entry)
 {
-  curator_timer_cancel (entry->session->client, &entry->reread);
+  curator_timer_cancel (entry->session->client, &entry->reread_timer);
   if (entry->request != NULL)
     {
       curator_request_forget (entry->request);
@@ -51,22 +49,22 @@ curator_watch_entry_free (gpointer data)
   CuratorWatchEntry *entry = data;
   entry->session->watched_bytes -= watched_bytes (entry->key.path);
   stop_rereading (entry);
-  curator_timer_cancel (entry->session->client, &entry->welcome);
-  curator_timer_cancel (entry->session->client, &entry->again);
+  curator_timer_cancel (entry->session->client, &entry->newcomers_timer);
+  curator_timer_cancel (entry->session->client, &entry->retry_timer);
   g_free (entry->key.path);
   g_free (entry);
 }
 
-/* Whoever is told may release any watch and add others: each is told
- * from the head of a queue that a release takes it off. */
+/* A callback may release or add any watch. So each is taken from the head of queue, and a release
+ * unlinks it there. */
 static CURATOR_LOCKED void
-tell_spent (GQueue *queue, CuratorWatchNews news, int rc)
+notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
 {
   while (queue->head != NULL)
     {
       CuratorWatch *watch = queue->head->data;
       curator_watch_place (watch, NULL);
-      watch->func (watch, news, rc, NULL, watch->data);
+      watch->func (watch, event, rc, NULL, watch->data);
     }
 }
 
@@ -78,21 +76,21 @@ drop_entry (CuratorWatchEntry *entry)
 
 /* The watch is spent for all its users and the entry is gone. */
 static CURATOR_LOCKED void
-entry_end (CuratorWatchEntry *entry, CuratorWatchNews news, int rc)
+entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
 {
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
   drop_entry (entry);
-  tell_spent (&users, news, rc);
+  notify_spent (&users, event, rc);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
-on_again (gpointer data)
+on_retry_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
-  entry->again = NULL;
+  entry->retry_timer = NULL;
   if (entry->state == ENTRY_WANTED)
     {
       curator_watch_entry_arm (entry);
@@ -103,15 +101,14 @@ on_again (gpointer data)
     }
 }
 
-/* If the connection is gone the next one takes care of the entry; if a
- * server refused for the moment, this does. */
+/* For a retryable refusal by a server. After a lost connection, the next connect retries. */
 static CURATOR_LOCKED void
-entry_later (CuratorWatchEntry *entry)
+retry_later (CuratorWatchEntry *entry)
 {
   CuratorClient *client = entry->session->client;
-  if (entry->again == NULL)
+  if (entry->retry_timer == NULL)
     {
-      entry->again = curator_timer_after (client, AGAIN_US, on_again, entry);
+      entry->retry_timer = curator_timer_after (client, RETRY_US, on_retry_due, entry);
     }
 }
 
@@ -122,10 +119,10 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   entry->request = NULL;
   if (curator_zk_is_retryable (rc))
     {
-      /* The library still has the watch and would set it again on reconnect. */
+      /* The library may still have the watch and would set it again on reconnect. */
       entry->maybe_set = TRUE;
       entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
-      entry_later (entry);
+      retry_later (entry);
       return;
     }
   entry->maybe_set = FALSE;
@@ -150,13 +147,12 @@ curator_watch_entry_remove (CuratorWatchEntry *entry)
     }
 }
 
-/* @locks client mutex required. Nobody uses the watch any more: take it from the server too. */
 void
 curator_watch_entry_unused (CuratorWatchEntry *entry)
 {
   if (entry->state == ENTRY_ARMED && entry->request != NULL)
     {
-      /* It is being read again: the answer might set what was removed before. */
+      /* A read is in flight and may set the watch again. Its reply calls this function. */
       return;
     }
   if (entry->state == ENTRY_ARMED)
@@ -173,19 +169,19 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
     }
 }
 
-/* Tells those in queue, who remain users of the entry. */
+/* Notifies the watches in queue, and keeps them as users of the entry. */
 static CURATOR_LOCKED void
-tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
-            const CuratorZkReply *reply)
+notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
+              const CuratorZkReply *reply)
 {
-  entry->telling = TRUE;
+  entry->notifying = TRUE;
   while (queue->head != NULL)
     {
       CuratorWatch *watch = queue->head->data;
       curator_watch_place (watch, &entry->users);
-      watch->func (watch, news, ZOK, reply, watch->data);
+      watch->func (watch, event, ZOK, reply, watch->data);
     }
-  entry->telling = FALSE;
+  entry->notifying = FALSE;
   if (!curator_watch_entry_has_users (entry))
     {
       curator_watch_entry_unused (entry);
@@ -195,14 +191,14 @@ tell_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchNews news,
 static CURATOR_LOCKED void
 entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
 {
-  GQueue told = G_QUEUE_INIT;
+  GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_ARMED;
   entry->is_own = reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id;
   reread_later (entry);
-  curator_watches_move (&entry->users, &told, entry);
-  curator_watches_move (&entry->newcomers, &told, entry);
-  tell_users (entry, &told, CURATOR_WATCH_ARMED, reply);
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
+  notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
 }
 
 static CURATOR_LOCKED void
@@ -221,12 +217,12 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNONODE && entry->by_exists)
     {
-      /* exists has left a watch for the creation of a node that never comes back. */
+      /* exists has set a watch for the creation of the node, which nobody needs. */
       GQueue users = G_QUEUE_INIT;
       curator_watches_move (&entry->users, &users, NULL);
       curator_watches_move (&entry->newcomers, &users, NULL);
       curator_watch_entry_remove (entry);
-      tell_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
+      notify_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
     }
   else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
            && curator_watch_entry_has_users (entry))
@@ -272,16 +268,16 @@ curator_watch_entry_arm (CuratorWatchEntry *entry)
     }
 }
 
-/* An error says nothing about the watch, which is still set. */
+/* After an error other than ZNONODE the watch is still set. */
 static CURATOR_LOCKED void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
   if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED)
     {
-      /* A server tells of an end before it answers a read that comes after it. */
+      /* A server sends the event of a deletion before the reply of a later read. */
       g_autofree char *shown = curator_path_escape (entry->key.path);
-      curator_info ("nobody has told that %s is gone", shown);
+      curator_info ("%s is gone, but its watch event never came", shown);
     }
   if (rc == ZOK || rc == ZNONODE || entry->state == ENTRY_ARMING)
     {
@@ -296,12 +292,12 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_reread_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
-  entry->reread = NULL;
+  entry->reread_timer = NULL;
   if (curator_watch_entry_is_connected (entry))
     {
       send_read (entry, on_reread);
@@ -312,45 +308,44 @@ on_reread_due (gpointer data)
     }
 }
 
-/* After one period to one and a half, so that thousands do not read at
- * once. */
+/* The pause varies by half of the period, so that thousands do not read at once. */
 static CURATOR_LOCKED void
 reread_later (CuratorWatchEntry *entry)
 {
   CuratorSession *session = entry->session;
-  const gint64 seldom = MIN ((gint64) session->timeout_ms * 1000, MOST_REREAD_US);
-  const gint64 period = entry->by_exists ? MIN (seldom, UNTOLD_REREAD_US) : seldom;
+  const gint64 usual = MIN ((gint64) session->timeout_ms * 1000, MAX_REREAD_US);
+  const gint64 period = entry->by_exists ? MIN (usual, UNREADABLE_REREAD_US) : usual;
   const guint64 mixed =
       ((guint64) session->id + ++session->n_rereads) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
   const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);
 
-  entry->reread = curator_timer_after (session->client, pause, on_reread_due, entry);
+  entry->reread_timer = curator_timer_after (session->client, pause, on_reread_due, entry);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
-on_welcome (gpointer data)
+on_newcomers_due (gpointer data)
 {
   CuratorWatchEntry *entry = data;
   GQueue newcomers = G_QUEUE_INIT;
 
-  entry->welcome = NULL;
+  entry->newcomers_timer = NULL;
   if (entry->state != ENTRY_ARMED)
     {
       return;
     }
   curator_watches_move (&entry->newcomers, &newcomers, entry);
-  tell_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
+  notify_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
 }
 
 static CURATOR_LOCKED CuratorWatchEntry *
 entry_new (CuratorSession *session, const char *path, ZooWatcherType type, CuratorWatchNeed need)
 {
-  static const gsize room[] = { [CURATOR_WATCH_SPARE] = MAX_WATCHED_BYTES / 2,
-                                [CURATOR_WATCH_NEW] = MAX_WATCHED_BYTES / 8 * 7,
-                                [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
+  static const gsize limits[] = { [CURATOR_WATCH_OPTIONAL] = MAX_WATCHED_BYTES / 2,
+                                  [CURATOR_WATCH_NEW] = MAX_WATCHED_BYTES / 8 * 7,
+                                  [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
 
-  if (session->watched_bytes + watched_bytes (path) > room[need])
+  if (session->watched_bytes + watched_bytes (path) > limits[need])
     {
       return NULL;
     }
@@ -391,10 +386,10 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
       return watch;
     }
   curator_watch_place (watch, &entry->newcomers);
-  if (entry->welcome == NULL)
+  if (entry->newcomers_timer == NULL)
     {
       CuratorClient *client = session->client;
-      entry->welcome = curator_timer_after (client, 0, on_welcome, entry);
+      entry->newcomers_timer = curator_timer_after (client, 0, on_newcomers_due, entry);
     }
   return watch;
 }
@@ -406,7 +401,7 @@ curator_watch_release (CuratorWatch *watch)
 
   curator_watch_place (watch, NULL);
   g_free (watch);
-  if (entry != NULL && !entry->telling && !curator_watch_entry_has_users (entry))
+  if (entry != NULL && !entry->notifying && !curator_watch_entry_has_users (entry))
     {
       curator_watch_entry_unused (entry);
     }
@@ -425,10 +420,10 @@ curator_watch_is_own (const CuratorWatch *watch)
 }
 
 static CURATOR_LOCKED void
-on_abandoned (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+on_abandoned (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
               gpointer data)
 {
-  if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
+  if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
     {
       curator_watch_release (watch);
     }
@@ -446,22 +441,20 @@ curator_watch_abandon (CuratorWatch *watch)
   watch->abandoned = TRUE;
 }
 
-/* @locks client mutex required. The server's watch is spent by the event; set it again. */
 void
 curator_watch_entry_changed (CuratorWatchEntry *entry)
 {
-  GQueue told = G_QUEUE_INIT;
+  GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_WANTED;
   entry->maybe_set = FALSE;
-  curator_watches_move (&entry->users, &told, entry);
-  curator_watches_move (&entry->newcomers, &told, entry);
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
   curator_watch_entry_arm (entry);
-  tell_users (entry, &told, CURATOR_WATCH_CHANGED, NULL);
+  notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
 }
 
-/* @locks client mutex required. If it is being read again, the answer may set the watch of a node that
- * took the place of the one that is gone. */
+/* If a read is in flight, it may set a watch on a new node of that name: the entry waits for it. */
 void
 curator_watch_entry_gone (CuratorWatchEntry *entry)
 {
@@ -475,5 +468,5 @@ curator_watch_entry_gone (CuratorWatchEntry *entry)
   entry->state = ENTRY_ARMING;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
-  tell_spent (&users, CURATOR_WATCH_GONE, ZOK);
+  notify_spent (&users, CURATOR_WATCH_GONE, ZOK);
 }

@@ -1,8 +1,8 @@
-/* Watches, counted per path and really removed from the server when the last user leaves.
+/* Watches, shared per path, and removed from the server when the last user is released.
  *
- * Mirrors Curator's WatcherRemovalManager. libzookeeper gets one function and one context for all
- * of them; events are told apart by path. A data watch is set with getData, so that a node already
- * gone leaves nothing behind; on NOAUTH with exists. Guarded by the client's mutex.
+ * Mirrors Curator's WatcherRemovalManager. Threads: any; guarded by the client's mutex.
+ * libzookeeper gets one function and one context for all watches. getData sets a data watch, so
+ * that a missing node leaves no watch behind; on NOAUTH exists does.
  */
 #ifndef CURATOR_WATCHES_H
 #define CURATOR_WATCHES_H
@@ -11,41 +11,42 @@
 
 typedef enum
 {
-  CURATOR_WATCH_ARMED, /* set; reply has what the read brought (NULL if it was set before); comes
-                           * again whenever what is watched was read again */
-  CURATOR_WATCH_GONE, /* the node was deleted (ZOK), or is not there (ZNONODE); the watch is spent */
-  CURATOR_WATCH_CHANGED, /* data or children changed; it is being set again, ARMED follows */
+  /* The watch is set. reply is the read that set it, NULL if it was already set. Comes again after
+   * every reread. */
+  CURATOR_WATCH_ARMED,
+  CURATOR_WATCH_GONE, /* the node was deleted (ZOK) or is missing (ZNONODE); the watch is spent */
+  CURATOR_WATCH_CHANGED, /* data or children changed; ARMED follows */
   CURATOR_WATCH_FAILED   /* rc says why; the watch is spent */
-} CuratorWatchNews;
+} CuratorWatchEvent;
 
 typedef struct _CuratorWatch CuratorWatch;
-/* @locks client mutex held. Never runs inside curator_watch_add(). */
-typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchNews news, int rc,
+/* Called with the client's mutex held, never inside curator_watch_add(). */
+typedef void (*CuratorWatchFunc) (CuratorWatch *watch, CuratorWatchEvent event, int rc,
                                   const CuratorZkReply *reply, gpointer data);
 
-/* The less it is needed, the earlier there is no room for it any more. */
+/* How important a watch is: less important ones get a lower limit of watched bytes. */
 typedef enum
 {
-  CURATOR_WATCH_SPARE, /* one can do without it */
-  CURATOR_WATCH_NEW,   /* whoever comes now can still be turned away */
+  CURATOR_WATCH_OPTIONAL, /* the caller works without it */
+  CURATOR_WATCH_NEW,      /* of an attempt that can still fail */
   CURATOR_WATCH_NEEDED
 } CuratorWatchNeed;
 
-/* @locks client mutex required. type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. NULL when the session
- * already watches as many bytes of paths as can be restored after a reconnect. */
+/* type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. NULL if the limit of watched bytes, which a reconnect
+ * can restore, is reached. */
 CuratorWatch *curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
                                  CuratorWatchNeed need, CuratorWatchFunc func,
                                  gpointer data) CURATOR_LOCKED;
-/* The user leaves, or forgets a spent watch. */
+/* Frees the watch; the last release removes it from the server. */
 void curator_watch_release (CuratorWatch *watch) CURATOR_LOCKED;
-/* The user leaves because the node is about to be deleted: that spends the watch, and removing it
- * would be a request for nothing. */
+/* Instead of a release if the node is about to be deleted: the deletion spends the watch, which
+ * saves the request that removes it. */
 void curator_watch_abandon (CuratorWatch *watch) CURATOR_LOCKED;
 
 /* NULL once it is spent. */
 const char *curator_watch_get_path (const CuratorWatch *watch) CURATOR_LOCKED;
 
-/* The node is of this session; known from ARMED on. */
+/* Whether this session owns the node; known from ARMED on. */
 gboolean curator_watch_is_own (const CuratorWatch *watch) CURATOR_LOCKED;
 
 #endif

@@ -1,14 +1,14 @@
-/* A handle of the program's behind the ops table: one session for the program and us.
+/* The ops table for the program's own ZooKeeper handle: program and client share one session.
  *
- * Mirrors a ZookeeperFactory that returns what it was given. Threads: requests come from any, under
- * the client's mutex; answers and watch events on libzookeeper's completion thread, session events
- * on the thread that forwards them. Which handle the program has is guarded by the client's mutex,
- * everything else by the mutex of this file; no other lock is taken under that one.
+ * Mirrors a ZookeeperFactory that returns an existing handle. Threads: any sends requests, with the
+ * client's mutex; replies and watch events run on libzookeeper's completion thread, session events
+ * on the thread that forwards them. The client's mutex guards which handle the program has, the
+ * mutex of this file everything else; no other lock is taken under it.
  *
- * NOTES: closing a handle here closes nothing, so answers and events may come long after. What the
- * library holds is therefore never the client's: a request is a call of this file, which forgets its
- * asker at close, and the context of a watch is a number that means nothing any more. Session events
- * reach watches too, and are ignored there: only what is forwarded counts.
+ * NOTES: closing here leaves the handle open, so replies and events may come long afterwards. So
+ * the library never gets a pointer to the client's memory: it gets a Call of this file, which drops
+ * its caller at close, and as the context of a watch an id. Session events reach watches too, but
+ * only the forwarded ones count.
  */
 #include "client/client-private.h"
 #include "client/monitor.h"
@@ -23,24 +23,24 @@
 typedef struct
 {
   CuratorZkOps ops; /* first: the client's table */
-  zhandle_t *zh;    /* the program's; NULL while there is none */
+  zhandle_t *zh;    /* the program's handle, or NULL */
 } Adopted;
 
 typedef struct
 {
-  CuratorZkHandle base; /* first: what the session has */
+  CuratorZkHandle base; /* first: the session's handle */
   Adopted *adopted;
   CuratorZkTicket probe;
-  gsize id;         /* never used again */
-  GQueue calls;     /* Call */
-  guint delivering; /* close waits until it is 0 */
-  gboolean is_told; /* a CONNECTED was forwarded */
+  gsize id;               /* never reused */
+  GQueue calls;           /* Call */
+  guint delivering;       /* close waits until it is 0 */
+  gboolean has_connected; /* the session got a CONNECTED */
 } Handle;
 
 typedef struct
 {
-  CuratorZkTicket ticket; /* first: what the library has */
-  CuratorZkTicket *asker; /* NULL once the handle is closed */
+  CuratorZkTicket ticket;  /* first: the ticket that the library gets */
+  CuratorZkTicket *caller; /* NULL once the handle is closed */
   Handle *handle;
   GList link; /* in handle->calls or in orphans */
 } Call;
@@ -51,7 +51,7 @@ static GHashTable *handles; /* id -> Handle */
 static GQueue orphans;      /* Call whose handle is closed */
 static gsize last_id;
 
-/* @locks our mutex required. */
+/* Called with the mutex of this file held. */
 static void
 begin_delivery (Handle *handle)
 {
@@ -77,7 +77,7 @@ deliver_event (gsize id, int type, int state, const char *path)
   if (handle != NULL)
     {
       begin_delivery (handle);
-      handle->is_told |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+      handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
     }
   pthread_mutex_unlock (&mutex);
   if (handle != NULL)
@@ -87,7 +87,7 @@ deliver_event (gsize id, int type, int state, const char *path)
     }
 }
 
-/* @locality libzookeeper's completion thread. */
+/* Runs on libzookeeper's completion thread. */
 static void
 on_watch_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
@@ -107,37 +107,37 @@ call_free (Call *call)
   g_free (call);
 }
 
-/* @locality libzookeeper's completion thread. */
+/* Runs on libzookeeper's completion thread. */
 static void
 on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
   Call *call = (Call *) ticket;
 
   pthread_mutex_lock (&mutex);
-  CuratorZkTicket *asker = call->asker;
+  CuratorZkTicket *caller = call->caller;
   Handle *handle = call->handle;
-  g_queue_unlink (asker != NULL ? &handle->calls : &orphans, &call->link);
-  if (asker != NULL)
+  g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
+  if (caller != NULL)
     {
       begin_delivery (handle);
     }
   pthread_mutex_unlock (&mutex);
-  if (asker != NULL)
+  if (caller != NULL)
     {
-      asker->completion (rc, reply, asker);
+      caller->completion (rc, reply, caller);
       end_delivery (handle);
     }
   call_free (call);
 }
 
 static CURATOR_LOCKED CuratorZkTicket *
-call_new (CuratorZkHandle *base, CuratorZkTicket *asker)
+call_new (CuratorZkHandle *base, CuratorZkTicket *caller)
 {
   Handle *handle = (Handle *) base;
   Call *call = g_new0 (Call, 1);
 
   call->ticket.completion = on_answer;
-  call->asker = asker;
+  call->caller = caller;
   call->handle = handle;
   call->link.data = call;
   pthread_mutex_lock (&mutex);
@@ -158,17 +158,17 @@ call_refused (CuratorZkHandle *base, CuratorZkTicket *ticket)
   call_free (call);
 }
 
-/* @locality libzookeeper's completion thread. A handle that was connected before we had it brings no
- * event that says so; any answer of a server does, and it comes after the events before it. */
+/* Runs on libzookeeper's completion thread. A handle that was connected before sends no CONNECTED
+ * event: a server's reply to the probe stands for it. */
 static void
 on_probed (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
 {
   Handle *handle = CURATOR_CONTAINER (ticket, Handle, probe);
 
   pthread_mutex_lock (&mutex);
-  const gboolean is_told = handle->is_told;
+  const gboolean has_connected = handle->has_connected;
   pthread_mutex_unlock (&mutex);
-  if (!is_told && (rc == ZOK || rc == ZNONODE || rc == ZNOAUTH))
+  if (!has_connected && (rc == ZOK || rc == ZNONODE || rc == ZNOAUTH))
     {
       deliver_event (handle->id, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "");
     }
@@ -212,7 +212,7 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   return &handle->base;
 }
 
-/* @locks none, not even the client's, if anything can have been delivered. */
+/* Called without the client's mutex, unless nothing can have been delivered yet. */
 static void
 adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
 {
@@ -224,7 +224,7 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
   while ((link = g_queue_pop_head_link (&handle->calls)) != NULL)
     {
       Call *call = link->data;
-      call->asker = NULL;
+      call->caller = NULL;
       call->handle = NULL;
       g_queue_push_tail_link (&orphans, link);
     }
@@ -236,7 +236,7 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
   g_free (handle);
 }
 
-/* The program adds its own. */
+/* The program authenticates its handle itself. */
 static int
 adopted_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                   int cert_length)
@@ -306,7 +306,7 @@ check_can_adopt (CuratorClient *client, GError **error)
   if (client->auth_failed)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                           "the server refused the authentication of the handle before");
+                           "the server refused the authentication of an earlier handle");
       return FALSE;
     }
   return TRUE;
@@ -326,7 +326,7 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
   if (!client->ops->is_shared)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the client has a connection of its own");
+                           "the client does not use the program's ZooKeeper handle");
       return FALSE;
     }
   curator_client_lock (client);

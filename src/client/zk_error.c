@@ -1,6 +1,6 @@
-/* What a ZooKeeper code means for the caller and for a retry (RetryPolicy.allowRetry).
+/* Classifies ZooKeeper return codes, and turns them into a GError.
  *
- * Threads: any; pure.
+ * Mirrors RetryPolicy.allowRetry. Threads: any; pure, no lock.
  */
 #include "client/zk_error.h"
 
@@ -9,7 +9,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-/* INVALIDSTATE and MARSHALLINGERROR are what a handle says that expired or is being closed. */
+/* INVALIDSTATE and MARSHALLINGERROR come from a handle that has expired or is closing. */
 gboolean
 curator_zk_is_retryable (int rc)
 {
@@ -31,7 +31,7 @@ curator_zk_is_retryable (int rc)
     }
 }
 
-/* What only a server says, and only of a request that changed nothing. */
+/* Not ambiguous: ZOK, and the codes that only a server sends for a request that changed nothing. */
 gboolean
 curator_zk_is_ambiguous (int rc)
 {

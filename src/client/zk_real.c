@@ -1,13 +1,13 @@
-/* libzookeeper-mt behind the ops table.
+/* The ops table for libzookeeper-mt. The only file that calls zoo_ functions.
  *
- * Threads: requests come from any thread; completions, watch and session events run on the
- * library's completion thread, one at a time per handle. The only file that calls zoo_ functions.
+ * Mirrors the default ZookeeperFactory. Threads: any sends requests, with the client's mutex held;
+ * completions, watch and session events run on the library's completion thread, one at a time per
+ * handle.
  *
- * NOTES: asynchronous calls only, because a synchronous one has no time-out. One watcher function
- * with one context serves every watch, because session events go to each distinct pair and the
- * library finds the pairs by an O(n^2) scan. Removal is zoo_aremove_all_watches, because
- * zoo_aremove_watches leaves the watch on the server; but it also takes the watches of others, so
- * on a handle that has others the lesser evil is the one that stays.
+ * NOTES: all calls are asynchronous, because a synchronous one has no timeout. All watches share
+ * one function and one context: the library sends session events to each distinct pair and finds
+ * the pairs by an O(n^2) scan. zoo_aremove_watches leaves the watch on the server, so we call
+ * zoo_aremove_all_watches; but that removes the watches of others too, so not on a shared handle.
  */
 #include "client/zk_real.h"
 #include "client/cloexec.h"
@@ -26,7 +26,7 @@ typedef struct
   char **paths;
 } Multi;
 
-/* Every connection is a socket of its own. */
+/* Called on every connect, because each connection has a new socket. */
 static void
 hide_socket (zhandle_t *zh)
 {
@@ -46,7 +46,7 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
     {
       hide_socket (zh);
     }
-  /* A removal is announced to nobody, and this one is not asked for either. */
+  /* Nobody needs an event about a removed watch. */
   if (type != ZOO_NOTWATCHING_EVENT)
     {
       handle->watcher (type, state, path, handle->context);
@@ -113,7 +113,7 @@ on_multi (int rc, const void *data)
   const Multi *multi = ticket->ops_data;
   int failed = -1;
 
-  /* Operations before the failing one show ZOK, those after it a filler. */
+  /* Operations before the failed one have ZOK, those after it a filler code. */
   for (int i = 0; rc != ZOK && failed < 0 && i < multi->n; i++)
     {
       if (multi->results[i].err == rc)
@@ -142,7 +142,7 @@ begin (CuratorZkHandle *handle, CuratorZkTicket *ticket)
 }
 
 static int
-made (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
+undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
 {
   if (rc != ZOK && handle->refused != NULL)
     {
@@ -166,7 +166,7 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
 
   g_autoptr (GArray) open_before = curator_open_fds ();
-  /* The library's threads inherit the mask: the program's signals are not for them. */
+  /* The library's threads inherit the mask, so they never handle the program's signals. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
   handle->zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, NULL, handle,
@@ -213,8 +213,8 @@ real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const
              int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
+  return undo_if_refused (
+      handle, ticket, zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
 }
 
 static int
@@ -222,7 +222,7 @@ real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int v
              CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
+  return undo_if_refused (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
 }
 
 static int
@@ -230,9 +230,9 @@ real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean
           CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_awget (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
-                          on_data, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_awget (handle->zh, path, watch ? handle->watch : NULL,
+                                     handle->watch_context, on_data, ticket));
 }
 
 static int
@@ -240,9 +240,9 @@ real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gbool
              CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_awexists (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
-                             on_stat, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_awexists (handle->zh, path, watch ? handle->watch : NULL,
+                                        handle->watch_context, on_stat, ticket));
 }
 
 static int
@@ -250,9 +250,9 @@ real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                    CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket,
-               zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
-                                   handle->watch_context, on_strings, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
+                                              handle->watch_context, on_strings, ticket));
 }
 
 static int
@@ -260,14 +260,15 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
           int length, int version, CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket, zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
 
 static int
 real_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  return made (handle, ticket, zoo_async (handle->zh, path, on_string, ticket));
+  return undo_if_refused (handle, ticket, zoo_async (handle->zh, path, on_string, ticket));
 }
 
 static int
@@ -287,8 +288,9 @@ real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths
     }
   ticket->ops_data = multi;
   ticket->ops_free = multi_free;
-  return made (handle, ticket,
-               zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
+  return undo_if_refused (
+      handle, ticket,
+      zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
 }
 
 static int
@@ -300,12 +302,13 @@ real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char 
   void_completion_t *done = (void_completion_t *) on_void;
   if (handle->begin != NULL)
     {
-      /* The server then keeps the watch, and sends an event that finds nobody. */
-      return made (handle, ticket,
-                   zoo_aremove_watches (handle->zh, path, type, handle->watch,
-                                        handle->watch_context, 0, done, ticket));
+      /* The server keeps the watch; its event is ignored. */
+      return undo_if_refused (handle, ticket,
+                              zoo_aremove_watches (handle->zh, path, type, handle->watch,
+                                                   handle->watch_context, 0, done, ticket));
     }
-  return made (handle, ticket, zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
+  return undo_if_refused (handle, ticket,
+                          zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
 }
 
 static gint64
@@ -335,7 +338,7 @@ real_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
     {
       return;
     }
-  /* A signal came, or a filter of system calls is in the way: a new generator finds another seed. */
+  /* Interrupted by a signal, or forbidden by a system call filter: GLib finds another seed. */
   g_autoptr (GRand) generator = g_rand_new ();
   for (gsize i = 0; i < length; i++)
     {

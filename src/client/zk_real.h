@@ -1,4 +1,5 @@
-/* What libzookeeper's two users share: a handle of our own (zk_real.c), the program's (zk_adopted.c). */
+/* The handle of the ops tables for libzookeeper: our own handle (zk_real.c) or the program's
+ * (zk_adopted.c). */
 #ifndef CURATOR_ZK_REAL_H
 #define CURATOR_ZK_REAL_H
 
@@ -9,12 +10,12 @@ struct _CuratorZkHandle
   zhandle_t *zh;
   CuratorZkWatcher watcher;
   gpointer context;
-  watcher_fn watch; /* with watch_context: what watches are registered with in the library */
+  watcher_fn watch; /* the library's watcher for node watches */
   gpointer watch_context;
 
-  /* For a handle that is not ours alone, else NULL. begin: the ticket that the library gets in place
-   * of the asker's. refused: the library has not taken it. Watches of others stay when ours are
-   * removed. */
+  /* For a shared handle, else NULL; removing our watches then keeps those of others. begin returns
+   * the ticket that the library gets in place of the caller's. refused: the library refused the
+   * request. */
   CuratorZkTicket *(*begin) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
   void (*refused) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
 };

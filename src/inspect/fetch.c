@@ -1,8 +1,8 @@
-/* A batch of reads in Curator's retry loop.
+/* Reads a batch of nodes as one operation, with retries.
  *
- * Threads: any starts one and waits; it is advanced under the client's mutex like every operation.
- * A bounded number of requests is under way; when the connection fails, what is still unanswered is
- * asked again as the retry policy allows.
+ * Curator has no counterpart. Threads: any calls it and waits; guarded by the client's mutex. A
+ * bounded number of requests is in flight. After a retryable failure, the reads without a reply are
+ * sent again as the retry policy allows.
  */
 #include "inspect/fetch.h"
 
@@ -15,7 +15,7 @@
 #include "client/zk_error.h"
 #include "guards.h"
 
-#define MAX_UNDER_WAY 200
+#define MAX_IN_FLIGHT 200
 
 typedef struct _Fetch Fetch;
 
@@ -35,8 +35,8 @@ struct _Fetch
   GPtrArray *paths; /* a reference */
   GArray *results;  /* CuratorFetched */
   Slot *slots;
-  guint next CURATOR_GUARDED; /* the first one that this try has not asked yet */
-  guint under_way CURATOR_GUARDED;
+  guint next CURATOR_GUARDED; /* index of the next path to read in this try */
+  guint in_flight CURATOR_GUARDED;
   guint n_answered CURATOR_GUARDED;
   int failure CURATOR_GUARDED; /* of this try: ZOK or a retryable code */
 };
@@ -49,7 +49,7 @@ clear_fetched (gpointer data)
   g_clear_pointer (&fetched->children, g_ptr_array_unref);
 }
 
-static void ask_more (Fetch *fetch) CURATOR_LOCKED;
+static void send_more (Fetch *fetch) CURATOR_LOCKED;
 
 static void
 take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const CuratorZkReply *reply)
@@ -80,7 +80,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   Fetch *fetch = slot->fetch;
 
   slot->request = NULL;
-  fetch->under_way--;
+  fetch->in_flight--;
   if (curator_zk_is_retryable (rc))
     {
       fetch->failure = rc;
@@ -92,35 +92,35 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       take_reply (&g_array_index (fetch->results, CuratorFetched, slot->index), fetch->kind, rc,
                   reply);
     }
-  ask_more (fetch);
+  send_more (fetch);
 }
 
 static CURATOR_LOCKED void
-ask_one (Fetch *fetch, guint i)
+send_one (Fetch *fetch, guint i)
 {
   Slot *slot = &fetch->slots[i];
   const char *path = g_ptr_array_index (fetch->paths, i);
   CuratorSession *session = fetch->op.client->session;
 
-  fetch->under_way++;
+  fetch->in_flight++;
   slot->request = fetch->kind == CURATOR_FETCH_DATA
                       ? curator_request_get (session, path, FALSE, on_reply, slot)
                       : curator_request_get_children (session, path, FALSE, on_reply, slot);
 }
 
 static CURATOR_LOCKED void
-ask_more (Fetch *fetch)
+send_more (Fetch *fetch)
 {
-  while (fetch->failure == ZOK && fetch->under_way < MAX_UNDER_WAY
+  while (fetch->failure == ZOK && fetch->in_flight < MAX_IN_FLIGHT
          && fetch->next < fetch->paths->len)
     {
       const guint i = fetch->next++;
       if (!fetch->slots[i].answered)
         {
-          ask_one (fetch, i);
+          send_one (fetch, i);
         }
     }
-  if (fetch->under_way > 0)
+  if (fetch->in_flight > 0)
     {
       return;
     }
@@ -135,14 +135,13 @@ ask_more (Fetch *fetch)
     }
 }
 
-/* @locks client mutex held (retry loop). */
 static CURATOR_LOCKED void
 fetch_go (gpointer data)
 {
   Fetch *fetch = data;
   fetch->failure = ZOK;
   fetch->next = 0;
-  ask_more (fetch);
+  send_more (fetch);
 }
 
 static CURATOR_LOCKED void
@@ -203,7 +202,7 @@ prepare_slots (Fetch *fetch)
     }
 }
 
-/* The operation may end after the caller has gone on: nothing is shared with it. */
+/* The operation may outlive the call, so it has its own copy. */
 static GPtrArray *
 copy_paths (GPtrArray *paths)
 {

@@ -1,4 +1,4 @@
-/* Reading many nodes with few waits: the requests of one batch are under way together. */
+/* Reads a batch of nodes, with many requests in flight. Any thread; takes the client's mutex. */
 #ifndef CURATOR_FETCH_H
 #define CURATOR_FETCH_H
 
@@ -13,13 +13,13 @@ typedef enum
 typedef struct
 {
   int rc;              /* ZOK, or the server's refusal: ZNONODE, ZNOAUTH ... */
-  GBytes *data;        /* data: empty for null data */
-  struct Stat stat;    /* data */
-  GPtrArray *children; /* children: leaf names */
+  GBytes *data;        /* of CURATOR_FETCH_DATA; empty for null data */
+  struct Stat stat;    /* of CURATOR_FETCH_DATA */
+  GPtrArray *children; /* of CURATOR_FETCH_CHILDREN: names */
 } CuratorFetched;
 
-/* @locks client mutex NOT held. paths: full ones. One CuratorFetched for each, in order; free with
- * g_array_unref(). NULL with error when the retry policy is used up or the client is closed. */
+/* paths: full paths. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
+ * with error if the retry policy gives up or the client is closed. */
 GArray *curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;
 

@@ -1,6 +1,6 @@
-/* Walking a tree for locks, one level at a time.
+/* Finds the locks below a path, one level of the tree at a time.
  *
- * Threads: any; takes the client's mutex only inside the reads.
+ * Curator has no counterpart. Threads: any; takes the client's mutex only to read nodes.
  */
 #include "curator/inspect.h"
 
@@ -18,7 +18,7 @@ typedef struct
   CuratorClient *client;
   GHashTable *found; /* full paths */
   GPtrArray *level;  /* full paths to list now */
-  GPtrArray *next;   /* and then */
+  GPtrArray *next;   /* full paths of the next level */
   guint left;        /* how many nodes may still be listed */
   gboolean complete;
 } Walk;
@@ -45,8 +45,8 @@ is_lock_node (const char *name)
          || is_node_of (name, curator_grammar_lease_key);
 }
 
-/* "locks" and "leases" with nodes of theirs in it are parts of a semaphore. The turns of one are a
- * mutex, too: they count as a semaphore's only beside a folder of leases. */
+/* A folder "leases" with lease nodes belongs to a semaphore. A folder "locks" may also be a mutex
+ * of that name: see is_turns_of_found(). */
 static gboolean
 is_semaphore_part (const char *path, const GPtrArray *children)
 {
@@ -68,7 +68,7 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
         {
           has_lock_nodes = TRUE;
         }
-      /* The names of the server's own nodes only count at the top. */
+      /* Only /zookeeper is the server's. */
       if (!is_lock_node (name) && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
         {
           g_ptr_array_add (walk->next, curator_path_join (path, name));
@@ -120,7 +120,7 @@ compare_strings (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
-/* Turns of a semaphore that was found as such are not told as a mutex of their own. */
+/* The folder "locks" of a semaphore that was found is not a mutex of its own. */
 static gboolean
 is_turns_of_found (Walk *walk, const char *path)
 {

@@ -1,6 +1,6 @@
-/* The names of Curator's lock nodes, as seen by somebody who does not know the recipe.
+/* Recognizes lock nodes, and the recipe they belong to, by their names.
  *
- * Threads: any; pure, so nothing guards it.
+ * Mirrors StandardLockInternalsDriver. Threads: any; pure, no lock.
  */
 #include "inspect/grammar.h"
 

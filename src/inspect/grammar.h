@@ -1,4 +1,4 @@
-/* Which children of a path are nodes of which recipe. Pure. */
+/* Recognizes lock nodes, and the recipe they belong to, by their names. Any thread; pure. */
 #ifndef CURATOR_GRAMMAR_H
 #define CURATOR_GRAMMAR_H
 
@@ -6,17 +6,16 @@
 #include "lock/queue.h"
 #include "lock/wire.h"
 
-/* CuratorQueueKeyFunc of each recipe; user_data is not used. */
+/* The CuratorQueueKeyFunc of each recipe; user_data is not used. */
 const char *curator_grammar_mutex_key (const char *name, gpointer user_data);
 const char *curator_grammar_rw_key (const char *name, gpointer user_data);
 const char *curator_grammar_lease_key (const char *name, gpointer user_data);
 
 gboolean curator_grammar_is_writer (const char *name);
 
-/* The recipe that most of these children belong to. A semaphore is known by its child "leases",
- * which may be empty. */
+/* The recipe that most of these children belong to. A semaphore has a child "leases". */
 CuratorLockKind curator_grammar_kind (const char *const *children, gsize n);
-/* How many of them are nodes that key accepts. */
+/* The number of children that are nodes of the recipe with that key. */
 gsize curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc key);
 
 #endif

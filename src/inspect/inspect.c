@@ -1,7 +1,7 @@
-/* One look at one lock path: list, sort as the recipe does, read every node, say who holds.
+/* Inspects one lock path: lists, sorts and reads its nodes, and finds the holders.
  *
- * Curator has getParticipantNodes() only. Threads: any; takes the client's mutex only inside the
- * reads, and works on their results without it.
+ * Mirrors getParticipantNodes(), with more detail. Threads: any; takes the client's mutex only to
+ * read nodes.
  */
 #include "curator/inspect.h"
 
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* One folder of lock nodes, of which a semaphore has two. */
+/* A folder of lock nodes. A semaphore has two. */
 typedef struct
 {
   char *path; /* full */
@@ -39,12 +39,12 @@ check_rc (int rc, CuratorClient *client, const char *path, GError **error)
       return TRUE;
     }
   g_propagate_error (
-      error, curator_error_from_zk (rc, "looking at", curator_client_user_path (client, path)));
+      error, curator_error_from_zk (rc, "inspecting", curator_client_user_path (client, path)));
   return FALSE;
 }
 
-/* The server numbers children by how often one was created. What it shows as cversion counts
- * deletes, too: 2 x creates - children, in 32 bits. */
+/* A sequential node gets the number of creates so far. The cversion in a Stat counts deletes too:
+ * it is 2 x creates - children, in 32 bits. */
 static gint64
 next_number_of (const struct Stat *stat)
 {
@@ -124,7 +124,7 @@ kind_of_node (CuratorParticipantKind kind, const char *name)
   return curator_grammar_is_writer (name) ? CURATOR_PARTICIPANT_WRITE : CURATOR_PARTICIPANT_READ;
 }
 
-/* Adds the lock nodes of a folder, in order; those that went meanwhile are left out. */
+/* Adds the lock nodes of a folder in order, without those deleted since it was listed. */
 static gboolean
 add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *folder,
            CuratorQueueKeyFunc key, CuratorParticipantKind kind, GError **error)
@@ -169,8 +169,8 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
   return TRUE;
 }
 
-/* A writer holds in front of all others, readers hold as long as no writer is in front of them; but
- * a reader with the number of the writer in front is that writer itself. */
+/* A writer holds if it is first. A reader holds if no writer is before it, except a first writer
+ * with the same number: that is the same owner. */
 static gboolean
 holds_by_order (const CuratorInspection *inspection, guint i)
 {
@@ -192,7 +192,7 @@ holds_by_order (const CuratorInspection *inspection, guint i)
 }
 
 static void
-judge_queue (CuratorInspection *inspection)
+mark_queue_holders (CuratorInspection *inspection)
 {
   for (guint i = 0; i < inspection->participants->len; i++)
     {
@@ -217,10 +217,10 @@ first_turn (const CuratorInspection *inspection)
   return NULL;
 }
 
-/* Who has the turn makes its leases and keeps the turn until there is room for them: so leases made
- * by the first in the queue since it began to queue are not granted yet. */
+/* The first in the queue has the turn: it creates its leases and keeps the turn until they are
+ * granted. So a lease of its session that is newer than its turn is not granted yet. */
 static void
-judge_semaphore (CuratorInspection *inspection)
+mark_semaphore_holders (CuratorInspection *inspection)
 {
   const CuratorParticipant *first = first_turn (inspection);
 
@@ -249,7 +249,7 @@ compare_held (gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-look_at_semaphore (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+inspect_semaphore (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
                    GError **error)
 {
   g_auto (Folder) leases = { .path = curator_path_join (top->path, CURATOR_LEASES_NAME) };
@@ -263,7 +263,7 @@ look_at_semaphore (CuratorInspection *inspection, CuratorClient *client, const F
           g_ptr_array_add (inspection->foreign, g_strdup (name));
         }
     }
-  /* Turns are listed last: a contender that leaves them has its leases by then. */
+  /* Turns are read after leases: a contender without a turn has its leases by then. */
   if (!folder_read (&leases, client, error) || !folder_read (&turns, client, error)
       || !add_nodes (inspection, client, &leases, curator_grammar_lease_key,
                      CURATOR_PARTICIPANT_LEASE, error)
@@ -272,13 +272,13 @@ look_at_semaphore (CuratorInspection *inspection, CuratorClient *client, const F
     {
       return FALSE;
     }
-  judge_semaphore (inspection);
+  mark_semaphore_holders (inspection);
   g_ptr_array_sort (inspection->participants, compare_held);
   return TRUE;
 }
 
 static gboolean
-look_at_queue (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+inspect_queue (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
                GError **error)
 {
   const gboolean is_rw = inspection->kind == CURATOR_LOCK_KIND_READ_WRITE;
@@ -289,7 +289,7 @@ look_at_queue (CuratorInspection *inspection, CuratorClient *client, const Folde
     {
       return FALSE;
     }
-  judge_queue (inspection);
+  mark_queue_holders (inspection);
   return TRUE;
 }
 
@@ -312,8 +312,8 @@ curator_inspect (CuratorClient *client, const char *path, GError **error)
                                                         top.children->len)
                                 : CURATOR_LOCK_KIND_NONE;
   const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
-  if (!(is_semaphore ? look_at_semaphore (inspection, client, &top, error)
-                     : look_at_queue (inspection, client, &top, error)))
+  if (!(is_semaphore ? inspect_semaphore (inspection, client, &top, error)
+                     : inspect_queue (inspection, client, &top, error)))
     {
       return NULL;
     }

@@ -1,4 +1,4 @@
-/* What a look at a lock found; filled by inspect.c, constant afterwards. */
+/* The result of an inspection: filled by inspect.c, then constant. Any thread; no lock. */
 #ifndef CURATOR_INSPECTION_PRIVATE_H
 #define CURATOR_INSPECTION_PRIVATE_H
 
@@ -7,7 +7,7 @@
 struct _CuratorParticipant
 {
   CuratorParticipantKind kind;
-  char *node_path; /* the user's */
+  char *node_path; /* the user's path */
   gint64 number;
   gboolean is_readable;
   gint64 session_id;

@@ -1,6 +1,6 @@
-/* The result of a look: getters only.
+/* The getters of an inspection.
  *
- * Threads: any; constant once made, so nothing guards it. Curator has no counterpart.
+ * Curator has no counterpart. Threads: any; no lock: an inspection is constant.
  */
 #include "inspect/inspection-private.h"
 
@@ -216,7 +216,7 @@ curator_escape_name (const char *bytes, gssize length)
 
   GString *shown = g_string_new (NULL);
   const char *end = length < 0 ? bytes + strlen (bytes) : bytes + length;
-  /* curator_path_escape() stops at a NUL, of which a payload may have any number. */
+  /* curator_path_escape() stops at a NUL byte, but a payload may contain some. */
   for (const char *piece = bytes; piece < end;)
     {
       g_autofree char *text = g_strndup (piece, (gsize) (end - piece));

@@ -63,15 +63,16 @@ leave_node (Attempt *attempt)
       g_queue_unlink (&internals->attempts, &attempt->link);
       attempt->linked = FALSE;
     }
-  const CuratorUnknown unknown = { .parent = internals->base,
-                                   .prefix = attempt->prefix,
-                                   .name = curator_attempt_name (attempt),
-                                   .sequential = curator_attempt_is_sequential (attempt),
-                                   .session_id = attempt->session != NULL
-                                                         && curator_attempt_is_ephemeral (attempt)
-                                                     ? attempt->session->id
-                                                     : 0,
-                                   .payload = attempt->payload };
+  const CuratorUnknownCreate unknown = {
+    .parent = internals->base,
+    .prefix = attempt->prefix,
+    .name = curator_attempt_name (attempt),
+    .sequential = curator_attempt_is_sequential (attempt),
+    .session_id = attempt->session != NULL && curator_attempt_is_ephemeral (attempt)
+                      ? attempt->session->id
+                      : 0,
+    .payload = attempt->payload
+  };
   if (attempt->create != NULL)
     {
       curator_reaper_adopt_create (client, attempt->create, &unknown);

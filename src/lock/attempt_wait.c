@@ -68,7 +68,7 @@ on_watch_failed (Attempt *attempt, int rc)
 /* Data says nothing about the queue; of children, ARMED follows with the
  * new ones. */
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   Attempt *attempt = data;
@@ -94,7 +94,7 @@ on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkRep
 /* The one in front of the one in front is gone: a list made while that one
  * holds the lock shows that it is the head, and then its end is our grant. Nobody waits for this. */
 static CURATOR_LOCKED void
-on_further (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+on_further (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
             gpointer data)
 {
   Attempt *attempt = data;
@@ -131,7 +131,7 @@ watch_further (Attempt *attempt, const char *leaf)
   if (leaf != NULL)
     {
       attempt->further = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
-                                            CURATOR_WATCH_SPARE, on_further, attempt);
+                                            CURATOR_WATCH_OPTIONAL, on_further, attempt);
     }
 }
 

@@ -8,7 +8,8 @@
 #include "curator/lease.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
-#include "lock/own_watch.h"
+
+typedef struct _CuratorOwnWatch CuratorOwnWatch;
 
 typedef struct
 {

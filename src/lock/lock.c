@@ -19,9 +19,6 @@
 /* Room for a protected prefix, a lock name and a number behind the path. */
 #define NODE_NAME_ROOM 128
 
-/* The compiler goes by this line, not by the declaration: with another model each look is a call. */
-_Thread_local CuratorLastHold curator_last_hold __attribute__ ((tls_model ("initial-exec")));
-
 gpointer
 curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
 {

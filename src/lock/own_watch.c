@@ -101,7 +101,7 @@ own_free (CuratorOwnWatch *own)
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorOwnWatch *own = data;

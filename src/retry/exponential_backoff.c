@@ -1,7 +1,8 @@
-/* Sleeps that grow and spread: ExponentialBackoffRetry of Curator and its bounded child.
+/* Retry policies with random sleeps that grow exponentially.
  *
- * Threads: any. The generator of random numbers is guarded by the policy's own mutex, a leaf that
- * is taken under the client's mutex and under which nothing else is.
+ * Mirrors ExponentialBackoffRetry and BoundedExponentialBackoffRetry. Threads: any. The policy's
+ * own mutex guards the random number generator. It is taken under the client's mutex, and no other
+ * under it.
  */
 #include "retry/retry_policy.h"
 

@@ -1,6 +1,6 @@
-/* A retry policy: RetryPolicy of Curator. Every built-in policy is a custom one of ours.
+/* A retry policy. Each built-in policy is a custom one with a function of ours.
  *
- * Threads: any; a policy is constant once made, its count of references is atomic.
+ * Mirrors RetryPolicy. Threads: any; no lock: a policy is constant, its reference count atomic.
  */
 #include "retry/retry_policy.h"
 

@@ -1,6 +1,6 @@
-/* The inside of a retry policy: a function, and what it works on.
+/* A retry policy (RetryPolicy): a function and its data. Any thread; no lock.
  *
- * Pure: no clock, no waiting. retry_count and elapsed_ms arrive checked, never negative.
+ * func has no clock and does not wait. Its retry_count and elapsed_ms are never negative.
  */
 #ifndef CURATOR_RETRY_POLICY_H
 #define CURATOR_RETRY_POLICY_H

@@ -1,7 +1,7 @@
-/* Policies that always sleep the same: SleepingRetry of Curator and its children RetryNTimes,
- * RetryOneTime and RetryUntilElapsed; and RetryForever.
+/* Retry policies with a constant sleep.
  *
- * Threads: any; constant once made.
+ * Mirrors SleepingRetry with RetryNTimes, RetryOneTime and RetryUntilElapsed, and RetryForever.
+ * Threads: any; constant, no lock.
  */
 #include "retry/retry_policy.h"
 
@@ -9,7 +9,7 @@ typedef struct
 {
   int n;
   gint64 sleep_ms;
-  gint64 max_elapsed_ms; /* of the policy that has a limit */
+  gint64 max_elapsed_ms; /* RetryUntilElapsed */
 } Sleeping;
 
 static CuratorRetryPolicy *
@@ -36,8 +36,8 @@ allow_n_times (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer us
   return TRUE;
 }
 
-/* Curator sleeps first and then compares the time from before the sleep, so the sleep is told even
- * when the answer is no. */
+/* Curator sleeps first, then compares the time from before the sleep. So *sleep_ms is set even if
+ * FALSE is returned. */
 static gboolean
 allow_until_elapsed (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {

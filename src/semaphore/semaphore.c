@@ -1,20 +1,14 @@
 /* InterProcessSemaphoreV2: the leases under leases/, one at a time under the turn under locks/.
  *
- * Mirrors InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. The acquire itself is
- * in semaphore_acquire.c.
+ * Mirrors InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. Acquiring is in
+ * semaphore_acquire.c.
  */
 #include "semaphore/semaphore-private.h"
 
-#include "client/async.h"
-#include "client/await.h"
 #include "client/client-private.h"
-#include "client/heartbeat.h"
-#include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
-#include "client/retry_loop.h"
 #include "client/settings.h"
-#include "client/zk_error.h"
 #include "container.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
@@ -173,98 +167,6 @@ curator_semaphore_get_path (CuratorSemaphore *semaphore)
   return curator_client_user_path (semaphore->client, semaphore->leases->base);
 }
 
-static CURATOR_UNLOCKED gboolean
-check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellable *cancellable,
-               GError **error)
-{
-  if (n < 1)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%d leases cannot be acquired", n);
-      return FALSE;
-    }
-  if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
-  curator_client_lock (semaphore->client);
-  const gsize length = semaphore->node_data != NULL ? g_bytes_get_size (semaphore->node_data) : 0;
-  curator_client_unlock (semaphore->client);
-  return curator_check_payload (length, error);
-}
-
-static CuratorOp *
-begin (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, CuratorOpDone done, gpointer data)
-{
-  return curator_semaphore_begin (semaphore, n,
-                                  curator_call_deadline (semaphore->client, timeout_ms),
-                                  timeout_ms == 0, done, data);
-}
-
-static void
-unref_semaphore (gpointer semaphore)
-{
-  curator_semaphore_unref (semaphore);
-}
-
-static void
-deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
-                gpointer user_data)
-{
-  ((CuratorSemaphoreCallback) callback) (semaphore, leases, error, user_data);
-}
-
-void
-curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
-                                 GCancellable *cancellable, CuratorSemaphoreCallback callback,
-                                 gpointer user_data)
-{
-  g_return_if_fail (semaphore != NULL && callback != NULL);
-  const CuratorAsyncSpec spec = { .owner = curator_semaphore_ref (semaphore),
-                                  .unref_owner = unref_semaphore,
-                                  .callback = G_CALLBACK (callback),
-                                  .user_data = user_data,
-                                  .deliver = deliver_leases };
-  CuratorAsync *async = curator_async_new (semaphore->client, &spec);
-  GError *error = NULL;
-
-  if (!check_acquire (semaphore, n, timeout_ms, cancellable, &error))
-    {
-      curator_async_refuse (async, error);
-      return;
-    }
-  curator_async_started (async, begin (semaphore, n, timeout_ms, curator_async_done, async),
-                         cancellable);
-}
-
-GPtrArray *
-curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
-                             GCancellable *cancellable, GError **error)
-{
-  g_return_val_if_fail (semaphore != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  CuratorAwait await;
-  gpointer leases = NULL;
-
-  if (!curator_client_check_forked (semaphore->client, error)
-      || !check_acquire (semaphore, n, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
-  curator_await_init (&await, semaphore->client);
-  CuratorOp *op = begin (semaphore, n, timeout_ms, curator_await_done, &await);
-  return curator_await_op (&await, op, cancellable, &leases, error) ? leases : NULL;
-}
-
-CuratorLease *
-curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 timeout_ms,
-                           GCancellable *cancellable, GError **error)
-{
-  g_autoptr (GPtrArray) leases =
-      curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error);
-  return leases != NULL ? curator_lease_ref (g_ptr_array_index (leases, 0)) : NULL;
-}
-
 void
 curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
 {
@@ -285,6 +187,12 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GError **e
   g_return_val_if_fail (semaphore != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_lock_internals_participants (semaphore->leases, NULL, error);
+}
+
+static void
+unref_semaphore (gpointer semaphore)
+{
+  curator_semaphore_unref (semaphore);
 }
 
 static void

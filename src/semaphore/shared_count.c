@@ -129,7 +129,7 @@ follow_again (gpointer data)
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchNews news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorSharedCount *count = data;
