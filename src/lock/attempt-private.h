@@ -22,16 +22,16 @@
 
 typedef enum
 {
-  ATTEMPT_STARTING, /* waiting for a connection, or sleeping between tries */
-  ATTEMPT_CREATING, /* create and list are under way */
-  ATTEMPT_PARENTS,  /* making the containers above */
-  ATTEMPT_FINDING,  /* the create's outcome is unknown: looking for the GUID */
-  ATTEMPT_TAKEN,    /* the name is taken: looking whose the node is */
+  ATTEMPT_STARTING,   /* waiting for a connection, or sleeping between tries */
+  ATTEMPT_CREATING,   /* create and list are under way */
+  ATTEMPT_PARENTS,    /* making the containers above */
+  ATTEMPT_FINDING,    /* the create's outcome is unknown: looking for the GUID */
+  ATTEMPT_NAME_TAKEN, /* the name is taken: looking whose the node is */
   ATTEMPT_LISTING,
   ATTEMPT_DECIDING,   /* a user's driver has been asked */
   ATTEMPT_WAITING,    /* somebody in front is watched */
   ATTEMPT_CONFIRMING, /* ours, and a quorum is asked whether we are still there */
-  ATTEMPT_LEAVING,    /* failed; the node is being deleted */
+  ATTEMPT_DELETING,   /* failed; the node is being deleted */
   ATTEMPT_DONE
 } AttemptState;
 
@@ -40,7 +40,7 @@ typedef struct
   CuratorOp op;
   CuratorLockInternals *internals;
   void (*granted) (CuratorLease *lease, gpointer data); /* takes the lease; or NULL */
-  CuratorNodeRequest *wanted; /* its own, or the plain one, which is everybody's */
+  CuratorNodeRequest *request; /* its own, or the plain one, which is everybody's */
   AttemptState state CURATOR_GUARDED;
   /* Bits, because there may be thousands of attempts. */
   unsigned once : 1;
@@ -69,7 +69,7 @@ typedef struct
   CuratorRequest *list CURATOR_GUARDED; /* the one sent behind the create */
   CuratorParents *parents CURATOR_GUARDED;
   CuratorWatch *watch CURATOR_GUARDED;
-  CuratorWatch *further CURATOR_GUARDED; /* on the one in front of the one watched */
+  CuratorWatch *second_watch CURATOR_GUARDED; /* on the one in front of the one watched */
   CuratorLine *line CURATOR_GUARDED;
   CuratorPlace place CURATOR_GUARDED;
   CuratorListingUser listing CURATOR_GUARDED;
@@ -78,7 +78,7 @@ typedef struct
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
   guint64 question CURATOR_GUARDED; /* rises with each question to a user's driver */
   gint64 called_us;
-  GError *failure CURATOR_GUARDED; /* what the operation ends with, while LEAVING */
+  GError *failure CURATOR_GUARDED; /* what the operation ends with, while DELETING */
 } Attempt;
 
 gboolean curator_attempt_is_sequential (const Attempt *attempt);
@@ -102,7 +102,7 @@ void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what) CU
 void curator_attempt_create (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_list (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_find (gpointer attempt) CURATOR_LOCKED;
-void curator_attempt_look_whose (gpointer attempt) CURATOR_LOCKED;
+void curator_attempt_check_owner (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 
 /* The answer to a listing that others of ours may have asked for too. */
@@ -112,27 +112,28 @@ void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrde
 void curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us,
                                     gpointer attempt) CURATOR_LOCKED;
 /* path is our node's, made in the present session. */
-void curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid) CURATOR_LOCKED;
-void curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
+void curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid) CURATOR_LOCKED;
+void curator_attempt_apply (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* leaf NULL: the parent's children. further may be NULL. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf,
-                               const char *further) CURATOR_LOCKED;
+                               const char *second) CURATOR_LOCKED;
 /* For place.turn. */
-void curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf) CURATOR_LOCKED;
+void curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released,
+                                    const char *leaf) CURATOR_LOCKED;
 void curator_attempt_wait_behind (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_stop_watching (Attempt *attempt) CURATOR_LOCKED;
 
 /* The predicate says ours. */
-void curator_attempt_win (Attempt *attempt) CURATOR_LOCKED;
+void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
 /* What the node is to be made under is not held any more; the attempt has then failed. */
-gboolean curator_attempt_lost_cover (Attempt *attempt) CURATOR_LOCKED;
+gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: to the tail of the queue. */
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
 /* Takes error. */
 void curator_attempt_fail (Attempt *attempt, GError *error) CURATOR_LOCKED;
 void curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what) CURATOR_LOCKED;
 /* Back to where nothing is under way, watched or on the server. */
-void curator_attempt_let_go (Attempt *attempt) CURATOR_LOCKED;
+void curator_attempt_reset (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_cancel (CuratorOp *op, GError *reason) CURATOR_LOCKED;
 
 #endif

@@ -15,13 +15,13 @@
 #include "lock/lease-private.h"
 
 /* Part of what a time-out may be late by. */
-#define LEAVE_PATIENCE_US (50 * 1000)
+#define DELETE_PATIENCE_US (50 * 1000)
 
 void
 curator_attempt_stop_watching (Attempt *attempt)
 {
   g_clear_pointer (&attempt->watch, curator_watch_release);
-  g_clear_pointer (&attempt->further, curator_watch_release);
+  g_clear_pointer (&attempt->second_watch, curator_watch_release);
   attempt->is_next = FALSE;
 }
 
@@ -51,7 +51,7 @@ leave_line (Attempt *attempt)
 
 /* Whatever of ours is or may be on the server goes to the reaper. */
 static CURATOR_LOCKED void
-leave_node (Attempt *attempt)
+discard_node (Attempt *attempt)
 {
   CuratorClient *client = attempt->op.client;
   CuratorLockInternals *internals = attempt->internals;
@@ -78,7 +78,7 @@ leave_node (Attempt *attempt)
       curator_reaper_adopt_create (client, attempt->create, &unknown);
       attempt->create = NULL;
     }
-  else if (attempt->node != NULL && attempt->wanted->protected_)
+  else if (attempt->node != NULL && attempt->request->protected_)
     {
       curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
     }
@@ -100,7 +100,7 @@ leave_node (Attempt *attempt)
 
 /* @locks client mutex required. Back to where nothing is under way, watched or on the server. */
 void
-curator_attempt_let_go (Attempt *attempt)
+curator_attempt_reset (Attempt *attempt)
 {
   attempt->question++;
   curator_retry_loop_stop (&attempt->tries);
@@ -109,7 +109,7 @@ curator_attempt_let_go (Attempt *attempt)
   curator_attempt_forget_request (&attempt->list);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_attempt_stop_watching (attempt);
-  leave_node (attempt);
+  discard_node (attempt);
   curator_session_remove_hook (&attempt->hook);
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
@@ -140,11 +140,11 @@ finish_failed (Attempt *attempt)
 
 /* @locks none (reaper). */
 static CURATOR_UNLOCKED void
-on_left (const GError *error, gpointer data)
+on_node_deleted (const GError *error, gpointer data)
 {
   Attempt *attempt = data;
   curator_client_lock (attempt->op.client);
-  if (attempt->state == ATTEMPT_LEAVING)
+  if (attempt->state == ATTEMPT_DELETING)
     {
       finish_failed (attempt);
     }
@@ -162,19 +162,19 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 
   attempt->failure = error;
   note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
-  if (attempt->node != NULL && attempt->wanted->protected_ && curator_client_is_running (client)
+  if (attempt->node != NULL && attempt->request->protected_ && curator_client_is_running (client)
       && curator_client_is_connected (client))
     {
-      curator_attempt_set_state (attempt, ATTEMPT_LEAVING);
+      curator_attempt_set_state (attempt, ATTEMPT_DELETING);
       curator_op_stop_deadline (&attempt->op);
       curator_op_ref (&attempt->op);
       curator_place_leave (&attempt->place, FALSE, curator_path_leaf (attempt->node));
       g_autofree char *node = g_steal_pointer (&attempt->node);
-      curator_attempt_let_go (attempt);
-      curator_reaper_delete (client, node, LEAVE_PATIENCE_US, on_left, attempt);
+      curator_attempt_reset (attempt);
+      curator_reaper_delete (client, node, DELETE_PATIENCE_US, on_node_deleted, attempt);
       return;
     }
-  curator_attempt_let_go (attempt);
+  curator_attempt_reset (attempt);
   finish_failed (attempt);
 }
 
@@ -192,7 +192,7 @@ curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
-  curator_attempt_let_go (attempt);
+  curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
   if (!attempt->restarting)
     {
@@ -216,12 +216,12 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 
 /* @locks client mutex required. What the node was to be made under is not held any more. */
 gboolean
-curator_attempt_lost_cover (Attempt *attempt)
+curator_attempt_lost_required_hold (Attempt *attempt)
 {
-  CuratorLease *under = attempt->wanted->under;
-  if (under == NULL
-      || (curator_lease_get_session (under) == attempt->session
-          && curator_lease_state_now (under) < CURATOR_LEASE_LOST))
+  CuratorLease *hold = attempt->request->required_hold;
+  if (hold == NULL
+      || (curator_lease_get_session (hold) == attempt->session
+          && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
     {
       return FALSE;
     }
@@ -233,11 +233,11 @@ curator_attempt_lost_cover (Attempt *attempt)
 
 /* Its last step: nothing is under way any more. */
 static CURATOR_LOCKED void
-grant (Attempt *attempt)
+finish_granted (Attempt *attempt)
 {
   CuratorSession *session = attempt->session;
 
-  if (curator_attempt_lost_cover (attempt))
+  if (curator_attempt_lost_required_hold (attempt))
     {
       return;
     }
@@ -246,14 +246,14 @@ grant (Attempt *attempt)
   note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
   const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
                                   .czxid = attempt->czxid,
-                                  .name_is_ours = attempt->wanted->protected_
-                                                  || curator_attempt_is_sequential (attempt),
+                                  .name_is_unique = attempt->request->protected_
+                                                    || curator_attempt_is_sequential (attempt),
                                   .is_ephemeral = curator_attempt_is_ephemeral (attempt),
                                   .stake = &attempt->stake,
                                   .place = &attempt->place,
                                   .own_watch = g_steal_pointer (&attempt->own_watch) };
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
-  curator_attempt_let_go (attempt);
+  curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   if (attempt->granted != NULL)
     {
@@ -269,7 +269,7 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
   attempt->read = NULL;
   if (rc == ZOK && curator_lease_clock_is_fresh (attempt->session))
     {
-      grant (attempt);
+      finish_granted (attempt);
     }
   else if (rc == ZOK && curator_lease_clock_until_fresh_us (attempt->session) > 0)
     {
@@ -301,12 +301,12 @@ curator_attempt_confirm (gpointer data)
 /* @locks client mutex required. The predicate says ours: the hold is granted against a proof that
  * the session was alive, never on what a server that may lag behind has listed alone. */
 void
-curator_attempt_win (Attempt *attempt)
+curator_attempt_grant (Attempt *attempt)
 {
   curator_attempt_stop_watching (attempt);
   if (curator_lease_clock_is_fresh (attempt->session))
     {
-      grant (attempt);
+      finish_granted (attempt);
     }
   else
     {
@@ -319,7 +319,7 @@ curator_attempt_cancel (CuratorOp *op, GError *reason)
 {
   Attempt *attempt = (Attempt *) op;
 
-  if (attempt->state == ATTEMPT_LEAVING)
+  if (attempt->state == ATTEMPT_DELETING)
     {
       g_clear_error (&reason);
       finish_failed (attempt);

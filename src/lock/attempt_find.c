@@ -12,12 +12,12 @@
 
 #include <string.h>
 
-static void look_at_next (Attempt *attempt) CURATOR_LOCKED;
+static void read_next_candidate (Attempt *attempt) CURATOR_LOCKED;
 
 /* Without a GUID another of this session's attempts may have made the same; what somebody here uses
  * already is not the one that we miss. */
 static CURATOR_LOCKED gboolean
-is_the_unknown_one (Attempt *attempt, const char *path, const CuratorZkReply *reply)
+matches_unknown_create (Attempt *attempt, const char *path, const CuratorZkReply *reply)
 {
   return attempt->unknown && curator_reply_has_payload (reply, attempt->payload)
          && !curator_session_has_stake (attempt->session, path);
@@ -25,7 +25,7 @@ is_the_unknown_one (Attempt *attempt, const char *path, const CuratorZkReply *re
 
 /* Whose is the node with the name that we wanted, or found? */
 static CURATOR_LOCKED void
-on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
   g_autofree char *path = g_steal_pointer (&attempt->candidate);
@@ -35,11 +35,11 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     {
       curator_attempt_step_failed (attempt, rc, "looking at the node in");
     }
-  else if (rc == ZOK && (attempt->prefix != NULL || is_the_unknown_one (attempt, path, reply))
+  else if (rc == ZOK && (attempt->prefix != NULL || matches_unknown_create (attempt, path, reply))
            && reply->stat->ephemeralOwner
                   == (curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0))
     {
-      curator_attempt_own_node (attempt, path, reply->stat->czxid);
+      curator_attempt_adopt_node (attempt, path, reply->stat->czxid);
     }
   else if (rc == ZOK && !curator_attempt_is_sequential (attempt))
     {
@@ -47,26 +47,26 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     }
   else
     {
-      look_at_next (attempt);
+      read_next_candidate (attempt);
     }
 }
 
 /* Takes path. */
 static CURATOR_LOCKED void
-look_at (Attempt *attempt, char *path)
+read_candidate (Attempt *attempt, char *path)
 {
   g_free (attempt->candidate);
   attempt->candidate = path;
-  attempt->read = curator_request_get (attempt->session, path, FALSE, on_owner_known, attempt);
+  attempt->read = curator_request_get (attempt->session, path, FALSE, on_candidate_read, attempt);
 }
 
 /* None of those left is ours: make a node, again. */
 static CURATOR_LOCKED void
-look_at_next (Attempt *attempt)
+read_next_candidate (Attempt *attempt)
 {
   if (attempt->candidates != NULL && attempt->candidates->len > 0)
     {
-      look_at (attempt, g_ptr_array_steal_index (attempt->candidates, 0));
+      read_candidate (attempt, g_ptr_array_steal_index (attempt->candidates, 0));
       return;
     }
   attempt->unknown = FALSE;
@@ -75,13 +75,13 @@ look_at_next (Attempt *attempt)
 
 /* @locks client mutex held (retry loop). The name is taken. */
 void
-curator_attempt_look_whose (gpointer data)
+curator_attempt_check_owner (gpointer data)
 {
   Attempt *attempt = data;
   g_autofree char *leaf = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "",
                                        curator_attempt_name (attempt), NULL);
   g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
-  look_at (attempt, curator_path_join (attempt->internals->base, leaf));
+  read_candidate (attempt, curator_path_join (attempt->internals->base, leaf));
 }
 
 static CURATOR_LOCKED gboolean
@@ -129,7 +129,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
                              G_MAXINT64, NULL, NULL);
       g_ptr_array_remove_index (attempt->candidates, last);
     }
-  look_at_next (attempt);
+  read_next_candidate (attempt);
 }
 
 static CURATOR_LOCKED void
@@ -144,7 +144,7 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
     }
   if (!curator_attempt_is_sequential (attempt) && attempt->prefix == NULL)
     {
-      curator_attempt_look_whose (attempt);
+      curator_attempt_check_owner (attempt);
       return;
     }
   attempt->read = curator_request_get_children (attempt->session, attempt->internals->base, FALSE,

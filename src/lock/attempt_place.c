@@ -38,7 +38,7 @@ gboolean
 curator_attempt_has_neighbours (const Attempt *attempt)
 {
   return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
-         && attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+         && attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }
 
 static CURATOR_LOCKED void
@@ -53,7 +53,7 @@ take_place (Attempt *attempt)
 
 /* @locks client mutex required. path: our node's, which is this session's. */
 void
-curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
+curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
 {
   CuratorLockInternals *internals = attempt->internals;
 
@@ -65,11 +65,11 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
   attempt->stake.changed = on_stake_changed;
   g_queue_push_tail_link (&internals->attempts, &attempt->link);
   attempt->linked = TRUE;
-  if (curator_attempt_is_sequential (attempt) && internals->driver->is_ours
+  if (curator_attempt_is_sequential (attempt) && internals->driver->is_builtin
       && number_of_node (attempt) > CURATOR_QUEUE_LAST_NUMBER)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
-      curator_attempt_obey (attempt, &verdict);
+      curator_attempt_apply (attempt, &verdict);
       return;
     }
   curator_stake_register (&attempt->stake, attempt->session, FALSE);
@@ -79,7 +79,7 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
     }
   if (!curator_attempt_has_queue (attempt))
     {
-      curator_attempt_win (attempt);
+      curator_attempt_grant (attempt);
       return;
     }
   take_place (attempt);
@@ -97,12 +97,12 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
 
 /* @locks client mutex held. */
 void
-curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
+curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
 {
   Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
-  if (clean)
+  if (released)
     {
-      curator_attempt_win (attempt);
+      curator_attempt_grant (attempt);
     }
   else
     {

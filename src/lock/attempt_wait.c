@@ -47,7 +47,7 @@ on_front_gone (Attempt *attempt)
     }
   else if (is_next)
     {
-      curator_attempt_win (attempt);
+      curator_attempt_grant (attempt);
     }
   else
     {
@@ -61,7 +61,7 @@ on_watch_failed (Attempt *attempt, int rc)
   const gboolean has_queue = curator_attempt_has_queue (attempt);
 
   curator_attempt_stop_watching (attempt);
-  curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_TAKEN);
+  curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -94,8 +94,8 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
 /* The one in front of the one in front is gone: a list made while that one
  * holds the lock shows that it is the head, and then its end is our grant. Nobody waits for this. */
 static CURATOR_LOCKED void
-on_further (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
-            gpointer data)
+on_second_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+                 gpointer data)
 {
   Attempt *attempt = data;
 
@@ -103,7 +103,7 @@ on_further (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZk
     {
       return;
     }
-  g_clear_pointer (&attempt->further, curator_watch_release);
+  g_clear_pointer (&attempt->second_watch, curator_watch_release);
   if (news == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
     {
       curator_attempt_list (attempt);
@@ -111,7 +111,7 @@ on_further (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZk
 }
 
 static CURATOR_LOCKED gboolean
-watches (CuratorWatch *watch, const char *path)
+is_watching (CuratorWatch *watch, const char *path)
 {
   const char *watched = watch != NULL ? curator_watch_get_path (watch) : NULL;
   return watched != NULL && g_str_equal (watched, path);
@@ -119,19 +119,19 @@ watches (CuratorWatch *watch, const char *path)
 
 /* A second watch is worth having, never worth failing for. */
 static CURATOR_LOCKED void
-watch_further (Attempt *attempt, const char *leaf)
+set_second_watch (Attempt *attempt, const char *leaf)
 {
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf) : NULL;
 
-  if (leaf != NULL && watches (attempt->further, path))
+  if (leaf != NULL && is_watching (attempt->second_watch, path))
     {
       return;
     }
-  g_clear_pointer (&attempt->further, curator_watch_release);
+  g_clear_pointer (&attempt->second_watch, curator_watch_release);
   if (leaf != NULL)
     {
-      attempt->further = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
-                                            CURATOR_WATCH_OPTIONAL, on_further, attempt);
+      attempt->second_watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
+                                                 CURATOR_WATCH_OPTIONAL, on_second_watch, attempt);
     }
 }
 
@@ -142,7 +142,7 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf)
                                        : g_strdup (attempt->internals->base);
 
-  if (watches (attempt->watch, path) && attempt->watches_parent == (leaf == NULL))
+  if (is_watching (attempt->watch, path) && attempt->watches_parent == (leaf == NULL))
     {
       return TRUE;
     }
@@ -180,14 +180,14 @@ begin_to_wait (Attempt *attempt)
 
 /* @locks client mutex required. leaf NULL: the parent's children. */
 void
-curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *further)
+curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second)
 {
   const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
 
   attempt->is_next = FALSE;
   if (begin_to_wait (attempt) && watch_front (attempt, leaf, need))
     {
-      watch_further (attempt, further);
+      set_second_watch (attempt, second);
     }
 }
 
@@ -210,7 +210,7 @@ front_is_ours (const Attempt *attempt)
 
 /* @locks client mutex required. */
 void
-curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
+curator_attempt_apply (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
   switch (verdict->kind)
@@ -225,11 +225,11 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
                        "the sequence numbers below %s are at their end",
                        curator_client_user_path (attempt->op.client, attempt->internals->base)));
       break;
-    case VERDICT_OURS:
-      curator_attempt_win (attempt);
+    case VERDICT_GRANTED:
+      curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
-      curator_attempt_wait_for (attempt, verdict->watch, verdict->further);
+      curator_attempt_wait_for (attempt, verdict->watch, verdict->second_watch);
       attempt->is_next =
           attempt->state == ATTEMPT_WAITING && verdict->is_next && !front_is_ours (attempt);
       break;
@@ -250,7 +250,7 @@ typedef struct
 
 /* @locks none. */
 static CURATOR_UNLOCKED void
-ask_user (gpointer data)
+ask_user_driver (gpointer data)
 {
   Question *question = data;
   Attempt *attempt = question->attempt;
@@ -265,7 +265,7 @@ ask_user (gpointer data)
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
     {
-      curator_attempt_obey (attempt, &verdict);
+      curator_attempt_apply (attempt, &verdict);
     }
   curator_client_unlock (attempt->op.client);
   g_free (question->own);
@@ -275,7 +275,7 @@ ask_user (gpointer data)
 }
 
 static CURATOR_LOCKED void
-ask_later (Attempt *attempt, const struct String_vector *children)
+ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
 {
   Question *question = g_new (Question, 1);
 
@@ -290,7 +290,7 @@ ask_later (Attempt *attempt, const struct String_vector *children)
     {
       g_ptr_array_add (question->children, g_strdup (children->data[i]));
     }
-  curator_client_after_unlock (attempt->op.client, ask_user, question);
+  curator_client_after_unlock (attempt->op.client, ask_user_driver, question);
 }
 
 static CURATOR_LOCKED void
@@ -298,15 +298,15 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
 {
   CuratorLockInternals *internals = attempt->internals;
 
-  if (!internals->driver->is_ours)
+  if (!internals->driver->is_builtin)
     {
-      ask_later (attempt, children);
+      ask_user_driver_later (attempt, children);
       return;
     }
   const CuratorVerdict verdict = curator_judge (
       internals, internals->max_leases, curator_path_leaf (attempt->node),
       curator_order_get (order, children, internals), curator_attempt_is_sequential (attempt));
-  curator_attempt_obey (attempt, &verdict);
+  curator_attempt_apply (attempt, &verdict);
 }
 
 /* @locks client mutex held. */

@@ -56,11 +56,11 @@ update (gpointer data)
 }
 
 static CURATOR_LOCKED void
-composite_member_changed (CuratorLease *member)
+composite_on_member_changed (CuratorLease *member)
 {
-  if (curator_lease_try_ref (member->whole) != NULL)
+  if (curator_lease_try_ref (member->composite) != NULL)
     {
-      curator_client_after_unlock (member->client, update, member->whole);
+      curator_client_after_unlock (member->client, update, member->composite);
     }
 }
 
@@ -83,7 +83,7 @@ composite_finalize (CuratorLease *lease)
     {
       CuratorLease *member = g_ptr_array_index (lease->members, i);
       curator_client_lock (member->client);
-      member->whole = NULL;
+      member->composite = NULL;
       curator_client_unlock (member->client);
     }
   g_ptr_array_unref (lease->members);
@@ -98,7 +98,7 @@ composite_state_now (CuratorLease *lease)
 
 /* Its members look after themselves. */
 static void
-composite_over (CuratorLease *lease)
+composite_on_end (CuratorLease *lease)
 {
 }
 
@@ -108,8 +108,8 @@ curator_lease_new_composite (GPtrArray *members)
   static const CuratorLeaseClass klass = { .state_now = composite_state_now,
                                            .get_state = composite_get_state,
                                            .get_remaining_ms = composite_get_remaining_ms,
-                                           .over = composite_over,
-                                           .member_changed = composite_member_changed,
+                                           .on_end = composite_on_end,
+                                           .on_member_changed = composite_on_member_changed,
                                            .release = composite_release,
                                            .finalize = composite_finalize };
   CuratorLease *lease = g_new0 (CuratorLease, 1);
@@ -130,7 +130,7 @@ curator_composite_follow_members (CuratorLease *lease)
     {
       CuratorLease *member = g_ptr_array_index (lease->members, i);
       curator_client_lock (member->client);
-      member->whole = lease;
+      member->composite = lease;
       curator_client_unlock (member->client);
     }
   /* Some may have changed before they were followed. */

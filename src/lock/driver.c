@@ -27,10 +27,10 @@ curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data
 }
 
 CuratorLockDriver *
-curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs, gpointer user_data)
+curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, gpointer user_data)
 {
   CuratorLockDriver *driver = curator_lock_driver_new (funcs, user_data, NULL);
-  driver->is_ours = TRUE;
+  driver->is_builtin = TRUE;
   return driver;
 }
 
@@ -39,7 +39,7 @@ curator_lock_driver_standard (void)
 {
   /* Its own reference keeps it from ever being freed. */
   static CuratorLockDriver driver = {
-    .refs = 1, .is_ours = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE
+    .refs = 1, .is_builtin = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE
   };
   return &driver;
 }

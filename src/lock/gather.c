@@ -14,7 +14,7 @@ struct _CuratorGather
 };
 
 static void
-tell (CuratorReleaseDone done, const GError *error, gpointer data)
+call_done (CuratorReleaseDone done, const GError *error, gpointer data)
 {
   if (done != NULL)
     {
@@ -27,7 +27,7 @@ curator_gather_new (guint n, CuratorReleaseDone done, gpointer data)
 {
   if (n == 0)
     {
-      tell (done, NULL, data);
+      call_done (done, NULL, data);
       return NULL;
     }
   CuratorGather *gather = g_new0 (CuratorGather, 1);
@@ -65,7 +65,7 @@ curator_gather_one (const GError *error, gpointer data)
   pthread_mutex_unlock (&gather->mutex);
   if (last)
     {
-      tell (gather->done, gather->error, gather->data);
+      call_done (gather->done, gather->error, gather->data);
       pthread_mutex_destroy (&gather->mutex);
       g_clear_error (&gather->error);
       g_free (gather);

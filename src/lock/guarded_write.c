@@ -22,7 +22,7 @@ curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
     {
       return FALSE;
     }
-  if (!curator_lease_first (lease)->name_is_ours)
+  if (!curator_lease_first (lease)->name_is_unique)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
                    "that %s exists says nothing: the next holder's node has this name, too", shown);

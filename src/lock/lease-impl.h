@@ -14,9 +14,9 @@ typedef struct
   CuratorLeaseState (*get_state) (CuratorLease *lease); /* @locks none, nor for the next */
   gint64 (*get_remaining_ms) (CuratorLease *lease);
   /* @locks client mutex required. LOST or RELEASED, and that is final. */
-  void (*over) (CuratorLease *lease);
+  void (*on_end) (CuratorLease *lease);
   /* @locks the member's client mutex required. Called for each news of a member. */
-  void (*member_changed) (CuratorLease *member);
+  void (*on_member_changed) (CuratorLease *member);
   void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data); /* @locks none */
   void (*finalize) (CuratorLease *lease); /* @locks none; frees the members of the class */
 } CuratorLeaseClass;
@@ -31,13 +31,14 @@ struct _CuratorLease
   CuratorSession *session;
   char *path; /* full */
   gint64 czxid;
-  gboolean name_is_ours; /* nobody else can have a node of this name */
+  gboolean name_is_unique; /* nobody else can have a node of this name */
   gboolean is_ephemeral;
 
   /* Guarded by the client's mutex. */
-  CuratorLease *whole CURATOR_GUARDED; /* the composite that this is a member of; no reference */
-  CuratorPlace place CURATOR_GUARDED;  /* among the nodes of its session */
-  CuratorStake stake CURATOR_GUARDED;  /* of an ephemeral node: it ends with the session */
+  CuratorLease *composite
+      CURATOR_GUARDED;                /* the composite that this is a member of; no reference */
+  CuratorPlace place CURATOR_GUARDED; /* among the nodes of its session */
+  CuratorStake stake CURATOR_GUARDED; /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;                 /* set atomically, for lock/reentry.h */
   CuratorTimer *own_watch_timer CURATOR_GUARDED;

@@ -15,7 +15,7 @@ typedef struct
 {
   char *path; /* full; transfer full */
   gint64 czxid;
-  gboolean name_is_ours; /* nobody else can have a node of this name */
+  gboolean name_is_unique; /* nobody else can have a node of this name */
   gboolean is_ephemeral;
   CuratorStake *stake;        /* the waiting one, which ends here */
   CuratorPlace *place;        /* moved: whoever is behind the attempt is behind the hold */
@@ -27,7 +27,7 @@ CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *
                                  const CuratorLeaseNode *node) CURATOR_LOCKED;
 
 /* A node with the number of this hold's may be made in line. */
-void curator_lease_cover (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
+void curator_lease_share_number (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
 
 /* A lease over several (a multi-lock's); takes the array of CuratorLease, which is not empty. */
 CuratorLease *curator_lease_new_composite (GPtrArray *members) CURATOR_LOCKED;

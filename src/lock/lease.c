@@ -71,14 +71,14 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
   g_atomic_int_set (&lease->state, state);
   if (curator_lease_is_over (state))
     {
-      lease->klass->over (lease);
+      lease->klass->on_end (lease);
       make_readable (lease);
     }
   curator_listeners_notify (&lease->listeners, lease->client, call_listener, lease, ref_lease,
                             unref_lease, (int) state);
-  if (lease->whole != NULL)
+  if (lease->composite != NULL)
     {
-      lease->whole->klass->member_changed (lease);
+      lease->composite->klass->on_member_changed (lease);
     }
 }
 

@@ -110,11 +110,11 @@ curator_place_move (CuratorPlace *from, CuratorPlace *to)
     {
       to->line->last = to;
     }
-  *from = (CuratorPlace){ .turn = from->turn };
+  *from = (CuratorPlace){ .ahead_left = from->ahead_left };
 }
 
 void
-curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
+curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
 {
   CuratorLine *line = place->line;
   CuratorPlace *ahead = place->ahead;
@@ -124,8 +124,8 @@ curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
     {
       return;
     }
-  clean = clean && !place->is_covered;
-  *place = (CuratorPlace){ .turn = place->turn };
+  released = released && !place->number_is_shared;
+  *place = (CuratorPlace){ .ahead_left = place->ahead_left };
   if (line->last == place)
     {
       line->last = NULL;
@@ -141,7 +141,7 @@ curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
   /* Nobody can come between the two neighbours of one that leaves the middle. */
   if (behind != NULL && ahead == NULL && curator_session_is_current (line->session))
     {
-      behind->turn (behind, clean, leaf);
+      behind->ahead_left (behind, released, leaf);
     }
   curator_line_leave (line);
 }

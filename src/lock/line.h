@@ -24,11 +24,11 @@ struct _CuratorPlace
   CuratorPlace *behind CURATOR_GUARDED;
   const char *kind CURATOR_GUARDED; /* the lock name: nodes of other kinds are no neighbours */
   gint64 number CURATOR_GUARDED;
-  gboolean is_covered
+  gboolean number_is_shared
       CURATOR_GUARDED; /* a node of the same number may stand right behind this one */
   /* @locks client mutex held. The one ahead is gone: clean if it had the lock and gave it back, and
    * then this one has it; otherwise leaf is the name that may still be there. */
-  void (*turn) (CuratorPlace *place, gboolean clean, const char *leaf);
+  void (*ahead_left) (CuratorPlace *place, gboolean released, const char *leaf);
 };
 
 /* The session's line below base; one more user of it. */
@@ -45,7 +45,7 @@ void curator_place_take (CuratorPlace *place, CuratorLine *line, const char *kin
 /* Its node has become a hold: whoever is behind stays behind. */
 void curator_place_move (CuratorPlace *from, CuratorPlace *to) CURATOR_LOCKED;
 /* Harmless when in no line. clean: the node had the lock and nothing of its number is left. */
-void curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf) CURATOR_LOCKED;
+void curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf) CURATOR_LOCKED;
 
 /* The order of the children in one answer, made once for all who sort alike. */
 typedef struct

@@ -58,8 +58,8 @@ CuratorOp *curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline
                                CuratorOpDone done, gpointer data);
 /* An acquire that is refused before anything is asked of the server (takes error), or that needs no
  * server (error NULL): an op that finishes at once. */
-CuratorOp *curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done,
-                                    gpointer data) CURATOR_UNLOCKED;
+CuratorOp *curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done,
+                                     gpointer data) CURATOR_UNLOCKED;
 
 /* Checks what every recipe's constructor checks: path, client. */
 gboolean curator_lock_check_path (CuratorClient *client, const char *path, GError **error);

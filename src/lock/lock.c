@@ -78,7 +78,7 @@ curator_lock_unref (CuratorLock *lock)
 }
 
 CuratorOp *
-curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
+curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { 0 };
   CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, done, data);
@@ -118,7 +118,7 @@ curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboole
 
   if (owner != 0 && lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &error))
     {
-      return curator_lock_settled_op (lock->client, error, done, data);
+      return curator_lock_finished_op (lock->client, error, done, data);
     }
   return lock->klass->acquire (lock, owner, deadline_us, once, done, data);
 }
@@ -276,7 +276,7 @@ deliver_release (GCallback callback, gpointer lock, gpointer result, const GErro
 
 /* Nobody wants to hear of it: no thread is woken for that. */
 static void
-release_untold (CuratorLock *lock)
+release_without_callback (CuratorLock *lock)
 {
   g_autoptr (GError) ignored = NULL;
   if (curator_client_check_forked (lock->client, NULL))
@@ -291,7 +291,7 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
   g_return_if_fail (lock != NULL && lock->client != NULL);
   if (callback == NULL)
     {
-      release_untold (lock);
+      release_without_callback (lock);
       return;
     }
   const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),

@@ -16,7 +16,8 @@ struct _CuratorNodeRequest
   CuratorCreateMode mode;
   GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
-  CuratorLease *under; /* a hold, referenced, without which the node must not be made; or NULL */
+  CuratorLease
+      *required_hold; /* a hold, referenced, without which the node must not be made; or NULL */
 };
 
 struct _CuratorLockDriver
@@ -25,14 +26,14 @@ struct _CuratorLockDriver
   CuratorLockDriverFuncs funcs;
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean is_ours; /* its functions are the library's own and run under our mutex */
+  gboolean is_builtin; /* its functions are the library's own and run under our mutex */
   gboolean nothing_overtakes;
   gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
 };
 
 /* A driver of the library's: never calls the user. */
-CuratorLockDriver *curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs,
-                                                 gpointer user_data);
+CuratorLockDriver *curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs,
+                                                    gpointer user_data);
 /* Queues in which nothing but the order counts; the one for all of them. Borrowed. */
 CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
@@ -103,7 +104,7 @@ char **curator_lock_internals_one_participant (CuratorLockInternals *internals,
                                                GError **error) CURATOR_UNLOCKED;
 
 /* What most attempts want: a protected ephemeral of the lock's name. Everybody's, not to be freed. */
-CuratorNodeRequest *curator_node_request_plain (void);
+CuratorNodeRequest *curator_node_request_default (void);
 CuratorNodeRequest *curator_node_request_new (const char *name);
 void curator_node_request_free (CuratorNodeRequest *request);
 

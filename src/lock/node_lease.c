@@ -21,7 +21,7 @@
 static CURATOR_LOCKED void
 delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
-  if (lease->name_is_ours)
+  if (lease->name_is_unique)
     {
       curator_reaper_delete (lease->client, lease->path, patience_us, done, data);
       return;
@@ -177,7 +177,7 @@ node_get_remaining_ms (CuratorLease *lease)
 }
 
 static CURATOR_LOCKED void
-node_over (CuratorLease *lease)
+node_on_end (CuratorLease *lease)
 {
   curator_timer_cancel (lease->client, &lease->own_watch_timer);
   curator_stake_unregister (&lease->stake);
@@ -213,7 +213,7 @@ node_finalize (CuratorLease *lease)
 static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .get_state = node_get_state,
                                               .get_remaining_ms = node_get_remaining_ms,
-                                              .over = node_over,
+                                              .on_end = node_on_end,
                                               .release = node_release,
                                               .finalize = node_finalize };
 
@@ -247,7 +247,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->session = curator_session_ref (session);
   lease->path = node->path;
   lease->czxid = node->czxid;
-  lease->name_is_ours = node->name_is_ours;
+  lease->name_is_unique = node->name_is_unique;
   lease->is_ephemeral = node->is_ephemeral;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
@@ -266,10 +266,10 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
 }
 
 void
-curator_lease_cover (CuratorLease *lease, CuratorLine *line)
+curator_lease_share_number (CuratorLease *lease, CuratorLine *line)
 {
   if (lease->place.line == line)
     {
-      lease->place.is_covered = TRUE;
+      lease->place.number_is_shared = TRUE;
     }
 }

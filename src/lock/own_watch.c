@@ -24,30 +24,30 @@ struct _CuratorOwnWatch
   char *path;
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED;
-  gint64 told_mzxid CURATOR_GUARDED; /* one request is told once, however often it is read */
-  gboolean is_asked
+  gint64 reported_mzxid CURATOR_GUARDED; /* one request is told once, however often it is read */
+  gboolean is_report_due
       CURATOR_GUARDED; /* and was not told yet, because the lock is still waited for */
   CuratorLease *lease CURATOR_GUARDED; /* borrowed: the lease ends the watch before it is freed */
-  void (*gone) (gpointer data);
+  void (*on_gone) (gpointer data);
   gpointer data;
 };
 
 static CURATOR_LOCKED void
-tell (CuratorOwnWatch *own)
+report_request (CuratorOwnWatch *own)
 {
-  own->is_asked = !curator_revocation_tell (own->internals, own->lease);
+  own->is_report_due = !curator_revocation_report (own->internals, own->lease);
 }
 
 /* Only the exact payload asks, and each write of it once. */
 static CURATOR_LOCKED void
-look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
+check_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
   if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD)
       && memcmp (data, CURATOR_REVOKE_PAYLOAD, (size_t) length) == 0
-      && stat->mzxid != own->told_mzxid)
+      && stat->mzxid != own->reported_mzxid)
     {
-      own->told_mzxid = stat->mzxid;
-      tell (own);
+      own->reported_mzxid = stat->mzxid;
+      report_request (own);
     }
 }
 
@@ -58,7 +58,7 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   own->read = NULL;
   if (rc == ZOK)
     {
-      look_at_payload (own, reply->data, reply->data_length, reply->stat);
+      check_payload (own, reply->data, reply->data_length, reply->stat);
     }
 }
 
@@ -86,7 +86,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
     case CURATOR_WATCH_ARMED:
       if (reply != NULL && reply->data_length >= 0)
         {
-          look_at_payload (own, reply->data, reply->data_length, reply->stat);
+          check_payload (own, reply->data, reply->data_length, reply->stat);
         }
       else if (reply == NULL && own->read == NULL && own->internals->revocable != NULL)
         {
@@ -99,9 +99,9 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
     case CURATOR_WATCH_GONE:
     case CURATOR_WATCH_FAILED:
       g_clear_pointer (&own->watch, curator_watch_release);
-      if (news == CURATOR_WATCH_GONE && own->gone != NULL)
+      if (news == CURATOR_WATCH_GONE && own->on_gone != NULL)
         {
-          own->gone (own->data);
+          own->on_gone (own->data);
         }
       break;
     default:
@@ -126,9 +126,9 @@ curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
 }
 
 void
-curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data), gpointer data)
+curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data), gpointer data)
 {
-  own->gone = gone;
+  own->on_gone = on_gone;
   own->data = data;
 }
 
@@ -136,9 +136,9 @@ void
 curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
 {
   own->lease = lease;
-  if (own->is_asked)
+  if (own->is_report_due)
     {
-      tell (own);
+      report_request (own);
     }
 }
 

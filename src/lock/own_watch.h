@@ -15,7 +15,7 @@ typedef struct _CuratorOwnWatch CuratorOwnWatch;
 CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
                                         const char *path) CURATOR_LOCKED;
 /* gone runs, once, when the node has disappeared. */
-void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data),
+void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data),
                                  gpointer data) CURATOR_LOCKED;
 /* The lease that the node's attempt became; borrowed. */
 void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease) CURATOR_LOCKED;

@@ -41,7 +41,7 @@ revocable_unref (CuratorRevocable *revocable)
 }
 
 static void
-tell_request (gpointer data)
+call_spec_listener (gpointer data)
 {
   Request *request = data;
   const CuratorRevocationSpec *spec = &request->revocable->spec;
@@ -59,7 +59,7 @@ free_request (gpointer data)
 }
 
 gboolean
-curator_revocation_tell (CuratorLockInternals *internals, CuratorLease *hold)
+curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
 {
   CuratorRevocable *revocable = internals->revocable;
 
@@ -75,7 +75,7 @@ curator_revocation_tell (CuratorLockInternals *internals, CuratorLease *hold)
   request->revocable = revocable;
   request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
   curator_refs_inc (&revocable->refs);
-  curator_dispatch_callback (internals->client, tell_request, request, free_request);
+  curator_dispatch_callback (internals->client, call_spec_listener, request, free_request);
   return TRUE;
 }
 

@@ -9,8 +9,8 @@
 gboolean curator_revocation_is_on (CuratorLockInternals *internals) CURATOR_LOCKED;
 /* Somebody asks for that hold, NULL while it is waited for. FALSE if
  * that is to be told once there is one. */
-gboolean curator_revocation_tell (CuratorLockInternals *internals,
-                                  CuratorLease *hold) CURATOR_LOCKED;
+gboolean curator_revocation_report (CuratorLockInternals *internals,
+                                    CuratorLease *hold) CURATOR_LOCKED;
 
 /* Whoever registers: a lock or a semaphore, and how its listener is called. */
 typedef struct

@@ -24,8 +24,8 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
  * max_leases of the queue have the lock: right behind them, the end of the very first lets us in.
  * Further back, the end of the one before the one in front says that it is time to look. */
 static void
-look_ahead (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
-            const CuratorQueue *order, gssize index)
+apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
+                 const CuratorQueue *order, gssize index)
 {
   if (!driver->nothing_overtakes || verdict->watch == NULL || index < max_leases)
     {
@@ -35,7 +35,7 @@ look_ahead (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_le
   verdict->is_next = is_front && index == max_leases;
   if (is_front && max_leases == 1 && index >= 2)
     {
-      verdict->further = order->names[index - 2];
+      verdict->second_watch = order->names[index - 2];
     }
 }
 
@@ -62,13 +62,13 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
        driver->user_data);
   if (results.gets_the_lock)
     {
-      verdict.kind = VERDICT_OURS;
+      verdict.kind = VERDICT_GRANTED;
       return verdict;
     }
   verdict.watch = results.path_to_watch;
   if (sequential)
     {
-      look_ahead (&verdict, driver, max_leases, order, index);
+      apply_shortcuts (&verdict, driver, max_leases, order, index);
     }
   return verdict;
 }

@@ -9,7 +9,7 @@ typedef enum
 {
   VERDICT_MISSING,   /* the node is not in the list */
   VERDICT_EXHAUSTED, /* the sequence numbers are at their end: nobody may be granted anything */
-  VERDICT_OURS,
+  VERDICT_GRANTED,
   VERDICT_WAIT
 } CuratorVerdictKind;
 
@@ -18,9 +18,9 @@ typedef struct
   CuratorVerdictKind kind;
   const char
       *watch; /* leaf name to watch, as long as order is there; NULL: the parent's children */
-  const char *further; /* one more, whose end brings the head of the queue nearer; or NULL */
-  gboolean is_next;    /* when the one to watch goes there is nobody in front, now or later */
-  gsize n_foreign;     /* children that take no part */
+  const char *second_watch; /* one more, whose end brings the head of the queue nearer; or NULL */
+  gboolean is_next;         /* when the one to watch goes there is nobody in front, now or later */
+  gsize n_foreign;          /* children that take no part */
 } CuratorVerdict;
 
 /* @locks client mutex held for a driver of ours, none for a user's. own: the node's leaf name. */

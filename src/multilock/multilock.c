@@ -53,7 +53,7 @@ member_at (MultiLock *multi, guint index)
 }
 
 static void
-nobody_listens (const GError *error, gpointer data)
+ignore_result (const GError *error, gpointer data)
 {
 }
 
@@ -66,7 +66,7 @@ roll_back (Chain *chain)
       CuratorLock *member = member_at (chain->multi, --chain->n_held);
       if (chain->owner != 0)
         {
-          member->klass->release (member, chain->owner, nobody_listens, NULL, NULL);
+          member->klass->release (member, chain->owner, ignore_result, NULL, NULL);
         }
       else
         {
@@ -77,7 +77,7 @@ roll_back (Chain *chain)
 
 /* @locks none. */
 static CURATOR_UNLOCKED void
-abandon (gpointer data)
+cancel_current (gpointer data)
 {
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
@@ -113,7 +113,7 @@ chain_cancel (CuratorOp *op, GError *reason)
     }
   chain->failure = reason;
   curator_op_stop_deadline (op);
-  curator_client_after_unlock (op->client, abandon, curator_op_ref (op));
+  curator_client_after_unlock (op->client, cancel_current, curator_op_ref (op));
 }
 
 static void

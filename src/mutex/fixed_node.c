@@ -18,7 +18,7 @@
 #include <string.h>
 
 static CuratorNodeRequest *
-describe (CuratorMutex *mutex, guint64 owner, GError **error)
+new_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
   gsize length;
@@ -36,7 +36,7 @@ CuratorLock *
 curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GError **error)
 {
   static const CuratorMutexKind kind = { .name = "fixed-node lock",
-                                         .describe = describe,
+                                         .new_request = new_request,
                                          .is_one_node = TRUE };
 
   g_return_val_if_fail (client != NULL, NULL);
@@ -46,7 +46,7 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
       return NULL;
     }
   g_autofree char *parent = curator_path_parent (node_path);
-  CuratorLockDriver *driver = curator_lock_driver_new_ours (NULL, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new_builtin (NULL, NULL);
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
   curator_lock_driver_unref (driver);

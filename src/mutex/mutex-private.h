@@ -13,7 +13,7 @@ typedef struct
   const char *name;
   /* @locks none. The node for an acquire of owner's; NULL with error if it cannot be granted ever.
    * NULL member: what the driver describes. */
-  CuratorNodeRequest *(*describe) (CuratorMutex *mutex, guint64 owner, GError **error);
+  CuratorNodeRequest *(*new_request) (CuratorMutex *mutex, guint64 owner, GError **error);
   /* Which children are participants of this lock, by leaf name; NULL: all of the queue. */
   gboolean (*accept) (const char *name);
   gboolean is_one_node; /* no queue: the node of the lock's own name is the only participant */

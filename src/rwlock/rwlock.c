@@ -89,7 +89,7 @@ hold_of_companion (CuratorMutex *mutex, guint64 owner)
 
 /* A writer that reads is granted at once, under its own number; not if its write hold is lost. */
 static CuratorNodeRequest *
-describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
+new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorLease *write_hold = hold_of_companion (mutex, owner);
   CuratorNodeRequest *request = curator_node_request_new (CURATOR_READ_NAME);
@@ -111,13 +111,13 @@ describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
   g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
   curator_node_request_set_name (request, name);
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
-  request->under = write_hold;
+  request->required_hold = write_hold;
   return request;
 }
 
 /* A reader that wants to write would wait for its own read node for ever. */
 static CuratorNodeRequest *
-describe_write (CuratorMutex *mutex, guint64 owner, GError **error)
+new_write_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   g_autoptr (CuratorLease) read_hold = hold_of_companion (mutex, owner);
 
@@ -135,7 +135,7 @@ static CuratorLock *
 side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
           const char *lock_name, const CuratorLockDriverFuncs *funcs, GBytes *data)
 {
-  CuratorLockDriver *driver = curator_lock_driver_new_ours (funcs, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new_builtin (funcs, NULL);
   /* Only what a writer itself reads under its number comes between it and the next one. */
   driver->neighbours_succeed = funcs->gets_the_lock == NULL;
   CuratorLockInternals *internals =
@@ -175,10 +175,10 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
                      GError **error)
 {
   static const CuratorMutexKind read_kind = { .name = "read lock",
-                                              .describe = describe_read,
+                                              .new_request = new_read_request,
                                               .accept = is_read_node };
   static const CuratorMutexKind write_kind = { .name = "write lock",
-                                               .describe = describe_write,
+                                               .new_request = new_write_request,
                                                .accept = is_write_node };
   static const CuratorLockDriverFuncs read_funcs = { .gets_the_lock = read_gets_the_lock,
                                                      .fix_for_sorting = rw_fix_for_sorting };

@@ -49,7 +49,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
-  CuratorLockDriver *lease_driver = curator_lock_driver_new_ours (&funcs, NULL);
+  CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (&funcs, NULL);
 
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);

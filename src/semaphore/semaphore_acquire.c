@@ -33,7 +33,7 @@ typedef struct
   gboolean once;
   CuratorLease *turn CURATOR_GUARDED;
   CuratorStake turn_stake; /* tells when it is lost */
-  GPtrArray *got CURATOR_GUARDED;
+  GPtrArray *leases CURATOR_GUARDED;
   CuratorOp *current CURATOR_GUARDED; /* the attempt under way */
   CuratorRetryLoop restarts;          /* after the turn was lost */
   gboolean restarting CURATOR_GUARDED;
@@ -88,7 +88,7 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
 }
 
 static CURATOR_LOCKED CuratorLease *
-let_go_of_turn (Acquire *acquire)
+steal_turn (Acquire *acquire)
 {
   curator_stake_unregister (&acquire->turn_stake);
   return g_steal_pointer (&acquire->turn);
@@ -96,14 +96,14 @@ let_go_of_turn (Acquire *acquire)
 
 /* Nothing is held or under way any more. */
 static CURATOR_LOCKED void
-give_back (Acquire *acquire)
+release_all (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
-  GPtrArray *leases = g_steal_pointer (&acquire->got);
+  GPtrArray *leases = g_steal_pointer (&acquire->leases);
 
   if (acquire->turn != NULL)
     {
-      g_ptr_array_insert (leases, 0, let_go_of_turn (acquire));
+      g_ptr_array_insert (leases, 0, steal_turn (acquire));
     }
   /* The leases go first, so that whoever gets the turn finds them gone. */
   for (guint i = leases->len; i-- > 0;)
@@ -112,7 +112,7 @@ give_back (Acquire *acquire)
     }
   /* Dropping them takes the client's mutex. */
   curator_client_after_unlock (client, unref_leases, leases);
-  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
+  acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
 }
 
 /* Takes error. */
@@ -126,7 +126,7 @@ acquire_fail (Acquire *acquire, GError *error)
     {
       current->klass->cancel (current, g_error_copy (error));
     }
-  give_back (acquire);
+  release_all (acquire);
   curator_op_finish (&acquire->op, NULL, error);
   if (current != NULL)
     {
@@ -139,7 +139,7 @@ acquire_fail (Acquire *acquire, GError *error)
 static CURATOR_LOCKED void
 acquire_restart (Acquire *acquire)
 {
-  give_back (acquire);
+  release_all (acquire);
   if (!acquire->restarting)
     {
       acquire->restarting = TRUE;
@@ -149,13 +149,13 @@ acquire_restart (Acquire *acquire)
 }
 
 static CURATOR_LOCKED void
-restarts_go (gpointer data)
+run_restart (gpointer data)
 {
   take_turn (data);
 }
 
 static CURATOR_LOCKED void
-restarts_give_up (gpointer data, int rc)
+on_retries_exhausted (gpointer data, int rc)
 {
   Acquire *acquire = data;
   acquire_fail (
@@ -195,7 +195,7 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
     }
   else
     {
-      g_ptr_array_add (acquire->got, lease);
+      g_ptr_array_add (acquire->leases, lease);
       take_lease (acquire);
     }
   curator_client_unlock (client);
@@ -232,11 +232,11 @@ static CURATOR_LOCKED void
 acquire_succeed (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
-  CuratorLease *turn = let_go_of_turn (acquire);
+  CuratorLease *turn = steal_turn (acquire);
 
   curator_lease_end (turn, G_MAXINT64, NULL, NULL);
   curator_client_after_unlock (client, unref_lease, turn);
-  curator_op_finish (&acquire->op, g_steal_pointer (&acquire->got), NULL);
+  curator_op_finish (&acquire->op, g_steal_pointer (&acquire->leases), NULL);
 }
 
 /* The next lease, made under the turn; or success. */
@@ -246,13 +246,13 @@ take_lease (Acquire *acquire)
   CuratorSemaphore *semaphore = acquire->semaphore;
   CuratorLockInternals *leases = semaphore->leases;
 
-  if ((int) acquire->got->len == acquire->n)
+  if ((int) acquire->leases->len == acquire->n)
     {
       acquire_succeed (acquire);
       return;
     }
   CuratorNodeRequest *request = curator_node_request_new (leases->lock_name);
-  request->under = curator_lease_ref (acquire->turn);
+  request->required_hold = curator_lease_ref (acquire->turn);
   request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
   curator_op_ref (&acquire->op);
   const CuratorAttemptSpec spec = { .request = request,
@@ -274,7 +274,7 @@ acquire_finalize (CuratorOp *op)
 {
   Acquire *acquire = (Acquire *) op;
   g_clear_pointer (&acquire->current, curator_op_unref);
-  g_clear_pointer (&acquire->got, g_ptr_array_unref);
+  g_clear_pointer (&acquire->leases, g_ptr_array_unref);
   curator_semaphore_unref (acquire->semaphore);
 }
 
@@ -292,10 +292,11 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
   acquire->n = n;
   acquire->once = once;
   curator_client_lock (client);
-  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
+  acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
   if (curator_op_begin (&acquire->op))
     {
-      curator_retry_loop_init (&acquire->restarts, client, restarts_go, restarts_give_up, acquire);
+      curator_retry_loop_init (&acquire->restarts, client, run_restart, on_retries_exhausted,
+                               acquire);
       take_turn (acquire);
     }
   curator_client_unlock (client);

@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-#define FOLLOW_AGAIN_US (G_USEC_PER_SEC)
+#define FOLLOW_RETRY_US (G_USEC_PER_SEC)
 
 struct _CuratorSharedCount
 {
@@ -40,7 +40,7 @@ struct _CuratorSharedCount
   gint32 version CURATOR_GUARDED;
   gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch CURATOR_GUARDED;
-  CuratorTimer *again CURATOR_GUARDED; /* until the watch is set once more */
+  CuratorTimer *retry_timer CURATOR_GUARDED; /* until the watch is set once more */
   CuratorSessionHook session_hook CURATOR_GUARDED;
   GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
   CuratorListeners listeners CURATOR_GUARDED;
@@ -87,7 +87,7 @@ unref_count (gpointer count)
 }
 
 static CURATOR_LOCKED void
-take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
+store_value (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 {
   if (count->known && mzxid < count->mzxid)
     {
@@ -114,17 +114,17 @@ take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 static CURATOR_LOCKED void
 stop_watching (CuratorSharedCount *count)
 {
-  curator_timer_cancel (count->client, &count->again);
+  curator_timer_cancel (count->client, &count->retry_timer);
   curator_session_remove_hook (&count->session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
 }
 
 /* @locks client mutex held (timer). */
 static CURATOR_LOCKED void
-follow_again (gpointer data)
+on_retry_timer (gpointer data)
 {
   CuratorSharedCount *count = data;
-  count->again = NULL;
+  count->retry_timer = NULL;
   follow (count);
 }
 
@@ -139,7 +139,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
     {
       if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
         {
-          take (count, value, reply->stat->version, reply->stat->mzxid);
+          store_value (count, value, reply->stat->version, reply->stat->mzxid);
         }
       else
         {
@@ -149,7 +149,8 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
   else if (news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
     {
       stop_watching (count);
-      count->again = curator_timer_after (count->client, FOLLOW_AGAIN_US, follow_again, count);
+      count->retry_timer =
+          curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
     }
   else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
     {
@@ -252,7 +253,7 @@ read_now (CuratorSharedCount *count, GError **error)
       return FALSE;
     }
   curator_client_lock (count->client);
-  take (count, value, result->version, result->mzxid);
+  store_value (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -264,10 +265,10 @@ curator_shared_count_start (CuratorSharedCount *count, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_autoptr (GError) local = NULL;
   g_autoptr (GBytes) seed = encode (count->seed);
-  g_autoptr (CuratorCallResult) made =
+  g_autoptr (CuratorCallResult) created =
       curator_call (count->client, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
 
-  if (made == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
+  if (created == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
@@ -321,10 +322,10 @@ curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gi
 
 /* @locks none. What was written is the value now, without waiting for the watch. */
 static CURATOR_UNLOCKED void
-take_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
+store_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
 {
   curator_client_lock (count->client);
-  take (count, value, result->version, result->mzxid);
+  store_value (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
 }
 
@@ -340,7 +341,7 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **erro
     {
       return FALSE;
     }
-  take_written (count, value, result);
+  store_written (count, value, result);
   return TRUE;
 }
 
@@ -363,7 +364,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
     }
   if (result != NULL)
     {
-      take_written (count, value, result);
+      store_written (count, value, result);
     }
   else if (!read_now (count, error))
     {
