@@ -1,14 +1,14 @@
-/* One attempt to be granted a lock path: the state machine of LockInternals.attemptLock.
+/* One attempt to acquire a lock path, as a state machine.
  *
  * Mirrors LockInternals.attemptLock and internalLockLoop, with CreateBuilder's protected mode.
- * Threads: completions and watch events advance it on ZooKeeper's thread, time-outs and retry sleeps
- * on the timer lane, cancellation on the canceller's; the client's mutex guards all of it.
+ * Threads: answers and watch events arrive on ZooKeeper's thread, timeouts and retries on the timer
+ * thread, cancellation on the canceller's; the client's mutex guards all of it.
  *
- * NOTES: create and list are sent back to back, since a session's requests are answered in order:
- * an uncontended grant costs one round trip. An attempt belongs to one session at a time; when that
- * dies the node is given to the reaper and the attempt starts anew at the tail of the queue, because
- * a node of a dead session may be listed for a while and must not be mistaken for ours. A create of
- * unknown outcome is looked for by its GUID, after a transaction, before another is made.
+ * NOTES: create and list are sent back to back, because a session's requests are answered in order:
+ * an uncontended grant costs one round trip. An attempt belongs to one session at a time. When that
+ * session dies, the reaper gets the node and the attempt restarts at the tail of the queue: a node
+ * of a dead session may be listed for a while and must not be mistaken for ours. A create of
+ * unknown outcome is looked for by its GUID, after a transaction, before another is sent.
  */
 #include "lock/attempt-private.h"
 
@@ -66,11 +66,11 @@ on_parents (int rc, gpointer data)
   attempt->parents = NULL;
   if (rc == ZOK)
     {
-      /* The reaper of empty containers may be faster than we: then all begins again. */
+      /* The server may delete the empty container first: then start over. */
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
     }
-  curator_attempt_step_failed (attempt, rc, "making the parents of a node in");
+  curator_attempt_step_failed (attempt, rc, "creating the parents of a node in");
 }
 
 static CURATOR_LOCKED void
@@ -112,7 +112,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* Turns to the session that the client has now. */
+/* Joins the client's current session. */
 static CURATOR_LOCKED void
 adopt_session (Attempt *attempt)
 {
@@ -152,7 +152,7 @@ choose_payload (Attempt *attempt)
   attempt->payload = g_bytes_ref (payload);
 }
 
-/* A list is sent behind the create, unless it is likely that another of ours is right in front. */
+/* A list follows the create, unless a node of this session is probably right in front. */
 static CURATOR_LOCKED gboolean
 lists_after_create (const Attempt *attempt)
 {
@@ -160,8 +160,7 @@ lists_after_create (const Attempt *attempt)
          && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
 }
 
-/* What is made under a hold in the same queue may stand right behind
- * it. */
+/* A node that requires a hold of the same queue may have its number. */
 static CURATOR_LOCKED void
 share_hold_number (Attempt *attempt)
 {
@@ -171,7 +170,6 @@ share_hold_number (Attempt *attempt)
     }
 }
 
-/* @locks client mutex held (retry loop). */
 void
 curator_attempt_create (gpointer data)
 {
@@ -216,8 +214,7 @@ attempt_finalize (CuratorOp *op)
   curator_lock_internals_unref (attempt->internals);
 }
 
-/* The server ends the connection of who sends it too much, and a try after
- * that would end the next one. */
+/* For too large a payload the server closes the connection, and again for each retry. */
 static CURATOR_LOCKED void
 begin_or_refuse (Attempt *attempt)
 {

@@ -1,4 +1,4 @@
-/* How an attempt ends or begins again: granted, failed, restarted, and what it leaves behind.
+/* How an attempt ends: granted, failed or restarted, and what becomes of its node.
  *
  * Mirrors the end of LockInternals.internalLockLoop, where a node is deleted whatever happens.
  * Threads: any; guarded by the client's mutex.
@@ -14,7 +14,7 @@
 #include "client/zk_error.h"
 #include "lock/lease-private.h"
 
-/* Part of what a time-out may be late by. */
+/* How long a failed attempt waits for the deletion of its node. */
 #define DELETE_PATIENCE_US (50 * 1000)
 
 void
@@ -25,8 +25,7 @@ curator_attempt_stop_watching (Attempt *attempt)
   attempt->is_next = FALSE;
 }
 
-/* A number of the server's makes a name that is nobody else's; without
- * one the next holder's node has the same. */
+/* A sequential name is unique. Without a number, the next holder's node has the same name. */
 static CURATOR_LOCKED void
 delete_plain_node (Attempt *attempt)
 {
@@ -49,7 +48,7 @@ leave_line (Attempt *attempt)
   g_clear_pointer (&attempt->line, curator_line_leave);
 }
 
-/* Whatever of ours is or may be on the server goes to the reaper. */
+/* The reaper deletes every node that exists or may exist. */
 static CURATOR_LOCKED void
 discard_node (Attempt *attempt)
 {
@@ -98,7 +97,6 @@ discard_node (Attempt *attempt)
   g_clear_pointer (&attempt->prefix, g_free);
 }
 
-/* @locks client mutex required. Back to where nothing is under way, watched or on the server. */
 void
 curator_attempt_reset (Attempt *attempt)
 {
@@ -114,7 +112,7 @@ curator_attempt_reset (Attempt *attempt)
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
-/* @locks client mutex required. path: the full one. */
+/* path: the full one. */
 static CURATOR_LOCKED void
 note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
@@ -138,7 +136,7 @@ finish_failed (Attempt *attempt)
   curator_op_finish (&attempt->op, NULL, g_steal_pointer (&attempt->failure));
 }
 
-/* @locks none (reaper). */
+/* Called by the reaper. */
 static CURATOR_UNLOCKED void
 on_node_deleted (const GError *error, gpointer data)
 {
@@ -152,9 +150,8 @@ on_node_deleted (const GError *error, gpointer data)
   curator_op_unref (&attempt->op);
 }
 
-/* @locks client mutex required. Takes error. A caller that asks the server next should not find the
- * node that this attempt leaves behind: while there is a connection its delete is awaited, but not
- * for long. */
+/* Takes error. While connected, waits briefly for the deletion of the node, so that a caller
+ * that asks the server next does not find it. */
 void
 curator_attempt_fail (Attempt *attempt, GError *error)
 {
@@ -187,8 +184,7 @@ curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
                    rc, what, curator_client_user_path (attempt->op.client, internals->base)));
 }
 
-/* @locks client mutex required. The node or its session is gone: to the tail of the queue, as often
- * as the retry policy allows. */
+/* Starts over at the tail of the queue, as often as the retry policy allows. */
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
@@ -202,7 +198,6 @@ curator_attempt_restart (Attempt *attempt, int rc)
   curator_retry_loop_again (&attempt->restarts, rc);
 }
 
-/* @locks client mutex required. After a failed request: another try, or the end. */
 void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
@@ -214,7 +209,6 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
   curator_attempt_fail_zk (attempt, rc, what);
 }
 
-/* @locks client mutex required. What the node was to be made under is not held any more. */
 gboolean
 curator_attempt_lost_required_hold (Attempt *attempt)
 {
@@ -225,13 +219,13 @@ curator_attempt_lost_required_hold (Attempt *attempt)
     {
       return FALSE;
     }
-  curator_attempt_fail (
-      attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                    "the hold that this one was to be taken under is lost"));
+  curator_attempt_fail (attempt,
+                        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                             "the hold that this acquire depends on is lost"));
   return TRUE;
 }
 
-/* Its last step: nothing is under way any more. */
+/* The last step: no request is in flight. */
 static CURATOR_LOCKED void
 finish_granted (Attempt *attempt)
 {
@@ -288,7 +282,6 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
     }
 }
 
-/* @locks client mutex held (retry loop). */
 void
 curator_attempt_confirm (gpointer data)
 {
@@ -298,8 +291,8 @@ curator_attempt_confirm (gpointer data)
   attempt->read = curator_request_check (attempt->session, paths, on_confirmed, attempt);
 }
 
-/* @locks client mutex required. The predicate says ours: the hold is granted against a proof that
- * the session was alive, never on what a server that may lag behind has listed alone. */
+/* A server that lags behind may list the node of a dead session: a grant needs proof that the
+ * session was alive. */
 void
 curator_attempt_grant (Attempt *attempt)
 {
@@ -325,7 +318,7 @@ curator_attempt_cancel (CuratorOp *op, GError *reason)
       finish_failed (attempt);
       return;
     }
-  /* A single try has nobody to wait for: what took so long was the server. */
+  /* A single try waits for no other node: the server was too slow. */
   if (attempt->once && g_error_matches (reason, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     {
       g_clear_error (&reason);

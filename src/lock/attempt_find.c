@@ -1,9 +1,9 @@
-/* Is that node ours? After a create of unknown outcome, and when a name is taken.
+/* Looks for our node after a create of unknown outcome, or when the name exists.
  *
- * Mirrors ProtectedMode and CreateBuilderImpl.findProtectedNodeInForeground. Threads: any; guarded by
- * the client's mutex. A transaction goes before every look: the server that we are connected to now
- * may not have yet what the one before has carried out, and a leader that was deposed without knowing
- * it answers a sync but commits nothing.
+ * Mirrors ProtectedMode and CreateBuilderImpl.findProtectedNodeInForeground. Threads: any; guarded
+ * by the client's mutex. A transaction precedes every search: the server that we are connected to
+ * now may lack what the previous one carried out, and a leader that was deposed without knowing it
+ * answers a sync but commits nothing.
  */
 #include "lock/attempt-private.h"
 
@@ -14,8 +14,8 @@
 
 static void read_next_candidate (Attempt *attempt) CURATOR_LOCKED;
 
-/* Without a GUID another of this session's attempts may have made the same; what somebody here uses
- * already is not the one that we miss. */
+/* Without a GUID, another attempt of this session may have created an equal node. A node that is
+ * in use here is not the missing one. */
 static CURATOR_LOCKED gboolean
 matches_unknown_create (Attempt *attempt, const char *path, const CuratorZkReply *reply)
 {
@@ -23,7 +23,7 @@ matches_unknown_create (Attempt *attempt, const char *path, const CuratorZkReply
          && !curator_session_has_stake (attempt->session, path);
 }
 
-/* Whose is the node with the name that we wanted, or found? */
+/* Decides whether the node is ours. */
 static CURATOR_LOCKED void
 on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -33,7 +33,7 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   attempt->read = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
-      curator_attempt_step_failed (attempt, rc, "looking at the node in");
+      curator_attempt_step_failed (attempt, rc, "reading the node in");
     }
   else if (rc == ZOK && (attempt->prefix != NULL || matches_unknown_create (attempt, path, reply))
            && reply->stat->ephemeralOwner
@@ -60,7 +60,7 @@ read_candidate (Attempt *attempt, char *path)
   attempt->read = curator_request_get (attempt->session, path, FALSE, on_candidate_read, attempt);
 }
 
-/* None of those left is ours: make a node, again. */
+/* Without another candidate, creates a node again. */
 static CURATOR_LOCKED void
 read_next_candidate (Attempt *attempt)
 {
@@ -73,7 +73,6 @@ read_next_candidate (Attempt *attempt)
   curator_attempt_enter (attempt, ATTEMPT_STARTING);
 }
 
-/* @locks client mutex held (retry loop). The name is taken. */
 void
 curator_attempt_check_owner (gpointer data)
 {
@@ -91,15 +90,15 @@ may_be_ours (const Attempt *attempt, const char *name)
                                  : curator_path_is_numbered (name, curator_attempt_name (attempt));
 }
 
-/* Our own names differ in their numbers only; a user's driver is not asked under our mutex. */
+/* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
 static int
 compare_numbers (gconstpointer a, gconstpointer b)
 {
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
-/* Which of the children may be ours? The first in the queue is; with a
- * GUID the others are too many creates of ours, and go. */
+/* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
+ * deleted. */
 static CURATOR_LOCKED void
 on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -151,7 +150,6 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
                                                 on_found, attempt);
 }
 
-/* @locks client mutex held (retry loop). */
 void
 curator_attempt_find (gpointer data)
 {

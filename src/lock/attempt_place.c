@@ -1,6 +1,6 @@
-/* A node of ours: what is looked after from now on, and its place among its neighbours.
+/* Takes over an attempt's new node: heartbeat, own watch, and place among its neighbours.
  *
- * Threads: any; guarded by the client's mutex.
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex.
  */
 #include "lock/attempt-private.h"
 
@@ -10,7 +10,7 @@
 #include "lock/queue.h"
 #include "lock/revocation.h"
 
-/* A heartbeat found our node gone: whatever the list before said of it. */
+/* A heartbeat found our node gone, whatever an earlier list showed. */
 static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
@@ -18,8 +18,8 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
   curator_attempt_restart (attempt, ZNONODE);
 }
 
-/* @locks client mutex required, so only with a driver of ours: a user's is never asked under it. -1 for
- * a name without a number; of a counter that broke, one beyond the last. */
+/* Only for a built-in driver: a user's is never called with the mutex held. -1 for a name
+ * without a number; one beyond the last if the counter broke. */
 static CURATOR_LOCKED gint64
 number_of_node (Attempt *attempt)
 {
@@ -33,7 +33,6 @@ number_of_node (Attempt *attempt)
   return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
 }
 
-/* Waiters of one session with consecutive numbers pass the lock on among themselves. */
 gboolean
 curator_attempt_has_neighbours (const Attempt *attempt)
 {
@@ -51,7 +50,6 @@ take_place (Attempt *attempt)
     }
 }
 
-/* @locks client mutex required. path: our node's, which is this session's. */
 void
 curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
 {
@@ -69,7 +67,7 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
       && number_of_node (attempt) > CURATOR_QUEUE_LAST_NUMBER)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
-      curator_attempt_apply (attempt, &verdict);
+      curator_attempt_apply_verdict (attempt, &verdict);
       return;
     }
   curator_stake_register (&attempt->stake, attempt->session, FALSE);
@@ -95,7 +93,6 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
     }
 }
 
-/* @locks client mutex held. */
 void
 curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
 {

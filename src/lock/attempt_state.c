@@ -1,6 +1,6 @@
-/* What an attempt is and which state it is in: read by every file of it, set here only.
+/* The states of an attempt and what may follow each; the only place that sets them.
  *
- * Threads: any; guarded by the client's mutex.
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex.
  */
 #include "lock/attempt-private.h"
 
@@ -18,7 +18,7 @@ curator_attempt_is_ephemeral (const Attempt *attempt)
          || attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }
 
-/* Without a number a node has no place in a queue: its creation is the grant, unless the driver
+/* A node without a number has no place in a queue: creating it is the grant, unless a driver
  * wants to see the children. */
 gboolean
 curator_attempt_has_queue (const Attempt *attempt)
@@ -37,13 +37,12 @@ curator_attempt_name (const Attempt *attempt)
 typedef struct
 {
   const char *name;
-  guint next; /* bits: the states that may follow; any may be entered again */
-  gboolean
-      is_passive; /* another part brings the end: nothing is tried, and no timer of a try runs */
+  guint next;          /* bits: the states that may follow; any may be entered again */
+  gboolean is_passive; /* waits for an event: no step and no retry timer runs */
 } StateRow;
 
 #define BIT(state) (1U << ATTEMPT_##state)
-/* A node that is ours: waited with, confirmed, granted or given up. */
+/* What may follow once the node exists. */
 #define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
 
 static const StateRow rows[] = {
@@ -98,7 +97,6 @@ curator_attempt_forget_read (Attempt *attempt)
   curator_listing_leave (&attempt->listing);
 }
 
-/* @locks client mutex required. Enters a state whose step is tried now, and again as the policy says. */
 void
 curator_attempt_enter (Attempt *attempt, AttemptState state)
 {

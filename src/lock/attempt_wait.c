@@ -1,7 +1,7 @@
-/* An attempt's place in the queue: list, decide, watch, look again.
+/* How an attempt waits in the queue: list, decide, watch, list again.
  *
- * Mirrors LockInternals.internalLockLoop. Threads: watch events and lists come on ZooKeeper's
- * thread; guarded by the client's mutex, except that a user's driver is asked without it.
+ * Mirrors LockInternals.internalLockLoop. Threads: watch events and lists arrive on ZooKeeper's
+ * thread; guarded by the client's mutex, except that a user's driver is called without it.
  */
 #include "lock/attempt-private.h"
 
@@ -15,8 +15,7 @@
 static void decide (Attempt *attempt, const struct String_vector *children,
                     CuratorOrder *order) CURATOR_LOCKED;
 
-/* The children may have changed between the list and the watch, whose read
- * shows them. */
+/* The children may have changed since the list; the read that set the watch has them. */
 static CURATOR_LOCKED void
 on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
 {
@@ -31,14 +30,13 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
   curator_attempt_enter (attempt, ATTEMPT_LISTING);
 }
 
-/* It was in a list of this session: whether it was deleted under our eyes or
- * is not there to be watched any more, it is gone. */
+/* A list of this session showed the node. Deleted before or after the watch was set, it is gone. */
 static CURATOR_LOCKED void
 on_front_gone (Attempt *attempt)
 {
   const gboolean is_next = attempt->is_next != 0;
 
-  /* Whoever is watched further on is likely to be the next one in front: that watch stays. */
+  /* The second watch stays: its node is probably the next one in front. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
   attempt->is_next = FALSE;
   if (!curator_attempt_has_queue (attempt))
@@ -65,8 +63,7 @@ on_watch_failed (Attempt *attempt, int rc)
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
-/* Data says nothing about the queue; of children, ARMED follows with the
- * new ones. */
+/* A change of data is ignored. A change of children is followed by ARMED with the new ones. */
 static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
           gpointer data)
@@ -91,8 +88,8 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
     }
 }
 
-/* The one in front of the one in front is gone: a list made while that one
- * holds the lock shows that it is the head, and then its end is our grant. Nobody waits for this. */
+/* The second node in front is gone. A list taken while the first one holds the lock shows that
+ * it is the head; then its end is our grant. No waiter depends on this list. */
 static CURATOR_LOCKED void
 on_second_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
                  gpointer data)
@@ -117,7 +114,7 @@ is_watching (CuratorWatch *watch, const char *path)
   return watched != NULL && g_str_equal (watched, path);
 }
 
-/* A second watch is worth having, never worth failing for. */
+/* The second watch is optional: without it nothing fails. */
 static CURATOR_LOCKED void
 set_second_watch (Attempt *attempt, const char *leaf)
 {
@@ -146,8 +143,8 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
     {
       return TRUE;
     }
-  /* Whoever is watched further on may have come to the front: its watch stays until the new one is
-   * there, so that it is not taken from the server in between. */
+  /* The node of the second watch may now be in front: no watch is released before the new one is
+   * set, so that it is not removed from the server in between. */
   CuratorWatch *before = g_steal_pointer (&attempt->watch);
   attempt->watches_parent = leaf == NULL;
   attempt->watch =
@@ -156,9 +153,9 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   g_clear_pointer (&before, curator_watch_release);
   if (attempt->watch == NULL)
     {
-      curator_attempt_fail (attempt,
-                            g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                                                 "this client watches as much as one session can"));
+      curator_attempt_fail (
+          attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                                        "this client has as many watches as one session can have"));
     }
   return attempt->watch != NULL;
 }
@@ -171,14 +168,13 @@ begin_to_wait (Attempt *attempt)
   if (attempt->once)
     {
       curator_attempt_fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-                                                          "somebody else is in front"));
+                                                          "another contender is in front"));
       return FALSE;
     }
   curator_attempt_set_state (attempt, ATTEMPT_WAITING);
   return TRUE;
 }
 
-/* @locks client mutex required. leaf NULL: the parent's children. */
 void
 curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second)
 {
@@ -191,7 +187,7 @@ curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second
     }
 }
 
-/* @locks client mutex required. One of ours is right in front: nothing has to be watched. */
+/* A node of this session is right in front: nothing has to be watched. */
 void
 curator_attempt_wait_behind (Attempt *attempt)
 {
@@ -199,8 +195,7 @@ curator_attempt_wait_behind (Attempt *attempt)
   begin_to_wait (attempt);
 }
 
-/* The end of a node of ours may be the end of our session, heard before
- * anything else. */
+/* The end of a node of our session may be the first sign of the session's own end. */
 static CURATOR_LOCKED gboolean
 front_is_ours (const Attempt *attempt)
 {
@@ -208,9 +203,8 @@ front_is_ours (const Attempt *attempt)
          || curator_session_has_stake (attempt->session, curator_watch_get_path (attempt->watch));
 }
 
-/* @locks client mutex required. */
 void
-curator_attempt_apply (Attempt *attempt, const CuratorVerdict *verdict)
+curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
   switch (verdict->kind)
@@ -222,7 +216,7 @@ curator_attempt_apply (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_fail (
           attempt,
           g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                       "the sequence numbers below %s are at their end",
+                       "the sequence numbers below %s are exhausted",
                        curator_client_user_path (attempt->op.client, attempt->internals->base)));
       break;
     case VERDICT_GRANTED:
@@ -238,7 +232,7 @@ curator_attempt_apply (Attempt *attempt, const CuratorVerdict *verdict)
     }
 }
 
-/* A question to a user's driver, which is asked without our mutex. */
+/* A question to a user's driver, which is called without the mutex. */
 typedef struct
 {
   Attempt *attempt;
@@ -248,7 +242,6 @@ typedef struct
   GPtrArray *children;
 } Question;
 
-/* @locks none. */
 static CURATOR_UNLOCKED void
 ask_user_driver (gpointer data)
 {
@@ -265,7 +258,7 @@ ask_user_driver (gpointer data)
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
     {
-      curator_attempt_apply (attempt, &verdict);
+      curator_attempt_apply_verdict (attempt, &verdict);
     }
   curator_client_unlock (attempt->op.client);
   g_free (question->own);
@@ -306,10 +299,9 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
   const CuratorVerdict verdict = curator_judge (
       internals, internals->max_leases, curator_path_leaf (attempt->node),
       curator_order_get (order, children, internals), curator_attempt_is_sequential (attempt));
-  curator_attempt_apply (attempt, &verdict);
+  curator_attempt_apply_verdict (attempt, &verdict);
 }
 
-/* @locks client mutex held. */
 void
 curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order, gpointer data)
 {
@@ -326,8 +318,7 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *or
     }
 }
 
-/* @locks client mutex held (retry loop). An answer that is still to come shows all that was heard of
- * until now. */
+/* A listing in flight will show every change known so far. */
 void
 curator_attempt_list (gpointer data)
 {
@@ -339,7 +330,6 @@ curator_attempt_list (gpointer data)
   curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
 }
 
-/* @locks client mutex held. The list that was sent behind the create. */
 void
 curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {

@@ -1,8 +1,8 @@
-/* The lease of a multi-lock: as held as the least held of its members.
+/* The lease of a multi-lock: its state is the worst of its members'.
  *
- * Mirrors InterProcessMultiLock.isAcquiredInThisProcess, which asks all. Threads: any; members may
- * belong to different clients, so no mutex is held while another is taken: a member's news are
- * worked up after its own was given back. The composite's state is guarded by its own client's.
+ * Mirrors InterProcessMultiLock.isAcquiredInThisProcess. Threads: any. Members may belong to
+ * different clients, so no mutex is held while another is taken: a member's change is handled after
+ * its own client's mutex was released. The composite's state is guarded by its own client's mutex.
  */
 #include "client/monitor.h"
 #include "lock/gather.h"
@@ -42,7 +42,7 @@ composite_get_remaining_ms (CuratorLease *lease)
   return least;
 }
 
-/* @locks none. Takes a reference of the composite. */
+/* Takes a reference to the composite. */
 static CURATOR_UNLOCKED void
 update (gpointer data)
 {
@@ -64,7 +64,7 @@ composite_on_member_changed (CuratorLease *member)
     }
 }
 
-/* The members in reverse, each whatever the others say. */
+/* Releases every member, in reverse, whatever fails. */
 static void
 composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
@@ -89,14 +89,14 @@ composite_finalize (CuratorLease *lease)
   g_ptr_array_unref (lease->members);
 }
 
-/* It is what its members' news have made of it. */
+/* The state as of the last change of a member. */
 static CURATOR_LOCKED CuratorLeaseState
 composite_state_now (CuratorLease *lease)
 {
   return lease->state;
 }
 
-/* Its members look after themselves. */
+/* Each member ends by itself. */
 static void
 composite_on_end (CuratorLease *lease)
 {

@@ -1,6 +1,6 @@
-/* Collecting the answers of several releases (InterProcessMultiLock.release loses all but two).
+/* Collects the results of several releases (InterProcessMultiLock.release loses all but two).
  *
- * Threads: any; each member answers on a thread of its own client. Guarded by its own mutex.
+ * Threads: any; each member reports on a thread of its own client. Guarded by its own mutex.
  */
 #include "lock/gather.h"
 
@@ -8,7 +8,7 @@ struct _CuratorGather
 {
   pthread_mutex_t mutex;
   guint pending;
-  GError *error; /* domain and code of the first failure, everybody's message */
+  GError *error; /* domain and code of the first failure, all messages */
   CuratorReleaseDone done;
   gpointer data;
 };

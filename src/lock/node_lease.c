@@ -1,7 +1,7 @@
-/* The hold of one node: how it is lost, given back, and watched (Lease).
+/* The lease of one node: how it is lost, released and watched.
  *
- * Mirrors Lease of InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. LOST comes
- * from the lease clock, the session's death or the node's disappearance, whichever is first, and is
+ * Mirrors Lease of InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. The lease
+ * clock, the session's death or the node's deletion, whichever is first, makes it LOST; that is
  * final.
  */
 #include "lock/lease-impl.h"
@@ -15,7 +15,7 @@
 #include "container.h"
 #include "lock/own_watch.h"
 
-/* Short holds are over before a third party could matter; only longer ones are worth a watch. */
+/* Most holds end sooner; only longer ones are worth a watch on their node. */
 #define OWN_WATCH_AFTER_US (250 * 1000)
 
 static CURATOR_LOCKED void
@@ -40,7 +40,7 @@ note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
                  lease->session->id);
 }
 
-/* What is lost here may still stand in others' way there. */
+/* The lost node may still block others on the server. */
 static CURATOR_LOCKED void
 lose (CuratorLease *lease, CuratorCounter reason)
 {
@@ -53,7 +53,7 @@ lose (CuratorLease *lease, CuratorCounter reason)
     }
 }
 
-/* By the clock, not by what listeners have been told so far. */
+/* The clock may have run out before listeners were notified. */
 static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
@@ -82,14 +82,14 @@ on_node_gone (gpointer data)
 {
   CuratorLease *lease = data;
   g_autofree char *shown = curator_path_escape (lease->path);
-  curator_warn ("%s was deleted by somebody else: the hold is lost", shown);
+  curator_warn ("%s was deleted by a third party: the hold is lost", shown);
   lose (lease, CURATOR_COUNTER_LOST_DELETED);
 }
 
 static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 
-/* Takes own. NULL when the session can watch no more for the moment, or
- * none is wanted yet: later, then. */
+/* Takes own. NULL, when the session has no watch left or none is needed yet: a timer tries
+ * later. */
 static CURATOR_LOCKED void
 watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
 {
@@ -117,8 +117,8 @@ on_own_watch_due (gpointer data)
   watch_own_node (lease, curator_own_watch_new (lease->internals, lease->session, lease->path));
 }
 
-/* A persistent node is no less ours in the next session; only a client that
- * is closed looks after it no longer, and leaves it where it is. */
+/* A persistent node outlives its session. Closing the client ends the hold, but leaves the node
+ * where it is. */
 static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
@@ -217,8 +217,7 @@ static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .release = node_release,
                                               .finalize = node_finalize };
 
-/* What the attempt looked after while it waited, the lease looks after
- * now. */
+/* The lease takes over what the attempt kept alive. */
 static CURATOR_LOCKED void
 begin_to_hold (CuratorLease *lease, const CuratorLeaseNode *node)
 {
@@ -256,7 +255,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->stake.changed = on_stake_changed;
   begin_to_hold (lease, node);
   curator_place_move (node->place, &lease->place);
-  /* The clock may have run out between the look at it and the grant. */
+  /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     {
       curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));

@@ -1,6 +1,6 @@
-/* The node that an attempt is to make, as its driver or recipe describes it (CreateBuilder).
+/* The node that an attempt is to create, as its driver or recipe describes it (CreateBuilder).
  *
- * Threads: any; a request belongs to one attempt.
+ * Threads: any; no lock, because a request belongs to one attempt.
  */
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"

@@ -1,8 +1,8 @@
-/* Watching one's own node: is it asked back, is it still there?
+/* Watches one's own lock node, for a request to release it and for its deletion.
  *
- * Mirrors LockInternals.checkRevocableWatcher, but compares the payload on the arming read too, so
- * that an early request is not missed. Threads: watch events come on ZooKeeper's thread; guarded by
- * the client's mutex.
+ * Mirrors LockInternals.checkRevocableWatcher, but also compares the payload of the read that sets
+ * the watch, so that no early request is missed. Threads: watch events arrive on ZooKeeper's
+ * thread; guarded by the client's mutex.
  */
 #include "lock/own_watch.h"
 
@@ -24,9 +24,8 @@ struct _CuratorOwnWatch
   char *path;
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED;
-  gint64 reported_mzxid CURATOR_GUARDED; /* one request is told once, however often it is read */
-  gboolean is_report_due
-      CURATOR_GUARDED; /* and was not told yet, because the lock is still waited for */
+  gint64 reported_mzxid CURATOR_GUARDED;  /* a request is reported once, however often read */
+  gboolean is_report_due CURATOR_GUARDED; /* a request came while the lock was waited for */
   CuratorLease *lease CURATOR_GUARDED; /* borrowed: the lease ends the watch before it is freed */
   void (*on_gone) (gpointer data);
   gpointer data;
@@ -38,7 +37,7 @@ report_request (CuratorOwnWatch *own)
   own->is_report_due = !curator_revocation_report (own->internals, own->lease);
 }
 
-/* Only the exact payload asks, and each write of it once. */
+/* Only the exact payload is a request, once for each write. */
 static CURATOR_LOCKED void
 check_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
@@ -90,7 +89,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
         }
       else if (reply == NULL && own->read == NULL && own->internals->revocable != NULL)
         {
-          /* Somebody behind us here had set the watch already. */
+          /* A waiter of this session had set the watch already. */
           own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
         }
       break;

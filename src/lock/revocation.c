@@ -1,4 +1,4 @@
-/* Asking for a lock back: whoever registers, and whoever asks (Revocable, RevocationSpec, Revoker).
+/* Asking a holder to release: listener and request (Revocable, RevocationSpec, Revoker).
  *
  * Threads: any; guarded by the client's mutex; the listener runs on the callback lane.
  */
@@ -125,7 +125,7 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GErro
   g_autoptr (CuratorCallResult) result =
       curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 
-  /* Gone already is what was wanted. */
+  /* A node that is gone needs no revocation. */
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {
       g_propagate_error (error, g_steal_pointer (&local));

@@ -1,7 +1,7 @@
-/* What a list of children means for one of them: the driver's word on a sorted queue.
+/* What a list of children means for one of them: the driver's decision on a sorted queue.
  *
- * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for a
- * user's driver; threads: any, and with a user's driver without a lock.
+ * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for
+ * a user's driver. Threads: any; a user's driver is called without a lock.
  */
 #include "lock/verdict.h"
 
@@ -15,14 +15,15 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
   if (order->n_foreign > 0)
     {
       g_autofree char *shown = curator_path_escape (order->first_foreign);
-      curator_debug ("%s: %" G_GSIZE_FORMAT " children are no lock nodes and are ignored, as %s",
+      curator_debug ("%s: %" G_GSIZE_FORMAT
+                     " children are no lock nodes and are ignored, such as %s",
                      internals->base, order->n_foreign, shown);
     }
 }
 
-/* What the driver's declarations spare a waiter. With nobody able to come in front later, the first
- * max_leases of the queue have the lock: right behind them, the end of the very first lets us in.
- * Further back, the end of the one before the one in front says that it is time to look. */
+/* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock:
+ * right behind them, the end of the very first lets us in. Further back, the end of the second
+ * node in front is a reason to list again. */
 static void
 apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
                  const CuratorQueue *order, gssize index)
