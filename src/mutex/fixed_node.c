@@ -1,12 +1,11 @@
 /* A lock that is one ephemeral node: who creates it holds it.
  *
- * Mirrors nothing of Curator's; it is what programs in many languages do by hand. Threads: any, as
- * for a mutex, whose holds, re-entrance and release it has.
+ * Mirrors no class of Curator's; programs in many languages do it by hand. Threads: any; guarded by
+ * the client's mutex, like the mutex that it is a kind of.
  *
- * NOTES: there is no queue. Every waiter watches the node, all wake when it goes, and one of them is
- * first: with n waiters a release costs n creates. After a create of unknown outcome the node is
- * ours if it belongs to our session and carries our payload, which therefore ends in a name that no
- * other holder uses.
+ * NOTES: there is no queue. Every waiter watches the node, all wake when it goes, and one of them
+ * is first: with n waiters a release costs n creates. After a create of unknown outcome the node is
+ * ours if it belongs to our session and carries our payload, which therefore ends in a UUID.
  */
 #include "client/client-private.h"
 #include "client/path.h"

@@ -1,8 +1,8 @@
-/* InterProcessMutex: holds that belong to threads and are re-entrant.
+/* InterProcessMutex: a re-entrant lock whose holds belong to threads.
  *
- * Mirrors InterProcessMutex. Threads: any; the table of holds is guarded by the client's mutex.
+ * Threads: any; the table of holds is guarded by the client's mutex.
  *
- * NOTES: threads are told apart by numbers of our own that are never used twice, because the system
+ * NOTES: threads are identified by numbers of our own that are never reused, because the system
  * gives a new thread the id of a dead one. A hold that is LOST stays in the table until its thread
  * has released every level, so that code further down cannot take itself for protected.
  */
@@ -56,7 +56,7 @@ find_hold (CuratorMutex *mutex, guint64 owner)
   return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
 }
 
-/* Takes hold. There may be many locks, of which few are held. */
+/* Takes hold. The table exists only while the lock is held. */
 static CURATOR_LOCKED void
 add_hold (CuratorMutex *mutex, LockData *hold)
 {
@@ -89,7 +89,7 @@ curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner)
   return hold != NULL ? hold->lease : NULL;
 }
 
-/* @locks client mutex held, at the grant. */
+/* Called at the grant. */
 static CURATOR_LOCKED void
 record_hold (CuratorLease *lease, gpointer data)
 {
@@ -101,7 +101,6 @@ record_hold (CuratorLease *lease, gpointer data)
   add_hold (pending->mutex, hold);
 }
 
-/* @locks none. */
 static void
 on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {

@@ -1,7 +1,6 @@
-/* InterProcessSemaphoreV2: the leases under leases/, one at a time under the turn under locks/.
+/* InterProcessSemaphoreV2: lease nodes under leases/, created by the holder of a lock under locks/.
  *
- * Mirrors InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. Acquiring is in
- * semaphore_acquire.c.
+ * Threads: any; guarded by the client's mutex. semaphore_acquire.c has the acquire.
  */
 #include "semaphore/semaphore-private.h"
 
@@ -19,8 +18,8 @@
 
 #include <string.h>
 
-/* Ours as long as no more nodes are there than leases, in whatever order: a lease once given is
- * never looked at again. */
+/* Granted while there are no more nodes than leases, in any order: a granted lease is never
+ * checked again. */
 static void
 lease_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsize n_children,
                      const char *sequence_node_name, int max_leases,
@@ -176,7 +175,7 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
       g_autoptr (GError) error = NULL;
       if (!curator_lease_release (g_ptr_array_index (leases, i), &error))
         {
-          g_info ("a lease is given back in the background: %s", error->message);
+          g_info ("a lease is released in the background: %s", error->message);
         }
     }
 }

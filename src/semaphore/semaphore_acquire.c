@@ -1,13 +1,14 @@
-/* Acquiring leases of a semaphore: a turn under locks/, then one or more leases under leases/.
+/* Acquires leases of a semaphore: the turn, a lock under locks/, then lease nodes under leases/.
  *
  * Mirrors InterProcessSemaphoreV2.acquire. Threads: any; guarded by the client's mutex.
  *
- * NOTES: whoever has the turn creates its lease nodes and waits until no more nodes are there than
- * leases; so only one contender has surplus nodes and the rest queue in order. The turn is kept
- * until all n leases are had (Curator lets it go after each, and two clients that want 2 of 2 can
- * take one each and wait for ever). A lease is never taken back: a smaller number only makes the
- * next contenders wait. Losing the turn, with the session or by the clock alone, begins everything
- * anew: a lease node that waits without its turn would be one too many for whoever has the turn now.
+ * NOTES: the holder of the turn creates its lease nodes and waits until there are no more nodes
+ * than leases; so only one contender has surplus nodes and the rest queue in order. The turn is
+ * kept until all n leases are granted. (Curator releases it after each, and two clients that want 2
+ * of 2 can take one each and wait forever.) A lease is never taken back: a smaller number only
+ * makes the next contenders wait. Losing the turn, with the session or by the clock alone, restarts
+ * everything: a lease node that waits without its turn would be one too many for the new holder of
+ * the turn.
  */
 #include "semaphore/semaphore-private.h"
 
@@ -32,9 +33,9 @@ typedef struct
   int n;
   gboolean once;
   CuratorLease *turn CURATOR_GUARDED;
-  CuratorStake turn_stake; /* tells when it is lost */
+  CuratorStake turn_stake; /* notifies when it is lost */
   GPtrArray *leases CURATOR_GUARDED;
-  CuratorOp *current CURATOR_GUARDED; /* the attempt under way */
+  CuratorOp *current CURATOR_GUARDED; /* the attempt in progress */
   CuratorRetryLoop restarts;          /* after the turn was lost */
   gboolean restarting CURATOR_GUARDED;
 } Acquire;
@@ -60,7 +61,7 @@ unref_op (gpointer op)
   curator_op_unref (op);
 }
 
-/* The end of the attempt that waits under it begins anew. */
+/* Cancels the lease's attempt, whose end starts over. */
 static CURATOR_LOCKED void
 on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
 {
@@ -94,7 +95,7 @@ steal_turn (Acquire *acquire)
   return g_steal_pointer (&acquire->turn);
 }
 
-/* Nothing is held or under way any more. */
+/* Releases the turn and all leases. */
 static CURATOR_LOCKED void
 release_all (Acquire *acquire)
 {
@@ -105,7 +106,7 @@ release_all (Acquire *acquire)
     {
       g_ptr_array_insert (leases, 0, steal_turn (acquire));
     }
-  /* The leases go first, so that whoever gets the turn finds them gone. */
+  /* The leases go first, so that the next holder of the turn finds them gone. */
   for (guint i = leases->len; i-- > 0;)
     {
       curator_lease_end (g_ptr_array_index (leases, i), G_MAXINT64, NULL, NULL);
@@ -134,8 +135,7 @@ acquire_fail (Acquire *acquire, GError *error)
     }
 }
 
-/* The turn is gone with its session: all begins anew, as often as the
- * retry policy allows. */
+/* The turn is lost: starts over, as often as the retry policy allows. */
 static CURATOR_LOCKED void
 acquire_restart (Acquire *acquire)
 {
@@ -164,7 +164,7 @@ on_retries_exhausted (gpointer data, int rc)
                                                                 acquire->semaphore->leases->base)));
 }
 
-/* @locks none. What an attempt brought; the attempt's reference of acquire ends here. */
+/* The end of an attempt, which drops its reference to acquire. */
 static CURATOR_UNLOCKED void
 attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboolean is_turn)
 {
@@ -227,7 +227,7 @@ take_turn (Acquire *acquire)
   acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
 }
 
-/* All there: the turn goes on without waiting for its delete. */
+/* The turn ends without waiting for its node's deletion. */
 static CURATOR_LOCKED void
 acquire_succeed (Acquire *acquire)
 {
@@ -239,7 +239,7 @@ acquire_succeed (Acquire *acquire)
   curator_op_finish (&acquire->op, g_steal_pointer (&acquire->leases), NULL);
 }
 
-/* The next lease, made under the turn; or success. */
+/* Starts the next lease, or succeeds. */
 static CURATOR_LOCKED void
 take_lease (Acquire *acquire)
 {

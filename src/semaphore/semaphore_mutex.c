@@ -15,8 +15,7 @@ typedef struct
 {
   CuratorLock lock;
   CuratorSemaphore *semaphore;
-  CuratorLease *lease
-      CURATOR_GUARDED; /* the object's hold, LOST ones included; guarded by the client's mutex */
+  CuratorLease *lease CURATOR_GUARDED; /* the object's hold, LOST ones included */
 } SemaphoreMutex;
 
 typedef struct
@@ -40,7 +39,7 @@ lost_error (void)
                               "the hold of this object is lost: release it first");
 }
 
-/* @locks none. A lost hold that nobody has released yet must not be taken for the new one. */
+/* A lost hold that was not released yet must not be taken for the new one. */
 static CURATOR_UNLOCKED void
 on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {

@@ -2,10 +2,10 @@
  *
  * Mirrors SharedCount and SharedValue. Threads: any; the value is guarded by the client's mutex.
  *
- * NOTES: one data watch follows the node; the read that sets it again brings the new value, so none
- * is missed but those that came and went in between. A dead session takes the watch with it: the
- * next session sets it anew. A server that refuses it just now is asked again a little later. Versions
- * are compared where they matter, by the server.
+ * NOTES: one data watch follows the node. The read that sets it again brings the new value, so only
+ * values that came and went in between are missed. A dead session takes the watch with it, and the
+ * next session sets it again. A watch that a server refuses is retried a little later. The server
+ * compares versions.
  */
 #include "semaphore/shared_count-private.h"
 
@@ -33,14 +33,13 @@ struct _CuratorSharedCount
   char *path;            /* full */
   gint32 seed;
 
-  /* Guarded by the client's mutex. */
   gboolean started CURATOR_GUARDED;
   gboolean known CURATOR_GUARDED; /* the node was read */
   gint32 value CURATOR_GUARDED;
   gint32 version CURATOR_GUARDED;
   gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch CURATOR_GUARDED;
-  CuratorTimer *retry_timer CURATOR_GUARDED; /* until the watch is set once more */
+  CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
   CuratorSessionHook session_hook CURATOR_GUARDED;
   GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
   CuratorListeners listeners CURATOR_GUARDED;
@@ -119,7 +118,7 @@ stop_watching (CuratorSharedCount *count)
   g_clear_pointer (&count->watch, curator_watch_release);
 }
 
-/* @locks client mutex held (timer). */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_retry_timer (gpointer data)
 {
@@ -168,7 +167,7 @@ on_session_died (CuratorSessionHook *hook)
   follow (count);
 }
 
-/* The watch is set as soon as the present session is connected. */
+/* The watch is set as soon as the current session is connected. */
 static CURATOR_LOCKED void
 follow (CuratorSharedCount *count)
 {
@@ -233,7 +232,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
   g_free (count);
 }
 
-/* Reads the node and takes what it holds. */
+/* Reads the node and stores its value. */
 static CURATOR_UNLOCKED gboolean
 read_now (CuratorSharedCount *count, GError **error)
 {
@@ -320,7 +319,7 @@ curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gi
   return known;
 }
 
-/* @locks none. What was written is the value now, without waiting for the watch. */
+/* A written value counts at once, without waiting for the watch. */
 static CURATOR_UNLOCKED void
 store_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
 {
@@ -370,7 +369,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
     {
       return FALSE;
     }
-  /* A repeated write may have been refused because of its own first success. */
+  /* A repeated write may have failed because its first try succeeded. */
   gint32 now_value = 0;
   gint32 now_version = 0;
   curator_shared_count_get_versioned (count, &now_value, &now_version);
