@@ -65,24 +65,24 @@ on_watch_failed (Attempt *attempt, int rc)
 
 /* A change of data is ignored. A change of children is followed by ARMED with the new ones. */
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   Attempt *attempt = data;
 
-  if (news == CURATOR_WATCH_ARMED && attempt->watches_parent)
+  if (event == CURATOR_WATCH_ARMED && attempt->watches_parent)
     {
       on_parent_armed (attempt, reply);
     }
-  else if (news == CURATOR_WATCH_ARMED)
+  else if (event == CURATOR_WATCH_ARMED)
     {
       attempt->is_next = attempt->is_next && !curator_watch_is_own (watch);
     }
-  else if (news == CURATOR_WATCH_GONE)
+  else if (event == CURATOR_WATCH_GONE)
     {
       on_front_gone (attempt);
     }
-  else if (news == CURATOR_WATCH_FAILED)
+  else if (event == CURATOR_WATCH_FAILED)
     {
       on_watch_failed (attempt, rc);
     }
@@ -91,17 +91,17 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
 /* The second node in front is gone. A list taken while the first one holds the lock shows that
  * it is the head; then its end is our grant. No waiter depends on this list. */
 static CURATOR_LOCKED void
-on_second_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_second_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
                  gpointer data)
 {
   Attempt *attempt = data;
 
-  if (news != CURATOR_WATCH_GONE && news != CURATOR_WATCH_FAILED)
+  if (event != CURATOR_WATCH_GONE && event != CURATOR_WATCH_FAILED)
     {
       return;
     }
   g_clear_pointer (&attempt->second_watch, curator_watch_release);
-  if (news == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
+  if (event == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
     {
       curator_attempt_list (attempt);
     }

@@ -75,12 +75,12 @@ own_free (CuratorOwnWatch *own)
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorOwnWatch *own = data;
 
-  switch (news)
+  switch (event)
     {
     case CURATOR_WATCH_ARMED:
       if (reply != NULL && reply->data_length >= 0)
@@ -98,7 +98,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
     case CURATOR_WATCH_GONE:
     case CURATOR_WATCH_FAILED:
       g_clear_pointer (&own->watch, curator_watch_release);
-      if (news == CURATOR_WATCH_GONE && own->on_gone != NULL)
+      if (event == CURATOR_WATCH_GONE && own->on_gone != NULL)
         {
           own->on_gone (own->data);
         }

@@ -128,13 +128,13 @@ on_retry_timer (gpointer data)
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorSharedCount *count = data;
   gint32 value;
 
-  if (news == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
+  if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
     {
       if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
         {
@@ -145,13 +145,13 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
           curator_warn ("%s holds no shared count: its payload is too short", count->path);
         }
     }
-  else if (news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
+  else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
     {
       stop_watching (count);
       count->retry_timer =
           curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
     }
-  else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
+  else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
     {
       g_clear_pointer (&count->watch, curator_watch_release);
       curator_warn ("%s cannot be followed any more: %s", count->path,
