@@ -1,14 +1,14 @@
-/* One attempt to be granted a lock path: the state machine of LockInternals.attemptLock.
+/* One attempt to acquire a lock path, as a state machine.
  *
  * Mirrors LockInternals.attemptLock and internalLockLoop, with CreateBuilder's protected mode.
- * Threads: completions and watch events advance it on ZooKeeper's thread, time-outs and retry sleeps
- * on the timer lane, cancellation on the canceller's; the client's mutex guards all of it.
+ * Threads: answers and watch events arrive on ZooKeeper's thread, timeouts and retries on the timer
+ * thread, cancellation on the canceller's; the client's mutex guards all of it.
  *
- * NOTES: create and list are sent back to back, since a session's requests are answered in order:
- * an uncontended grant costs one round trip. An attempt belongs to one session at a time; when that
- * dies the node is given to the reaper and the attempt starts anew at the tail of the queue, because
- * a node of a dead session may be listed for a while and must not be mistaken for ours. A create of
- * unknown outcome is looked for by its GUID, after a transaction, before another is made.
+ * NOTES: create and list are sent back to back, because a session's requests are answered in order:
+ * an uncontended grant costs one round trip. An attempt belongs to one session at a time. When that
+ * session dies, the reaper gets the node and the attempt restarts at the tail of the queue: a node
+ * of a dead session may be listed for a while and must not be mistaken for ours. A create of
+ * unknown outcome is looked for by its GUID, after a transaction, before another is sent.
  */
 #include "lock/attempt-private.h"
 
@@ -34,13 +34,13 @@ on_session_died (CuratorSessionHook *hook)
 }
 
 static CURATOR_LOCKED void
-tries_go (gpointer data)
+run_step (gpointer data)
 {
   Attempt *attempt = data;
   static void (*const steps[]) (gpointer attempt) = {
-    [ATTEMPT_STARTING] = curator_attempt_create,    [ATTEMPT_CREATING] = curator_attempt_create,
-    [ATTEMPT_PARENTS] = curator_attempt_create,     [ATTEMPT_FINDING] = curator_attempt_find,
-    [ATTEMPT_TAKEN] = curator_attempt_look_whose,   [ATTEMPT_LISTING] = curator_attempt_list,
+    [ATTEMPT_STARTING] = curator_attempt_create,        [ATTEMPT_CREATING] = curator_attempt_create,
+    [ATTEMPT_PARENTS] = curator_attempt_create,         [ATTEMPT_FINDING] = curator_attempt_find,
+    [ATTEMPT_NAME_TAKEN] = curator_attempt_check_owner, [ATTEMPT_LISTING] = curator_attempt_list,
     [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
   };
   g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
@@ -48,13 +48,13 @@ tries_go (gpointer data)
 }
 
 static CURATOR_LOCKED void
-tries_give_up (gpointer data, int rc)
+on_retries_exhausted (gpointer data, int rc)
 {
   curator_attempt_fail_zk (data, rc, "acquiring");
 }
 
 static CURATOR_LOCKED void
-restarts_go (gpointer data)
+run_restart (gpointer data)
 {
   curator_attempt_enter (data, ATTEMPT_STARTING);
 }
@@ -66,11 +66,11 @@ on_parents (int rc, gpointer data)
   attempt->parents = NULL;
   if (rc == ZOK)
     {
-      /* The reaper of empty containers may be faster than we: then all begins again. */
+      /* The server may delete the empty container first: then start over. */
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
     }
-  curator_attempt_step_failed (attempt, rc, "making the parents of a node in");
+  curator_attempt_step_failed (attempt, rc, "creating the parents of a node in");
 }
 
 static CURATOR_LOCKED void
@@ -89,7 +89,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   attempt->create = NULL;
   if (rc == ZOK)
     {
-      curator_attempt_own_node (attempt, reply->path, reply->stat->czxid);
+      curator_attempt_adopt_node (attempt, reply->path, reply->stat->czxid);
       return;
     }
   curator_attempt_forget_request (&attempt->list);
@@ -99,7 +99,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNODEEXISTS)
     {
-      curator_attempt_enter (attempt, ATTEMPT_TAKEN);
+      curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
     }
   else
     {
@@ -112,7 +112,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* Turns to the session that the client has now. */
+/* Joins the client's current session. */
 static CURATOR_LOCKED void
 adopt_session (Attempt *attempt)
 {
@@ -125,9 +125,9 @@ adopt_session (Attempt *attempt)
       attempt->hook.died = on_session_died;
       curator_session_add_hook (current, &attempt->hook);
       attempt->line = curator_line_join (current, attempt->internals->base);
-      attempt->place.turn = curator_attempt_on_turn;
+      attempt->place.ahead_left = curator_attempt_on_ahead_left;
     }
-  if (attempt->wanted->protected_ && attempt->prefix == NULL)
+  if (attempt->request->protected_ && attempt->prefix == NULL)
     {
       g_autofree char *uuid = curator_uuid_new (attempt->op.client->ops);
       attempt->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
@@ -146,32 +146,30 @@ choose_payload (Attempt *attempt)
       attempt->payload = g_bytes_new (NULL, 0);
       return;
     }
-  GBytes *payload = attempt->wanted->data != NULL ? attempt->wanted->data
-                    : internals->data != NULL     ? internals->data
-                                                  : attempt->op.client->default_data;
+  GBytes *payload = attempt->request->data != NULL ? attempt->request->data
+                    : internals->data != NULL      ? internals->data
+                                                   : attempt->op.client->default_data;
   attempt->payload = g_bytes_ref (payload);
 }
 
-/* A list is sent behind the create, unless it is likely that another of ours is right in front. */
+/* A list follows the create, unless a node of this session is probably right in front. */
 static CURATOR_LOCKED gboolean
-lists_at_once (const Attempt *attempt)
+lists_after_create (const Attempt *attempt)
 {
   return curator_attempt_has_queue (attempt)
          && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
 }
 
-/* What is made under a hold in the same queue may stand right behind
- * it. */
+/* A node that requires a hold of the same queue may have its number. */
 static CURATOR_LOCKED void
-cover_hold (Attempt *attempt)
+share_hold_number (Attempt *attempt)
 {
-  if (attempt->wanted->under != NULL)
+  if (attempt->request->required_hold != NULL)
     {
-      curator_lease_cover (attempt->wanted->under, attempt->line);
+      curator_lease_share_number (attempt->request->required_hold, attempt->line);
     }
 }
 
-/* @locks client mutex held (retry loop). */
 void
 curator_attempt_create (gpointer data)
 {
@@ -183,20 +181,20 @@ curator_attempt_create (gpointer data)
   CuratorLockInternals *internals = attempt->internals;
 
   adopt_session (attempt);
-  if (curator_attempt_lost_cover (attempt))
+  if (curator_attempt_lost_required_hold (attempt))
     {
       return;
     }
   choose_payload (attempt);
-  cover_hold (attempt);
+  share_hold_number (attempt);
   attempt->create_number = curator_line_note_create (attempt->line);
   g_autofree char *leaf = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "",
                                        curator_attempt_name (attempt), NULL);
   g_autofree char *path = curator_path_join (internals->base, leaf);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   attempt->create = curator_request_create (attempt->session, path, attempt->payload,
-                                            modes[attempt->wanted->mode], on_created, attempt);
-  if (lists_at_once (attempt))
+                                            modes[attempt->request->mode], on_created, attempt);
+  if (lists_after_create (attempt))
     {
       attempt->list = curator_request_get_children (attempt->session, internals->base, FALSE,
                                                     curator_attempt_on_first_list, attempt);
@@ -207,21 +205,20 @@ static void
 attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
-  if (attempt->wanted != curator_node_request_plain ())
+  if (attempt->request != curator_node_request_default ())
     {
-      curator_node_request_free (attempt->wanted);
+      curator_node_request_free (attempt->request);
     }
   g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
 }
 
-/* The server ends the connection of who sends it too much, and a try after
- * that would end the next one. */
+/* For too large a payload the server closes the connection, and again for each retry. */
 static CURATOR_LOCKED void
 begin_or_refuse (Attempt *attempt)
 {
-  GBytes *data = attempt->wanted->data;
+  GBytes *data = attempt->request->data;
   GError *error = NULL;
 
   if (data == NULL || curator_check_payload (g_bytes_get_size (data), &error))
@@ -250,7 +247,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
       curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
 
   attempt->internals = curator_lock_internals_ref (internals);
-  attempt->wanted = spec->request != NULL ? spec->request : curator_node_request_plain ();
+  attempt->request = spec->request != NULL ? spec->request : curator_node_request_default ();
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
   attempt->link.data = attempt;
@@ -259,8 +256,9 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->called_us = curator_client_now_us (client);
   if (curator_op_begin (&attempt->op))
     {
-      curator_retry_loop_init (&attempt->tries, client, tries_go, tries_give_up, attempt);
-      curator_retry_loop_init (&attempt->restarts, client, restarts_go, tries_give_up, attempt);
+      curator_retry_loop_init (&attempt->tries, client, run_step, on_retries_exhausted, attempt);
+      curator_retry_loop_init (&attempt->restarts, client, run_restart, on_retries_exhausted,
+                               attempt);
       begin_or_refuse (attempt);
     }
   return &attempt->op;

@@ -1,4 +1,4 @@
-/* How an attempt ends or begins again: granted, failed, restarted, and what it leaves behind.
+/* How an attempt ends: granted, failed or restarted, and what becomes of its node.
  *
  * Mirrors the end of LockInternals.internalLockLoop, where a node is deleted whatever happens.
  * Threads: any; guarded by the client's mutex.
@@ -14,19 +14,18 @@
 #include "client/zk_error.h"
 #include "lock/lease-private.h"
 
-/* Part of what a time-out may be late by. */
-#define LEAVE_PATIENCE_US (50 * 1000)
+/* How long a failed attempt waits for the deletion of its node. */
+#define DELETE_PATIENCE_US (50 * 1000)
 
 void
 curator_attempt_stop_watching (Attempt *attempt)
 {
   g_clear_pointer (&attempt->watch, curator_watch_release);
-  g_clear_pointer (&attempt->further, curator_watch_release);
+  g_clear_pointer (&attempt->second_watch, curator_watch_release);
   attempt->is_next = FALSE;
 }
 
-/* A number of the server's makes a name that is nobody else's; without
- * one the next holder's node has the same. */
+/* A sequential name is unique. Without a number, the next holder's node has the same name. */
 static CURATOR_LOCKED void
 delete_plain_node (Attempt *attempt)
 {
@@ -49,9 +48,9 @@ leave_line (Attempt *attempt)
   g_clear_pointer (&attempt->line, curator_line_leave);
 }
 
-/* Whatever of ours is or may be on the server goes to the reaper. */
+/* The reaper deletes every node that exists or may exist. */
 static CURATOR_LOCKED void
-leave_node (Attempt *attempt)
+discard_node (Attempt *attempt)
 {
   CuratorClient *client = attempt->op.client;
   CuratorLockInternals *internals = attempt->internals;
@@ -78,7 +77,7 @@ leave_node (Attempt *attempt)
       curator_reaper_adopt_create (client, attempt->create, &unknown);
       attempt->create = NULL;
     }
-  else if (attempt->node != NULL && attempt->wanted->protected_)
+  else if (attempt->node != NULL && attempt->request->protected_)
     {
       curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
     }
@@ -98,9 +97,8 @@ leave_node (Attempt *attempt)
   g_clear_pointer (&attempt->prefix, g_free);
 }
 
-/* @locks client mutex required. Back to where nothing is under way, watched or on the server. */
 void
-curator_attempt_let_go (Attempt *attempt)
+curator_attempt_reset (Attempt *attempt)
 {
   attempt->question++;
   curator_retry_loop_stop (&attempt->tries);
@@ -109,12 +107,12 @@ curator_attempt_let_go (Attempt *attempt)
   curator_attempt_forget_request (&attempt->list);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_attempt_stop_watching (attempt);
-  leave_node (attempt);
+  discard_node (attempt);
   curator_session_remove_hook (&attempt->hook);
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
-/* @locks client mutex required. path: the full one. */
+/* path: the full one. */
 static CURATOR_LOCKED void
 note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
@@ -138,13 +136,13 @@ finish_failed (Attempt *attempt)
   curator_op_finish (&attempt->op, NULL, g_steal_pointer (&attempt->failure));
 }
 
-/* @locks none (reaper). */
+/* Called by the reaper. */
 static CURATOR_UNLOCKED void
-on_left (const GError *error, gpointer data)
+on_node_deleted (const GError *error, gpointer data)
 {
   Attempt *attempt = data;
   curator_client_lock (attempt->op.client);
-  if (attempt->state == ATTEMPT_LEAVING)
+  if (attempt->state == ATTEMPT_DELETING)
     {
       finish_failed (attempt);
     }
@@ -152,9 +150,8 @@ on_left (const GError *error, gpointer data)
   curator_op_unref (&attempt->op);
 }
 
-/* @locks client mutex required. Takes error. A caller that asks the server next should not find the
- * node that this attempt leaves behind: while there is a connection its delete is awaited, but not
- * for long. */
+/* Takes error. While connected, waits briefly for the deletion of the node, so that a caller
+ * that asks the server next does not find it. */
 void
 curator_attempt_fail (Attempt *attempt, GError *error)
 {
@@ -162,19 +159,19 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 
   attempt->failure = error;
   note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
-  if (attempt->node != NULL && attempt->wanted->protected_ && curator_client_is_running (client)
+  if (attempt->node != NULL && attempt->request->protected_ && curator_client_is_running (client)
       && curator_client_is_connected (client))
     {
-      curator_attempt_set_state (attempt, ATTEMPT_LEAVING);
+      curator_attempt_set_state (attempt, ATTEMPT_DELETING);
       curator_op_stop_deadline (&attempt->op);
       curator_op_ref (&attempt->op);
       curator_place_leave (&attempt->place, FALSE, curator_path_leaf (attempt->node));
       g_autofree char *node = g_steal_pointer (&attempt->node);
-      curator_attempt_let_go (attempt);
-      curator_reaper_delete (client, node, LEAVE_PATIENCE_US, on_left, attempt);
+      curator_attempt_reset (attempt);
+      curator_reaper_delete (client, node, DELETE_PATIENCE_US, on_node_deleted, attempt);
       return;
     }
-  curator_attempt_let_go (attempt);
+  curator_attempt_reset (attempt);
   finish_failed (attempt);
 }
 
@@ -187,12 +184,11 @@ curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
                    rc, what, curator_client_user_path (attempt->op.client, internals->base)));
 }
 
-/* @locks client mutex required. The node or its session is gone: to the tail of the queue, as often
- * as the retry policy allows. */
+/* Starts over at the tail of the queue, as often as the retry policy allows. */
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
-  curator_attempt_let_go (attempt);
+  curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
   if (!attempt->restarting)
     {
@@ -202,7 +198,6 @@ curator_attempt_restart (Attempt *attempt, int rc)
   curator_retry_loop_again (&attempt->restarts, rc);
 }
 
-/* @locks client mutex required. After a failed request: another try, or the end. */
 void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
@@ -214,30 +209,29 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
   curator_attempt_fail_zk (attempt, rc, what);
 }
 
-/* @locks client mutex required. What the node was to be made under is not held any more. */
 gboolean
-curator_attempt_lost_cover (Attempt *attempt)
+curator_attempt_lost_required_hold (Attempt *attempt)
 {
-  CuratorLease *under = attempt->wanted->under;
-  if (under == NULL
-      || (curator_lease_get_session (under) == attempt->session
-          && curator_lease_state_now (under) < CURATOR_LEASE_LOST))
+  CuratorLease *hold = attempt->request->required_hold;
+  if (hold == NULL
+      || (curator_lease_get_session (hold) == attempt->session
+          && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
     {
       return FALSE;
     }
-  curator_attempt_fail (
-      attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                    "the hold that this one was to be taken under is lost"));
+  curator_attempt_fail (attempt,
+                        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                             "the hold that this acquire depends on is lost"));
   return TRUE;
 }
 
-/* Its last step: nothing is under way any more. */
+/* The last step: no request is in flight. */
 static CURATOR_LOCKED void
-grant (Attempt *attempt)
+finish_granted (Attempt *attempt)
 {
   CuratorSession *session = attempt->session;
 
-  if (curator_attempt_lost_cover (attempt))
+  if (curator_attempt_lost_required_hold (attempt))
     {
       return;
     }
@@ -246,14 +240,14 @@ grant (Attempt *attempt)
   note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
   const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
                                   .czxid = attempt->czxid,
-                                  .name_is_ours = attempt->wanted->protected_
-                                                  || curator_attempt_is_sequential (attempt),
+                                  .name_is_unique = attempt->request->protected_
+                                                    || curator_attempt_is_sequential (attempt),
                                   .is_ephemeral = curator_attempt_is_ephemeral (attempt),
                                   .stake = &attempt->stake,
                                   .place = &attempt->place,
                                   .own_watch = g_steal_pointer (&attempt->own_watch) };
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
-  curator_attempt_let_go (attempt);
+  curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   if (attempt->granted != NULL)
     {
@@ -269,7 +263,7 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
   attempt->read = NULL;
   if (rc == ZOK && curator_lease_clock_is_fresh (attempt->session))
     {
-      grant (attempt);
+      finish_granted (attempt);
     }
   else if (rc == ZOK && curator_lease_clock_until_fresh_us (attempt->session) > 0)
     {
@@ -288,7 +282,6 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
     }
 }
 
-/* @locks client mutex held (retry loop). */
 void
 curator_attempt_confirm (gpointer data)
 {
@@ -298,15 +291,15 @@ curator_attempt_confirm (gpointer data)
   attempt->read = curator_request_check (attempt->session, paths, on_confirmed, attempt);
 }
 
-/* @locks client mutex required. The predicate says ours: the hold is granted against a proof that
- * the session was alive, never on what a server that may lag behind has listed alone. */
+/* A server that lags behind may list the node of a dead session: a grant needs proof that the
+ * session was alive. */
 void
-curator_attempt_win (Attempt *attempt)
+curator_attempt_grant (Attempt *attempt)
 {
   curator_attempt_stop_watching (attempt);
   if (curator_lease_clock_is_fresh (attempt->session))
     {
-      grant (attempt);
+      finish_granted (attempt);
     }
   else
     {
@@ -319,13 +312,13 @@ curator_attempt_cancel (CuratorOp *op, GError *reason)
 {
   Attempt *attempt = (Attempt *) op;
 
-  if (attempt->state == ATTEMPT_LEAVING)
+  if (attempt->state == ATTEMPT_DELETING)
     {
       g_clear_error (&reason);
       finish_failed (attempt);
       return;
     }
-  /* A single try has nobody to wait for: what took so long was the server. */
+  /* A single try waits for no other node: the server was too slow. */
   if (attempt->once && g_error_matches (reason, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     {
       g_clear_error (&reason);

@@ -1,9 +1,9 @@
-/* Is that node ours? After a create of unknown outcome, and when a name is taken.
+/* Looks for our node after a create of unknown outcome, or when the name exists.
  *
- * Mirrors ProtectedMode and CreateBuilderImpl.findProtectedNodeInForeground. Threads: any; guarded by
- * the client's mutex. A transaction goes before every look: the server that we are connected to now
- * may not have yet what the one before has carried out, and a leader that was deposed without knowing
- * it answers a sync but commits nothing.
+ * Mirrors ProtectedMode and CreateBuilderImpl.findProtectedNodeInForeground. Threads: any; guarded
+ * by the client's mutex. A transaction precedes every search: the server that we are connected to
+ * now may lack what the previous one carried out, and a leader that was deposed without knowing it
+ * answers a sync but commits nothing.
  */
 #include "lock/attempt-private.h"
 
@@ -12,20 +12,20 @@
 
 #include <string.h>
 
-static void look_at_next (Attempt *attempt) CURATOR_LOCKED;
+static void read_next_candidate (Attempt *attempt) CURATOR_LOCKED;
 
-/* Without a GUID another of this session's attempts may have made the same; what somebody here uses
- * already is not the one that we miss. */
+/* Without a GUID, another attempt of this session may have created an equal node. A node that is
+ * in use here is not the missing one. */
 static CURATOR_LOCKED gboolean
-is_the_unknown_one (Attempt *attempt, const char *path, const CuratorZkReply *reply)
+matches_unknown_create (Attempt *attempt, const char *path, const CuratorZkReply *reply)
 {
   return attempt->unknown && curator_reply_has_payload (reply, attempt->payload)
          && !curator_session_has_stake (attempt->session, path);
 }
 
-/* Whose is the node with the name that we wanted, or found? */
+/* Decides whether the node is ours. */
 static CURATOR_LOCKED void
-on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
   g_autofree char *path = g_steal_pointer (&attempt->candidate);
@@ -33,13 +33,13 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   attempt->read = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
-      curator_attempt_step_failed (attempt, rc, "looking at the node in");
+      curator_attempt_step_failed (attempt, rc, "reading the node in");
     }
-  else if (rc == ZOK && (attempt->prefix != NULL || is_the_unknown_one (attempt, path, reply))
+  else if (rc == ZOK && (attempt->prefix != NULL || matches_unknown_create (attempt, path, reply))
            && reply->stat->ephemeralOwner
                   == (curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0))
     {
-      curator_attempt_own_node (attempt, path, reply->stat->czxid);
+      curator_attempt_adopt_node (attempt, path, reply->stat->czxid);
     }
   else if (rc == ZOK && !curator_attempt_is_sequential (attempt))
     {
@@ -47,41 +47,40 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     }
   else
     {
-      look_at_next (attempt);
+      read_next_candidate (attempt);
     }
 }
 
 /* Takes path. */
 static CURATOR_LOCKED void
-look_at (Attempt *attempt, char *path)
+read_candidate (Attempt *attempt, char *path)
 {
   g_free (attempt->candidate);
   attempt->candidate = path;
-  attempt->read = curator_request_get (attempt->session, path, FALSE, on_owner_known, attempt);
+  attempt->read = curator_request_get (attempt->session, path, FALSE, on_candidate_read, attempt);
 }
 
-/* None of those left is ours: make a node, again. */
+/* Without another candidate, creates a node again. */
 static CURATOR_LOCKED void
-look_at_next (Attempt *attempt)
+read_next_candidate (Attempt *attempt)
 {
   if (attempt->candidates != NULL && attempt->candidates->len > 0)
     {
-      look_at (attempt, g_ptr_array_steal_index (attempt->candidates, 0));
+      read_candidate (attempt, g_ptr_array_steal_index (attempt->candidates, 0));
       return;
     }
   attempt->unknown = FALSE;
   curator_attempt_enter (attempt, ATTEMPT_STARTING);
 }
 
-/* @locks client mutex held (retry loop). The name is taken. */
 void
-curator_attempt_look_whose (gpointer data)
+curator_attempt_check_owner (gpointer data)
 {
   Attempt *attempt = data;
   g_autofree char *leaf = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "",
                                        curator_attempt_name (attempt), NULL);
   g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
-  look_at (attempt, curator_path_join (attempt->internals->base, leaf));
+  read_candidate (attempt, curator_path_join (attempt->internals->base, leaf));
 }
 
 static CURATOR_LOCKED gboolean
@@ -91,15 +90,15 @@ may_be_ours (const Attempt *attempt, const char *name)
                                  : curator_path_is_numbered (name, curator_attempt_name (attempt));
 }
 
-/* Our own names differ in their numbers only; a user's driver is not asked under our mutex. */
+/* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
 static int
 compare_numbers (gconstpointer a, gconstpointer b)
 {
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
-/* Which of the children may be ours? The first in the queue is; with a
- * GUID the others are too many creates of ours, and go. */
+/* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
+ * deleted. */
 static CURATOR_LOCKED void
 on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -129,7 +128,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
                              G_MAXINT64, NULL, NULL);
       g_ptr_array_remove_index (attempt->candidates, last);
     }
-  look_at_next (attempt);
+  read_next_candidate (attempt);
 }
 
 static CURATOR_LOCKED void
@@ -144,14 +143,13 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
     }
   if (!curator_attempt_is_sequential (attempt) && attempt->prefix == NULL)
     {
-      curator_attempt_look_whose (attempt);
+      curator_attempt_check_owner (attempt);
       return;
     }
   attempt->read = curator_request_get_children (attempt->session, attempt->internals->base, FALSE,
                                                 on_found, attempt);
 }
 
-/* @locks client mutex held (retry loop). */
 void
 curator_attempt_find (gpointer data)
 {

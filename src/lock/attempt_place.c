@@ -1,6 +1,6 @@
-/* A node of ours: what is looked after from now on, and its place among its neighbours.
+/* Takes over an attempt's new node: heartbeat, own watch, and place among its neighbours.
  *
- * Threads: any; guarded by the client's mutex.
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex.
  */
 #include "lock/attempt-private.h"
 
@@ -10,7 +10,7 @@
 #include "lock/queue.h"
 #include "lock/revocation.h"
 
-/* A heartbeat found our node gone: whatever the list before said of it. */
+/* A heartbeat found our node gone, whatever an earlier list showed. */
 static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
@@ -18,8 +18,8 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
   curator_attempt_restart (attempt, ZNONODE);
 }
 
-/* @locks client mutex required, so only with a driver of ours: a user's is never asked under it. -1 for
- * a name without a number; of a counter that broke, one beyond the last. */
+/* Only for a built-in driver: a user's is never called with the mutex held. -1 for a name
+ * without a number; one beyond the last if the counter broke. */
 static CURATOR_LOCKED gint64
 number_of_node (Attempt *attempt)
 {
@@ -33,12 +33,11 @@ number_of_node (Attempt *attempt)
   return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
 }
 
-/* Waiters of one session with consecutive numbers pass the lock on among themselves. */
 gboolean
 curator_attempt_has_neighbours (const Attempt *attempt)
 {
   return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
-         && attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+         && attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }
 
 static CURATOR_LOCKED void
@@ -51,9 +50,8 @@ take_place (Attempt *attempt)
     }
 }
 
-/* @locks client mutex required. path: our node's, which is this session's. */
 void
-curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
+curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
 {
   CuratorLockInternals *internals = attempt->internals;
 
@@ -68,21 +66,21 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
   attempt->stake.changed = on_stake_changed;
   g_queue_push_tail_link (&internals->attempts, &attempt->link);
   attempt->linked = TRUE;
-  if (curator_attempt_is_sequential (attempt) && internals->driver->is_ours
+  if (curator_attempt_is_sequential (attempt) && internals->driver->is_builtin
       && number_of_node (attempt) > CURATOR_QUEUE_LAST_NUMBER)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
-      curator_attempt_obey (attempt, &verdict);
+      curator_attempt_apply_verdict (attempt, &verdict);
       return;
     }
   curator_stake_register (&attempt->stake, attempt->session, FALSE);
   if (curator_revocation_is_on (internals))
     {
-      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid);
+      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid, FALSE);
     }
   if (!curator_attempt_has_queue (attempt))
     {
-      curator_attempt_win (attempt);
+      curator_attempt_grant (attempt);
       return;
     }
   take_place (attempt);
@@ -98,14 +96,13 @@ curator_attempt_own_node (Attempt *attempt, const char *path, gint64 czxid)
     }
 }
 
-/* @locks client mutex held. */
 void
-curator_attempt_on_turn (CuratorPlace *place, gboolean clean, const char *leaf)
+curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
 {
   Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
-  if (clean)
+  if (released)
     {
-      curator_attempt_win (attempt);
+      curator_attempt_grant (attempt);
     }
   else
     {

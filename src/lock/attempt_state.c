@@ -1,64 +1,65 @@
-/* What an attempt is and which state it is in: read by every file of it, set here only.
+/* The states of an attempt and what may follow each; the only place that sets them.
  *
- * Threads: any; guarded by the client's mutex.
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex.
  */
 #include "lock/attempt-private.h"
 
 gboolean
 curator_attempt_is_sequential (const Attempt *attempt)
 {
-  return attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
-         || attempt->wanted->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+  return attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
+         || attempt->request->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
 }
 
 gboolean
 curator_attempt_is_ephemeral (const Attempt *attempt)
 {
-  return attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL
-         || attempt->wanted->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+  return attempt->request->mode == CURATOR_CREATE_EPHEMERAL
+         || attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }
 
-/* Without a number a node has no place in a queue: its creation is the grant, unless the driver
+/* A node without a number has no place in a queue: creating it is the grant, unless a driver
  * wants to see the children. */
 gboolean
 curator_attempt_has_queue (const Attempt *attempt)
 {
   const CuratorLockDriver *driver = attempt->internals->driver;
   return curator_attempt_is_sequential (attempt)
-         || (!driver->is_ours && driver->funcs.gets_the_lock != NULL);
+         || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
 }
 
 const char *
 curator_attempt_name (const Attempt *attempt)
 {
-  return attempt->wanted->name != NULL ? attempt->wanted->name : attempt->internals->lock_name;
+  return attempt->request->name != NULL ? attempt->request->name : attempt->internals->lock_name;
 }
 
 typedef struct
 {
   const char *name;
-  guint next; /* bits: the states that may follow; any may be entered again */
-  gboolean
-      is_passive; /* another part brings the end: nothing is tried, and no timer of a try runs */
+  guint next;          /* bits: the states that may follow; any may be entered again */
+  gboolean is_passive; /* waits for an event: no step and no retry timer runs */
 } StateRow;
 
 #define BIT(state) (1U << ATTEMPT_##state)
-/* A node that is ours: waited with, confirmed, granted or given up. */
-#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (LEAVING) | BIT (DONE))
+/* What may follow once the node exists. */
+#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
 
 static const StateRow rows[] = {
   [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE },
   [ATTEMPT_CREATING] = { "CREATING",
-                         BIT (PARENTS) | BIT (TAKEN) | BIT (FINDING) | BIT (LISTING) | WITH_NODE,
+                         BIT (PARENTS) | BIT (NAME_TAKEN) | BIT (FINDING) | BIT (LISTING)
+                             | WITH_NODE,
                          FALSE },
   [ATTEMPT_PARENTS] = { "PARENTS", BIT (STARTING) | BIT (CREATING) | BIT (DONE), FALSE },
   [ATTEMPT_FINDING] = { "FINDING", BIT (LISTING) | WITH_NODE, FALSE },
-  [ATTEMPT_TAKEN] = { "TAKEN", BIT (LISTING) | WITH_NODE, FALSE },
+  [ATTEMPT_NAME_TAKEN] = { "NAME_TAKEN", BIT (LISTING) | WITH_NODE, FALSE },
   [ATTEMPT_LISTING] = { "LISTING", BIT (DECIDING) | WITH_NODE, FALSE },
   [ATTEMPT_DECIDING] = { "DECIDING", BIT (LISTING) | WITH_NODE, TRUE },
-  [ATTEMPT_WAITING] = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (TAKEN) | WITH_NODE, TRUE },
-  [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (LEAVING) | BIT (DONE), FALSE },
-  [ATTEMPT_LEAVING] = { "LEAVING", BIT (DONE), TRUE },
+  [ATTEMPT_WAITING] = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (NAME_TAKEN) | WITH_NODE,
+                        TRUE },
+  [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (DELETING) | BIT (DONE), FALSE },
+  [ATTEMPT_DELETING] = { "DELETING", BIT (DONE), TRUE },
   [ATTEMPT_DONE] = { "DONE", 0, TRUE },
 };
 
@@ -96,7 +97,6 @@ curator_attempt_forget_read (Attempt *attempt)
   curator_listing_leave (&attempt->listing);
 }
 
-/* @locks client mutex required. Enters a state whose step is tried now, and again as the policy says. */
 void
 curator_attempt_enter (Attempt *attempt, AttemptState state)
 {

@@ -1,7 +1,7 @@
-/* An attempt's place in the queue: list, decide, watch, look again.
+/* How an attempt waits in the queue: list, decide, watch, list again.
  *
- * Mirrors LockInternals.internalLockLoop. Threads: watch events and lists come on ZooKeeper's
- * thread; guarded by the client's mutex, except that a user's driver is asked without it.
+ * Mirrors LockInternals.internalLockLoop. Threads: watch events and lists arrive on ZooKeeper's
+ * thread; guarded by the client's mutex, except that a user's driver is called without it.
  */
 #include "lock/attempt-private.h"
 
@@ -15,8 +15,7 @@
 static void decide (Attempt *attempt, const struct String_vector *children,
                     CuratorOrder *order) CURATOR_LOCKED;
 
-/* The children may have changed between the list and the watch, whose read
- * shows them. */
+/* The children may have changed since the list; the read that set the watch has them. */
 static CURATOR_LOCKED void
 on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
 {
@@ -31,14 +30,13 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
   curator_attempt_enter (attempt, ATTEMPT_LISTING);
 }
 
-/* It was in a list of this session: whether it was deleted under our eyes or
- * is not there to be watched any more, it is gone. */
+/* A list of this session showed the node. Deleted before or after the watch was set, it is gone. */
 static CURATOR_LOCKED void
 on_front_gone (Attempt *attempt)
 {
   const gboolean is_next = attempt->is_next != 0;
 
-  /* Whoever is watched further on is likely to be the next one in front: that watch stays. */
+  /* The second watch stays: its node is probably the next one in front. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
   attempt->is_next = FALSE;
   if (!curator_attempt_has_queue (attempt))
@@ -47,7 +45,7 @@ on_front_gone (Attempt *attempt)
     }
   else if (is_next)
     {
-      curator_attempt_win (attempt);
+      curator_attempt_grant (attempt);
     }
   else
     {
@@ -61,77 +59,76 @@ on_watch_failed (Attempt *attempt, int rc)
   const gboolean has_queue = curator_attempt_has_queue (attempt);
 
   curator_attempt_stop_watching (attempt);
-  curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_TAKEN);
+  curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
-/* Data says nothing about the queue; of children, ARMED follows with the
- * new ones. */
+/* A change of data is ignored. A change of children is followed by ARMED with the new ones. */
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   Attempt *attempt = data;
 
-  if (news == CURATOR_WATCH_ARMED && attempt->watches_parent)
+  if (event == CURATOR_WATCH_ARMED && attempt->watches_parent)
     {
       on_parent_armed (attempt, reply);
     }
-  else if (news == CURATOR_WATCH_ARMED)
+  else if (event == CURATOR_WATCH_ARMED)
     {
       attempt->is_next = attempt->is_next && !curator_watch_is_own (watch);
     }
-  else if (news == CURATOR_WATCH_GONE)
+  else if (event == CURATOR_WATCH_GONE)
     {
       on_front_gone (attempt);
     }
-  else if (news == CURATOR_WATCH_FAILED)
+  else if (event == CURATOR_WATCH_FAILED)
     {
       on_watch_failed (attempt, rc);
     }
 }
 
-/* The one in front of the one in front is gone: a list made while that one
- * holds the lock shows that it is the head, and then its end is our grant. Nobody waits for this. */
+/* The second node in front is gone. A list taken while the first one holds the lock shows that
+ * it is the head; then its end is our grant. No waiter depends on this list. */
 static CURATOR_LOCKED void
-on_further (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
-            gpointer data)
+on_second_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
+                 gpointer data)
 {
   Attempt *attempt = data;
 
-  if (news != CURATOR_WATCH_GONE && news != CURATOR_WATCH_FAILED)
+  if (event != CURATOR_WATCH_GONE && event != CURATOR_WATCH_FAILED)
     {
       return;
     }
-  g_clear_pointer (&attempt->further, curator_watch_release);
-  if (news == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
+  g_clear_pointer (&attempt->second_watch, curator_watch_release);
+  if (event == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
     {
       curator_attempt_list (attempt);
     }
 }
 
 static CURATOR_LOCKED gboolean
-watches (CuratorWatch *watch, const char *path)
+is_watching (CuratorWatch *watch, const char *path)
 {
   const char *watched = watch != NULL ? curator_watch_get_path (watch) : NULL;
   return watched != NULL && g_str_equal (watched, path);
 }
 
-/* A second watch is worth having, never worth failing for. */
+/* The second watch is optional: without it nothing fails. */
 static CURATOR_LOCKED void
-watch_further (Attempt *attempt, const char *leaf)
+set_second_watch (Attempt *attempt, const char *leaf)
 {
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf) : NULL;
 
-  if (leaf != NULL && watches (attempt->further, path))
+  if (leaf != NULL && is_watching (attempt->second_watch, path))
     {
       return;
     }
-  g_clear_pointer (&attempt->further, curator_watch_release);
+  g_clear_pointer (&attempt->second_watch, curator_watch_release);
   if (leaf != NULL)
     {
-      attempt->further = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
-                                            CURATOR_WATCH_OPTIONAL, on_further, attempt);
+      attempt->second_watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
+                                                 CURATOR_WATCH_OPTIONAL, on_second_watch, attempt);
     }
 }
 
@@ -142,12 +139,12 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   g_autofree char *path = leaf != NULL ? curator_path_join (attempt->internals->base, leaf)
                                        : g_strdup (attempt->internals->base);
 
-  if (watches (attempt->watch, path) && attempt->watches_parent == (leaf == NULL))
+  if (is_watching (attempt->watch, path) && attempt->watches_parent == (leaf == NULL))
     {
       return TRUE;
     }
-  /* Whoever is watched further on may have come to the front: its watch stays until the new one is
-   * there, so that it is not taken from the server in between. */
+  /* The node of the second watch may now be in front: no watch is released before the new one is
+   * set, so that it is not removed from the server in between. */
   CuratorWatch *before = g_steal_pointer (&attempt->watch);
   attempt->watches_parent = leaf == NULL;
   attempt->watch =
@@ -156,9 +153,9 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   g_clear_pointer (&before, curator_watch_release);
   if (attempt->watch == NULL)
     {
-      curator_attempt_fail (attempt,
-                            g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                                                 "this client watches as much as one session can"));
+      curator_attempt_fail (
+          attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                                        "this client has as many watches as one session can have"));
     }
   return attempt->watch != NULL;
 }
@@ -171,27 +168,26 @@ begin_to_wait (Attempt *attempt)
   if (attempt->once)
     {
       curator_attempt_fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-                                                          "somebody else is in front"));
+                                                          "another contender is in front"));
       return FALSE;
     }
   curator_attempt_set_state (attempt, ATTEMPT_WAITING);
   return TRUE;
 }
 
-/* @locks client mutex required. leaf NULL: the parent's children. */
 void
-curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *further)
+curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second)
 {
   const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
 
   attempt->is_next = FALSE;
   if (begin_to_wait (attempt) && watch_front (attempt, leaf, need))
     {
-      watch_further (attempt, further);
+      set_second_watch (attempt, second);
     }
 }
 
-/* @locks client mutex required. One of ours is right in front: nothing has to be watched. */
+/* A node of this session is right in front: nothing has to be watched. */
 void
 curator_attempt_wait_behind (Attempt *attempt)
 {
@@ -199,8 +195,7 @@ curator_attempt_wait_behind (Attempt *attempt)
   begin_to_wait (attempt);
 }
 
-/* The end of a node of ours may be the end of our session, heard before
- * anything else. */
+/* The end of a node of our session may be the first sign of the session's own end. */
 static CURATOR_LOCKED gboolean
 front_is_ours (const Attempt *attempt)
 {
@@ -208,9 +203,8 @@ front_is_ours (const Attempt *attempt)
          || curator_session_has_stake (attempt->session, curator_watch_get_path (attempt->watch));
 }
 
-/* @locks client mutex required. */
 void
-curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
+curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
   switch (verdict->kind)
@@ -222,14 +216,14 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_fail (
           attempt,
           g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                       "the sequence numbers below %s are at their end",
+                       "the sequence numbers below %s are exhausted",
                        curator_client_user_path (attempt->op.client, attempt->internals->base)));
       break;
-    case VERDICT_OURS:
-      curator_attempt_win (attempt);
+    case VERDICT_GRANTED:
+      curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
-      curator_attempt_wait_for (attempt, verdict->watch, verdict->further);
+      curator_attempt_wait_for (attempt, verdict->watch, verdict->second_watch);
       attempt->is_next =
           attempt->state == ATTEMPT_WAITING && verdict->is_next && !front_is_ours (attempt);
       break;
@@ -238,7 +232,7 @@ curator_attempt_obey (Attempt *attempt, const CuratorVerdict *verdict)
     }
 }
 
-/* A question to a user's driver, which is asked without our mutex. */
+/* A question to a user's driver, which is called without the mutex. */
 typedef struct
 {
   Attempt *attempt;
@@ -248,9 +242,8 @@ typedef struct
   GPtrArray *children;
 } Question;
 
-/* @locks none. */
 static CURATOR_UNLOCKED void
-ask_user (gpointer data)
+ask_user_driver (gpointer data)
 {
   Question *question = data;
   Attempt *attempt = question->attempt;
@@ -265,7 +258,7 @@ ask_user (gpointer data)
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
     {
-      curator_attempt_obey (attempt, &verdict);
+      curator_attempt_apply_verdict (attempt, &verdict);
     }
   curator_client_unlock (attempt->op.client);
   g_free (question->own);
@@ -275,7 +268,7 @@ ask_user (gpointer data)
 }
 
 static CURATOR_LOCKED void
-ask_later (Attempt *attempt, const struct String_vector *children)
+ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
 {
   Question *question = g_new (Question, 1);
 
@@ -290,7 +283,7 @@ ask_later (Attempt *attempt, const struct String_vector *children)
     {
       g_ptr_array_add (question->children, g_strdup (children->data[i]));
     }
-  curator_client_after_unlock (attempt->op.client, ask_user, question);
+  curator_client_after_unlock (attempt->op.client, ask_user_driver, question);
 }
 
 static CURATOR_LOCKED void
@@ -298,18 +291,17 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
 {
   CuratorLockInternals *internals = attempt->internals;
 
-  if (!internals->driver->is_ours)
+  if (!internals->driver->is_builtin)
     {
-      ask_later (attempt, children);
+      ask_user_driver_later (attempt, children);
       return;
     }
   const CuratorVerdict verdict = curator_judge (
       internals, internals->max_leases, curator_path_leaf (attempt->node),
       curator_order_get (order, children, internals), curator_attempt_is_sequential (attempt));
-  curator_attempt_obey (attempt, &verdict);
+  curator_attempt_apply_verdict (attempt, &verdict);
 }
 
-/* @locks client mutex held. */
 void
 curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order, gpointer data)
 {
@@ -326,8 +318,7 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *or
     }
 }
 
-/* @locks client mutex held (retry loop). An answer that is still to come shows all that was heard of
- * until now. */
+/* A listing in flight will show every change known so far. */
 void
 curator_attempt_list (gpointer data)
 {
@@ -339,7 +330,6 @@ curator_attempt_list (gpointer data)
   curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
 }
 
-/* @locks client mutex held. The list that was sent behind the create. */
 void
 curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {

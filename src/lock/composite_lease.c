@@ -1,8 +1,8 @@
-/* The lease of a multi-lock: as held as the least held of its members.
+/* The lease of a multi-lock: its state is the worst of its members'.
  *
- * Mirrors InterProcessMultiLock.isAcquiredInThisProcess, which asks all. Threads: any; members may
- * belong to different clients, so no mutex is held while another is taken: a member's news are
- * worked up after its own was given back. The composite's state is guarded by its own client's.
+ * Mirrors InterProcessMultiLock.isAcquiredInThisProcess. Threads: any. Members may belong to
+ * different clients, so no mutex is held while another is taken: a member's change is handled after
+ * its own client's mutex was released. The composite's state is guarded by its own client's mutex.
  */
 #include "client/monitor.h"
 #include "lock/gather.h"
@@ -42,7 +42,7 @@ composite_get_remaining_ms (CuratorLease *lease)
   return least;
 }
 
-/* @locks none. Takes a reference of the composite. */
+/* Takes a reference to the composite. */
 static CURATOR_UNLOCKED void
 update (gpointer data)
 {
@@ -56,15 +56,15 @@ update (gpointer data)
 }
 
 static CURATOR_LOCKED void
-composite_member_changed (CuratorLease *member)
+composite_on_member_changed (CuratorLease *member)
 {
-  if (curator_lease_try_ref (member->whole) != NULL)
+  if (curator_lease_try_ref (member->composite) != NULL)
     {
-      curator_client_after_unlock (member->client, update, member->whole);
+      curator_client_after_unlock (member->client, update, member->composite);
     }
 }
 
-/* The members in reverse, each whatever the others say. */
+/* Releases every member, in reverse, whatever fails. */
 static void
 composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
@@ -83,22 +83,22 @@ composite_finalize (CuratorLease *lease)
     {
       CuratorLease *member = g_ptr_array_index (lease->members, i);
       curator_client_lock (member->client);
-      member->whole = NULL;
+      member->composite = NULL;
       curator_client_unlock (member->client);
     }
   g_ptr_array_unref (lease->members);
 }
 
-/* It is what its members' news have made of it. */
+/* The state as of the last change of a member. */
 static CURATOR_LOCKED CuratorLeaseState
 composite_state_now (CuratorLease *lease)
 {
   return lease->state;
 }
 
-/* Its members look after themselves. */
+/* Each member ends by itself. */
 static void
-composite_over (CuratorLease *lease)
+composite_on_end (CuratorLease *lease)
 {
 }
 
@@ -108,8 +108,8 @@ curator_lease_new_composite (GPtrArray *members)
   static const CuratorLeaseClass klass = { .state_now = composite_state_now,
                                            .get_state = composite_get_state,
                                            .get_remaining_ms = composite_get_remaining_ms,
-                                           .over = composite_over,
-                                           .member_changed = composite_member_changed,
+                                           .on_end = composite_on_end,
+                                           .on_member_changed = composite_on_member_changed,
                                            .release = composite_release,
                                            .finalize = composite_finalize };
   CuratorLease *lease = g_new0 (CuratorLease, 1);
@@ -130,7 +130,7 @@ curator_composite_follow_members (CuratorLease *lease)
     {
       CuratorLease *member = g_ptr_array_index (lease->members, i);
       curator_client_lock (member->client);
-      member->whole = lease;
+      member->composite = lease;
       curator_client_unlock (member->client);
     }
   /* Some may have changed before they were followed. */

@@ -1,6 +1,6 @@
 /* Drivers and the standard predicate (LockInternalsDriver, StandardLockInternalsDriver).
  *
- * Threads: any; a driver is constant after it was made.
+ * Threads: any; no lock, because a driver never changes.
  */
 #include "curator/lock_internals.h"
 
@@ -27,10 +27,10 @@ curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data
 }
 
 CuratorLockDriver *
-curator_lock_driver_new_ours (const CuratorLockDriverFuncs *funcs, gpointer user_data)
+curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, gpointer user_data)
 {
   CuratorLockDriver *driver = curator_lock_driver_new (funcs, user_data, NULL);
-  driver->is_ours = TRUE;
+  driver->is_builtin = TRUE;
   return driver;
 }
 
@@ -39,7 +39,7 @@ curator_lock_driver_standard (void)
 {
   /* Its own reference keeps it from ever being freed. */
   static CuratorLockDriver driver = {
-    .refs = 1, .is_ours = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE
+    .refs = 1, .is_builtin = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE
   };
   return &driver;
 }
@@ -90,7 +90,7 @@ curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char
   return curator_standard_fix_for_sorting (driver, name, lock_name, NULL);
 }
 
-/* Ours if fewer than max_leases are in front; else wait for the node whose going lets us in. */
+/* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */
 void
 curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
                                 gsize n_children, const char *sequence_node_name, int max_leases,

@@ -1,6 +1,6 @@
-/* Collecting the answers of several releases (InterProcessMultiLock.release loses all but two).
+/* Collects the results of several releases (InterProcessMultiLock.release loses all but two).
  *
- * Threads: any; each member answers on a thread of its own client. Guarded by its own mutex.
+ * Threads: any; each member reports on a thread of its own client. Guarded by its own mutex.
  */
 #include "lock/gather.h"
 
@@ -8,13 +8,13 @@ struct _CuratorGather
 {
   pthread_mutex_t mutex;
   guint pending;
-  GError *error; /* domain and code of the first failure, everybody's message */
+  GError *error; /* domain and code of the first failure, all messages */
   CuratorReleaseDone done;
   gpointer data;
 };
 
 static void
-tell (CuratorReleaseDone done, const GError *error, gpointer data)
+call_done (CuratorReleaseDone done, const GError *error, gpointer data)
 {
   if (done != NULL)
     {
@@ -27,7 +27,7 @@ curator_gather_new (guint n, CuratorReleaseDone done, gpointer data)
 {
   if (n == 0)
     {
-      tell (done, NULL, data);
+      call_done (done, NULL, data);
       return NULL;
     }
   CuratorGather *gather = g_new0 (CuratorGather, 1);
@@ -65,7 +65,7 @@ curator_gather_one (const GError *error, gpointer data)
   pthread_mutex_unlock (&gather->mutex);
   if (last)
     {
-      tell (gather->done, gather->error, gather->data);
+      call_done (gather->done, gather->error, gather->data);
       pthread_mutex_destroy (&gather->mutex);
       g_clear_error (&gather->error);
       g_free (gather);

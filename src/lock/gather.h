@@ -1,4 +1,5 @@
-/* Many releases, one answer: every failure is told in one error. */
+/* Several releases, one result: reports every failure in one error
+ * (InterProcessMultiLock.release). Any thread; it has a mutex of its own. */
 #ifndef CURATOR_GATHER_H
 #define CURATOR_GATHER_H
 
@@ -6,10 +7,10 @@
 
 typedef struct _CuratorGather CuratorGather;
 
-/* done is called, without a lock, after n calls of curator_gather_one; at once for 0. It may be
- * NULL. */
+/* done (may be NULL) is called, without a lock, after n calls of curator_gather_one; at once for
+ * 0. */
 CuratorGather *curator_gather_new (guint n, CuratorReleaseDone done, gpointer data);
-/* @locks none; any thread. A CuratorReleaseDone. */
+/* A CuratorReleaseDone, to be called without a lock. */
 void curator_gather_one (const GError *error, gpointer gather);
 
 #endif

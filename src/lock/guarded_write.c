@@ -1,4 +1,4 @@
-/* The check of a hold inside the program's own transaction (CuratorOp's check, in a transaction).
+/* The check of a hold inside the user's own transaction.
  *
  * Mirrors CuratorMultiTransaction.check. Threads: any; the state is read under the client's mutex,
  * the path of a lease is constant.
@@ -22,10 +22,10 @@ curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
     {
       return FALSE;
     }
-  if (!curator_lease_first (lease)->name_is_ours)
+  if (!curator_lease_first (lease)->name_is_unique)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                   "that %s exists says nothing: the next holder's node has this name, too", shown);
+                   "%s cannot be checked: the next holder's node has the same name", shown);
       return FALSE;
     }
   if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)

@@ -1,4 +1,5 @@
-/* A lease from inside, for the files that implement it: lease.c, node_lease.c, composite_lease.c. */
+/* The inside of a lease (Lease), for lease.c, node_lease.c and composite_lease.c. Any thread;
+ * guarded by the client's mutex. */
 #ifndef CURATOR_LEASE_IMPL_H
 #define CURATOR_LEASE_IMPL_H
 
@@ -7,18 +8,19 @@
 #include "guards.h"
 #include "lock/lease-private.h"
 
-/* What differs between the hold of one node and that of several. */
+/* What differs between a lease of one node and one of several. */
 typedef struct
 {
-  CuratorLeaseState (*state_now) (CuratorLease *lease); /* @locks client mutex required */
-  CuratorLeaseState (*get_state) (CuratorLease *lease); /* @locks none, nor for the next */
+  CuratorLeaseState (*state_now) (CuratorLease *lease); /* called with the client's mutex held */
+  CuratorLeaseState (*get_state) (CuratorLease *lease); /* called without it, like the next */
   gint64 (*get_remaining_ms) (CuratorLease *lease);
-  /* @locks client mutex required. LOST or RELEASED, and that is final. */
-  void (*over) (CuratorLease *lease);
-  /* @locks the member's client mutex required. Called for each news of a member. */
-  void (*member_changed) (CuratorLease *member);
-  void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data); /* @locks none */
-  void (*finalize) (CuratorLease *lease); /* @locks none; frees the members of the class */
+  /* Called once, with the client's mutex held, on LOST or RELEASED. */
+  void (*on_end) (CuratorLease *lease);
+  /* Called with the mutex of the member's client held, for each change of a member. */
+  void (*on_member_changed) (CuratorLease *member);
+  /* Called without the mutex, both. finalize frees the fields of the class. */
+  void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data);
+  void (*finalize) (CuratorLease *lease);
 } CuratorLeaseClass;
 
 struct _CuratorLease
@@ -27,17 +29,16 @@ struct _CuratorLease
   const CuratorLeaseClass *klass;
   CuratorClient *client;           /* a reference */
   GPtrArray *members;              /* CuratorLease, of a composite; NULL for a single one */
-  CuratorLockInternals *internals; /* from here to is_ephemeral: not of a composite */
+  CuratorLockInternals *internals; /* from here to is_ephemeral: unset in a composite */
   CuratorSession *session;
   char *path; /* full */
   gint64 czxid;
-  gboolean name_is_ours; /* nobody else can have a node of this name */
+  gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
 
-  /* Guarded by the client's mutex. */
-  CuratorLease *whole CURATOR_GUARDED; /* the composite that this is a member of; no reference */
-  CuratorPlace place CURATOR_GUARDED;  /* among the nodes of its session */
-  CuratorStake stake CURATOR_GUARDED;  /* of an ephemeral node: it ends with the session */
+  CuratorLease *composite CURATOR_GUARDED; /* that this is a member of; no reference */
+  CuratorPlace place CURATOR_GUARDED;      /* among the nodes of its session */
+  CuratorStake stake CURATOR_GUARDED;      /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;                 /* set atomically, for lock/reentry.h */
   CuratorTimer *own_watch_timer CURATOR_GUARDED;
@@ -60,8 +61,7 @@ curator_lease_is_over (CuratorLeaseState state)
   return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
 }
 
-/* The only place where a lease's state changes: descriptor and
- * listeners follow. */
+/* The only function that changes a lease's state; it notifies descriptor and listeners. */
 void curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state) CURATOR_LOCKED;
 
 #endif

@@ -1,4 +1,5 @@
-/* The making and ending of leases, for the engine and the recipes. */
+/* Creating and ending leases (Lease), for attempts and recipes. Any thread; guarded by the
+ * client's mutex. */
 #ifndef CURATOR_LEASE_PRIVATE_H
 #define CURATOR_LEASE_PRIVATE_H
 
@@ -15,39 +16,38 @@ typedef struct
 {
   char *path; /* full; transfer full */
   gint64 czxid;
-  gboolean name_is_ours; /* nobody else can have a node of this name */
+  gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
-  CuratorStake *stake;        /* the waiting one, which ends here */
-  CuratorPlace *place;        /* moved: whoever is behind the attempt is behind the hold */
+  CuratorStake *stake;        /* the attempt's, which ends here */
+  CuratorPlace *place;        /* moved: what is behind the attempt is now behind the hold */
   CuratorOwnWatch *own_watch; /* transfer full; NULL: one is set when the hold has lasted a while */
 } CuratorLeaseNode;
 
-/* The node is held from now on. */
+/* A lease on node, held now. */
 CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                                  const CuratorLeaseNode *node) CURATOR_LOCKED;
 
-/* A node with the number of this hold's may be made in line. */
-void curator_lease_cover (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
+/* A node with this hold's number may be created in line. */
+void curator_lease_share_number (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
 
-/* A lease over several (a multi-lock's); takes the array of CuratorLease, which is not empty. */
+/* A multi-lock's lease. Takes members, a non-empty array of CuratorLease. */
 CuratorLease *curator_lease_new_composite (GPtrArray *members) CURATOR_LOCKED;
-/* @locks none. From now on its listeners and its descriptor hear of what becomes of the members. */
+/* From now on its listeners and its descriptor follow the members' states. */
 void curator_composite_follow_members (CuratorLease *lease) CURATOR_UNLOCKED;
 
-/* Ends the hold here and now; the server hears of it, and done, which
- * may be NULL, is told within patience_us. FALSE if it was over already: done is not called. */
+/* Ends the hold now and deletes its node. done (may be NULL) is called within patience_us. FALSE
+ * if it had ended already: done is not called. */
 gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done,
                             gpointer data) CURATOR_LOCKED;
-/* The same for any lease, composite ones too; done is always called,
- * once, without a lock. */
+/* The same for any lease, composite ones too; done is always called, once, without a lock. */
 void curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done,
                                   gpointer data) CURATOR_UNLOCKED;
 
-/* NULL if the last reference is being dropped just now. */
+/* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);
-/* By the clock, not by what listeners have been told so far. */
+/* The state by the clock, of which listeners may not know yet. */
 CuratorLeaseState curator_lease_state_now (CuratorLease *lease) CURATOR_LOCKED;
-/* @locks none needed. By the clock: the hold is neither over nor past its deadline. */
+/* By the clock, without the mutex: the hold is neither over nor past its deadline. */
 gboolean curator_lease_is_provable (CuratorLease *lease);
 CuratorClient *curator_lease_get_client (CuratorLease *lease);
 const char *curator_lease_full_path (CuratorLease *lease);

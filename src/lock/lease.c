@@ -1,8 +1,8 @@
-/* A hold as its user has it: state, time left, listeners, descriptor, references.
+/* A lease as its user sees it (Lease): state, time left, listeners, descriptor, references.
  *
- * What it is a hold of, its class says: one node (node_lease.c) or several leases
- * (composite_lease.c). Threads: any; state, listeners and descriptor are guarded by the client's
- * mutex, path and token are constant.
+ * Its class says what it holds: one node (node_lease.c) or several leases (composite_lease.c).
+ * Threads: any; state, listeners and descriptor are guarded by the client's mutex, path and token
+ * are constant.
  */
 #include "lock/lease-impl.h"
 
@@ -54,7 +54,7 @@ make_readable (CuratorLease *lease)
   const guint64 one = 1;
   if (lease->fd >= 0 && write (lease->fd, &one, sizeof one) < 0)
     {
-      curator_warn ("a lease's descriptor cannot be written: %s", g_strerror (errno));
+      curator_warn ("cannot write a lease's descriptor: %s", g_strerror (errno));
     }
 }
 
@@ -71,14 +71,14 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
   g_atomic_int_set (&lease->state, state);
   if (curator_lease_is_over (state))
     {
-      lease->klass->over (lease);
+      lease->klass->on_end (lease);
       make_readable (lease);
     }
   curator_listeners_notify (&lease->listeners, lease->client, call_listener, lease, ref_lease,
                             unref_lease, (int) state);
-  if (lease->whole != NULL)
+  if (lease->composite != NULL)
     {
-      lease->whole->klass->member_changed (lease);
+      lease->composite->klass->on_member_changed (lease);
     }
 }
 

@@ -1,10 +1,10 @@
-/* A session's own part of one queue: neighbours, and listings asked for together.
+/* The nodes of one session in one queue: neighbours and shared listings.
  *
  * Curator has no counterpart. Threads: any; guarded by the client's mutex.
  *
- * NOTES: that nobody stands between two consecutive numbers holds within one life of the parent,
- * which numbers its children anew when it was deleted and made again. It cannot be deleted while the
- * node ahead is there, and that one was there when the next one's create was sent.
+ * NOTES: two consecutive numbers are neighbours only within one life of the parent, whose counter
+ * restarts when it is recreated. It cannot be deleted while the node ahead exists, and that one
+ * existed when the next one's create was sent.
  */
 #include "lock/line.h"
 
@@ -18,8 +18,8 @@ struct _CuratorLine
   char *base;
   guint users CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED;
-  CuratorPlace *last CURATOR_GUARDED;      /* the one that came last, NULL if it has left */
-  CuratorListing *listing CURATOR_GUARDED; /* the one that was sent last, if it is under way */
+  CuratorPlace *last CURATOR_GUARDED;      /* the last to enter, NULL if it has left */
+  CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
 };
 
 struct _CuratorListing
@@ -76,7 +76,7 @@ curator_place_take (CuratorPlace *place, CuratorLine *line, const char *kind, gi
 {
   CuratorPlace *last = line->last;
 
-  /* A node that was found again after an unknown outcome may be in front of later ones. */
+  /* A node that was found after an unknown outcome may be in front of later ones. */
   if (last != NULL && last->number >= number)
     {
       return;
@@ -110,11 +110,11 @@ curator_place_move (CuratorPlace *from, CuratorPlace *to)
     {
       to->line->last = to;
     }
-  *from = (CuratorPlace){ .turn = from->turn };
+  *from = (CuratorPlace){ .ahead_left = from->ahead_left };
 }
 
 void
-curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
+curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
 {
   CuratorLine *line = place->line;
   CuratorPlace *ahead = place->ahead;
@@ -124,8 +124,8 @@ curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
     {
       return;
     }
-  clean = clean && !place->is_covered;
-  *place = (CuratorPlace){ .turn = place->turn };
+  released = released && !place->number_is_shared;
+  *place = (CuratorPlace){ .ahead_left = place->ahead_left };
   if (line->last == place)
     {
       line->last = NULL;
@@ -138,10 +138,10 @@ curator_place_leave (CuratorPlace *place, gboolean clean, const char *leaf)
     {
       behind->ahead = ahead;
     }
-  /* Nobody can come between the two neighbours of one that leaves the middle. */
+  /* No node can come between the neighbours of one that leaves the middle. */
   if (behind != NULL && ahead == NULL && curator_session_is_current (line->session))
     {
-      behind->turn (behind, clean, leaf);
+      behind->ahead_left (behind, released, leaf);
     }
   curator_line_leave (line);
 }
@@ -233,7 +233,7 @@ curator_listing_leave (CuratorListingUser *user)
     }
   user->listing = NULL;
   g_queue_unlink (&listing->users, &user->link);
-  /* While the answers are being given there is no request any more, and the listing is in use. */
+  /* While the answer is handed out, the request is NULL and the listing is in use. */
   if (listing->request != NULL && listing->users.length == 0)
     {
       curator_request_forget (listing->request);

@@ -1,6 +1,7 @@
-/* InterProcessLock's inside: what each kind of lock has to provide.
+/* The inside of a lock (InterProcessLock): what each kind of lock has to provide.
  *
- * The public calls in lock.c check, wait and tell; a kind of lock only starts things.
+ * lock.c checks, waits and reports; a kind of lock only starts operations. Any thread; no lock of
+ * its own.
  */
 #ifndef CURATOR_LOCK_PRIVATE_H
 #define CURATOR_LOCK_PRIVATE_H
@@ -14,16 +15,16 @@ typedef struct
 {
   const char *name;
 
-  /* @locks none, all of them, unless a line says otherwise. owner is a thread's number, or 0 for a
-   * hold that belongs to no thread: then the op's result is its CuratorLease, otherwise NULL. */
+  /* All are called without the client's mutex. owner is a thread's number, or 0 for a hold that
+   * belongs to no thread: then the op's result is its CuratorLease, otherwise NULL. */
   CuratorOp *(*acquire) (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data);
-  /* For a hold that owner has already: TRUE when it was entered once more (or error was set:
-   * LOCK_LOST), FALSE when acquire has to be called. Always asked before acquire. May be NULL. */
+  /* Enters a hold of owner's again. TRUE if it did (or set error: LOCK_LOST), FALSE when acquire
+   * has to be called. Always called before acquire. May be NULL. */
   gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
-  /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise done
-   * is called once, without a lock, when the server has confirmed or patience is over. It may be
-   * NULL. */
+  /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise
+   * done (may be NULL) is called once, without a lock, when the server has confirmed or the wait
+   * has timed out. */
   gboolean (*release) (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
                        GError **error);
   gboolean (*is_acquired) (CuratorLock *lock);
@@ -42,26 +43,26 @@ struct _CuratorLock
   void (*free_owner) (gpointer owner); /* NULL: the lock is its own owner */
   gpointer owner;
   const CuratorLockClass *klass;
-  guint64 serial;        /* never 0, never another lock's */
+  guint64 serial;        /* unique, never 0 */
   CuratorClient *client; /* a reference; a multi-lock's is its first member's, or NULL */
 };
 
 gpointer curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client);
-/* From now on references to lock are references to owner, which frees both with free_owner. */
+/* From now on a reference to lock is one to owner; free_owner frees both. */
 void curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owner,
                              void (*free_owner) (gpointer owner));
-/* Ends and frees the lock itself, whatever references it. */
+/* Frees the lock itself, whatever references it. */
 void curator_lock_destroy (CuratorLock *lock);
 
 /* Re-enters owner's hold, which ends the op at once, or acquires. Parameters as for acquire. */
 CuratorOp *curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                                CuratorOpDone done, gpointer data);
-/* An acquire that is refused before anything is asked of the server (takes error), or that needs no
- * server (error NULL): an op that finishes at once. */
-CuratorOp *curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done,
-                                    gpointer data) CURATOR_UNLOCKED;
+/* An op that finishes at once, without any request: refused with error (which it takes), or
+ * granted if error is NULL. */
+CuratorOp *curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done,
+                                     gpointer data) CURATOR_UNLOCKED;
 
-/* Checks what every recipe's constructor checks: path, client. */
+/* The checks of every recipe's constructor: client, path. */
 gboolean curator_lock_check_path (CuratorClient *client, const char *path, GError **error);
 
 #endif

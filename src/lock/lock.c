@@ -1,7 +1,7 @@
-/* The public face of everything that is acquired and released (InterProcessLock).
+/* The public functions of every lock (InterProcessLock).
  *
- * Threads: any. No lock of its own: each kind of lock is guarded by its client's mutex. The blocking
- * calls start the same operation as the asynchronous ones and wait for it.
+ * Threads: any. No lock of its own: each kind of lock is guarded by its client's mutex. A blocking
+ * call starts the same operation as the asynchronous one and waits for it.
  */
 #include "lock/lock-private.h"
 
@@ -78,7 +78,7 @@ curator_lock_unref (CuratorLock *lock)
 }
 
 CuratorOp *
-curator_lock_settled_op (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
+curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { 0 };
   CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, done, data);
@@ -103,7 +103,7 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
   if (strlen (client->prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "the path is too long: lock nodes below it would pass %d bytes",
+                   "the path is too long: lock nodes below it would exceed %d bytes",
                    CURATOR_PATH_MAX_LENGTH);
       return FALSE;
     }
@@ -118,12 +118,12 @@ curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboole
 
   if (owner != 0 && lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &error))
     {
-      return curator_lock_settled_op (lock->client, error, done, data);
+      return curator_lock_finished_op (lock->client, error, done, data);
     }
   return lock->klass->acquire (lock, owner, deadline_us, once, done, data);
 }
 
-/* @locks none. The caller has asked whether this is a re-entry. */
+/* Called without the mutex. The caller has ruled out a re-entry. */
 static CuratorOp *
 begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
@@ -131,7 +131,7 @@ begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, 
                                timeout_ms == 0, done, data);
 }
 
-/* Apart from the short way, which should not have to make room for all of this. */
+/* Not inlined, so that a re-entry needs no stack frame for this. */
 G_NO_INLINE static gboolean
 acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
@@ -227,7 +227,6 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
                          cancellable);
 }
 
-/* @locks none. */
 static void
 release_done (const GError *error, gpointer await)
 {
@@ -274,9 +273,9 @@ deliver_release (GCallback callback, gpointer lock, gpointer result, const GErro
   ((CuratorReleaseCallback) callback) (lock, error, user_data);
 }
 
-/* Nobody wants to hear of it: no thread is woken for that. */
+/* Without a callback no thread is woken. */
 static void
-release_untold (CuratorLock *lock)
+release_without_callback (CuratorLock *lock)
 {
   g_autoptr (GError) ignored = NULL;
   if (curator_client_check_forked (lock->client, NULL))
@@ -291,7 +290,7 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
   g_return_if_fail (lock != NULL && lock->client != NULL);
   if (callback == NULL)
     {
-      release_untold (lock);
+      release_without_callback (lock);
       return;
     }
   const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),

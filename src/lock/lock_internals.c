@@ -1,4 +1,4 @@
-/* A lock path as its recipe uses it, and the list of those who take part (LockInternals).
+/* A lock path as its recipe uses it, and the list of its participants (LockInternals).
  *
  * Threads: any; max_leases and the lists are guarded by the client's mutex, the rest is constant.
  */

@@ -1,7 +1,7 @@
-/* The hold of one node: how it is lost, given back, and watched (Lease).
+/* The lease of one node: how it is lost, released and watched.
  *
- * Mirrors Lease of InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. LOST comes
- * from the lease clock, the session's death or the node's disappearance, whichever is first, and is
+ * Mirrors Lease of InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. The lease
+ * clock, the session's death or the node's deletion, whichever is first, makes it LOST; that is
  * final.
  */
 #include "lock/lease-impl.h"
@@ -15,13 +15,13 @@
 #include "container.h"
 #include "lock/own_watch.h"
 
-/* Short holds are over before a third party could matter; only longer ones are worth a watch. */
+/* Most holds end sooner; only longer ones are worth a watch on their node. */
 #define OWN_WATCH_AFTER_US (250 * 1000)
 
 static CURATOR_LOCKED void
 delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
-  if (lease->name_is_ours)
+  if (lease->name_is_unique)
     {
       curator_reaper_delete (lease->client, lease->path, patience_us, done, data);
       return;
@@ -40,7 +40,7 @@ note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
                  lease->session->id);
 }
 
-/* What is lost here may still stand in others' way there. */
+/* The lost node may still block others on the server. */
 static CURATOR_LOCKED void
 lose (CuratorLease *lease, CuratorCounter reason)
 {
@@ -53,7 +53,7 @@ lose (CuratorLease *lease, CuratorCounter reason)
     }
 }
 
-/* By the clock, not by what listeners have been told so far. */
+/* The clock may have run out before listeners were notified. */
 static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
@@ -82,7 +82,7 @@ on_node_gone (gpointer data)
 {
   CuratorLease *lease = data;
   g_autofree char *shown = curator_path_escape (lease->path);
-  curator_warn ("%s was deleted by somebody else: the hold is lost", shown);
+  curator_warn ("%s was deleted by a third party: the hold is lost", shown);
   lose (lease, CURATOR_COUNTER_LOST_DELETED);
 }
 
@@ -91,11 +91,12 @@ static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 static CURATOR_LOCKED CuratorOwnWatch *
 new_own_watch (CuratorLease *lease)
 {
-  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
+  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid,
+                                !lease->name_is_unique);
 }
 
-/* Takes own. NULL when the session can watch no more for the moment, or
- * none is wanted yet: later, then. */
+/* Takes own. NULL, when the session has no watch left or none is needed yet: a timer tries
+ * later. */
 static CURATOR_LOCKED void
 watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
 {
@@ -104,7 +105,7 @@ watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
       g_clear_pointer (&own, curator_own_watch_abandon);
       return;
     }
-  if (own == NULL && !lease->name_is_ours && lease->own_watch_timer == NULL)
+  if (own == NULL && !lease->name_is_unique && lease->own_watch_timer == NULL)
     {
       /* Another node may take the place of this one at any time. */
       own = new_own_watch (lease);
@@ -128,8 +129,8 @@ on_own_watch_due (gpointer data)
   watch_own_node (lease, new_own_watch (lease));
 }
 
-/* A persistent node is no less ours in the next session; only a client that
- * is closed looks after it no longer, and leaves it where it is. */
+/* A persistent node outlives its session. Closing the client ends the hold, but leaves the node
+ * where it is. */
 static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
@@ -184,7 +185,7 @@ node_get_remaining_ms (CuratorLease *lease)
 }
 
 static CURATOR_LOCKED void
-node_over (CuratorLease *lease)
+node_on_end (CuratorLease *lease)
 {
   curator_timer_cancel (lease->client, &lease->own_watch_timer);
   curator_stake_unregister (&lease->stake);
@@ -220,19 +221,18 @@ node_finalize (CuratorLease *lease)
 static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .get_state = node_get_state,
                                               .get_remaining_ms = node_get_remaining_ms,
-                                              .over = node_over,
+                                              .on_end = node_on_end,
                                               .release = node_release,
                                               .finalize = node_finalize };
 
-/* What the attempt looked after while it waited, the lease looks after
- * now. */
+/* The lease takes over what the attempt kept alive. */
 static CURATOR_LOCKED void
 begin_to_hold (CuratorLease *lease, const CuratorLeaseNode *node)
 {
   if (lease->is_ephemeral)
     {
       lease->stake.czxid = lease->czxid;
-      lease->stake.needs_read = !lease->name_is_ours || node->stake->needs_read;
+      lease->stake.needs_read = !lease->name_is_unique || node->stake->needs_read;
       lease->stake.refuses_check = node->stake->refuses_check;
       curator_stake_move (node->stake, &lease->stake, lease->session);
       return;
@@ -257,7 +257,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->session = curator_session_ref (session);
   lease->path = node->path;
   lease->czxid = node->czxid;
-  lease->name_is_ours = node->name_is_ours;
+  lease->name_is_unique = node->name_is_unique;
   lease->is_ephemeral = node->is_ephemeral;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
@@ -266,7 +266,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->stake.changed = on_stake_changed;
   begin_to_hold (lease, node);
   curator_place_move (node->place, &lease->place);
-  /* The clock may have run out between the look at it and the grant. */
+  /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     {
       curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
@@ -276,10 +276,10 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
 }
 
 void
-curator_lease_cover (CuratorLease *lease, CuratorLine *line)
+curator_lease_share_number (CuratorLease *lease, CuratorLine *line)
 {
   if (lease->place.line == line)
     {
-      lease->place.is_covered = TRUE;
+      lease->place.number_is_shared = TRUE;
     }
 }

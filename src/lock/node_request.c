@@ -1,6 +1,6 @@
-/* The node that an attempt is to make, as its driver or recipe describes it (CreateBuilder).
+/* The node that an attempt is to create, as its driver or recipe describes it (CreateBuilder).
  *
- * Threads: any; a request belongs to one attempt.
+ * Threads: any; no lock, because a request belongs to one attempt.
  */
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
@@ -18,7 +18,7 @@ curator_node_request_new (const char *name)
 }
 
 CuratorNodeRequest *
-curator_node_request_plain (void)
+curator_node_request_default (void)
 {
   static CuratorNodeRequest plain = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
                                       .protected_ = TRUE };
@@ -30,7 +30,7 @@ curator_node_request_free (CuratorNodeRequest *request)
 {
   g_free (request->name);
   g_clear_pointer (&request->data, g_bytes_unref);
-  g_clear_pointer (&request->under, curator_lease_unref);
+  g_clear_pointer (&request->required_hold, curator_lease_unref);
   g_free (request);
 }
 

@@ -1,8 +1,8 @@
-/* Watching one's own node: is it asked back, is it still there?
+/* Watches one's own lock node, for a request to release it and for its deletion.
  *
- * Mirrors LockInternals.checkRevocableWatcher, but compares the payload on the arming read too, so
- * that an early request is not missed. Threads: watch events come on ZooKeeper's thread; guarded by
- * the client's mutex.
+ * Mirrors LockInternals.checkRevocableWatcher, but also compares the payload of the read that sets
+ * the watch, so that no early request is missed. Threads: watch events arrive on ZooKeeper's
+ * thread; guarded by the client's mutex.
  */
 #include "lock/own_watch.h"
 
@@ -22,57 +22,57 @@ struct _CuratorOwnWatch
   CuratorLockInternals *internals;
   CuratorSession *session;
   char *path;
-  gint64 czxid; /* of our node; 0 where it is not known */
+  gint64 czxid;            /* of our node; 0 where it is not known */
+  gboolean name_is_shared; /* a third party may create a node of that name */
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED;
-  gint64 told_mzxid CURATOR_GUARDED; /* one request is told once, however often it is read */
-  gboolean is_asked
-      CURATOR_GUARDED; /* and was not told yet, because the lock is still waited for */
+  gint64 reported_mzxid CURATOR_GUARDED;  /* a request is reported once, however often read */
+  gboolean is_report_due CURATOR_GUARDED; /* a request came while the lock was waited for */
   CuratorLease *lease CURATOR_GUARDED; /* borrowed: the lease ends the watch before it is freed */
-  void (*gone) (gpointer data);
+  void (*on_gone) (gpointer data);
   gpointer data;
 };
 
 static CURATOR_LOCKED void
-tell (CuratorOwnWatch *own)
+report_request (CuratorOwnWatch *own)
 {
-  own->is_asked = !curator_revocation_tell (own->internals, own->lease);
+  own->is_report_due = !curator_revocation_report (own->internals, own->lease);
 }
 
-/* Only the exact payload asks, and each write of it once. */
+/* Only the exact payload is a request, once for each write. */
 static CURATOR_LOCKED void
-look_at_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
+check_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
   if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD)
       && memcmp (data, CURATOR_REVOKE_PAYLOAD, (size_t) length) == 0
-      && stat->mzxid != own->told_mzxid)
+      && stat->mzxid != own->reported_mzxid)
     {
-      own->told_mzxid = stat->mzxid;
-      tell (own);
+      own->reported_mzxid = stat->mzxid;
+      report_request (own);
     }
 }
 
 static CURATOR_LOCKED void
-node_gone (CuratorOwnWatch *own)
+report_gone (CuratorOwnWatch *own)
 {
   g_clear_pointer (&own->watch, curator_watch_release);
-  if (own->gone != NULL)
+  if (own->on_gone != NULL)
     {
-      own->gone (own->data);
+      own->on_gone (own->data);
     }
 }
 
 /* What was read: our node, or one that has taken its place. */
 static CURATOR_LOCKED void
-look_at_node (CuratorOwnWatch *own, const CuratorZkReply *reply)
+check_node (CuratorOwnWatch *own, const CuratorZkReply *reply)
 {
   if (own->czxid != 0 && reply->stat != NULL && reply->stat->czxid != own->czxid)
     {
-      node_gone (own);
+      report_gone (own);
     }
   else if (reply->data_length >= 0)
     {
-      look_at_payload (own, reply->data, reply->data_length, reply->stat);
+      check_payload (own, reply->data, reply->data_length, reply->stat);
     }
 }
 
@@ -83,7 +83,7 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   own->read = NULL;
   if (rc == ZOK)
     {
-      look_at_node (own, reply);
+      check_node (own, reply);
     }
 }
 
@@ -101,21 +101,21 @@ own_free (CuratorOwnWatch *own)
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorOwnWatch *own = data;
 
-  switch (news)
+  switch (event)
     {
     case CURATOR_WATCH_ARMED:
       if (reply != NULL)
         {
-          look_at_node (own, reply);
+          check_node (own, reply);
         }
-      else if (own->read == NULL)
+      else if (own->read == NULL && (own->name_is_shared || own->internals->revocable != NULL))
         {
-          /* Somebody behind us here had set the watch already. */
+          /* A waiter of this session had set the watch already. */
           own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
         }
       break;
@@ -124,9 +124,9 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
     case CURATOR_WATCH_GONE:
     case CURATOR_WATCH_FAILED:
       g_clear_pointer (&own->watch, curator_watch_release);
-      if (news == CURATOR_WATCH_GONE)
+      if (event == CURATOR_WATCH_GONE)
         {
-          node_gone (own);
+          report_gone (own);
         }
       break;
     default:
@@ -136,13 +136,14 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkRe
 
 CuratorOwnWatch *
 curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session, const char *path,
-                       gint64 czxid)
+                       gint64 czxid, gboolean name_is_shared)
 {
   CuratorOwnWatch *own = g_new0 (CuratorOwnWatch, 1);
   own->internals = curator_lock_internals_ref (internals);
   own->session = curator_session_ref (session);
   own->path = g_strdup (path);
   own->czxid = czxid;
+  own->name_is_shared = name_is_shared;
   own->watch =
       curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)
@@ -153,9 +154,9 @@ curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
 }
 
 void
-curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data), gpointer data)
+curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data), gpointer data)
 {
-  own->gone = gone;
+  own->on_gone = on_gone;
   own->data = data;
 }
 
@@ -163,9 +164,9 @@ void
 curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
 {
   own->lease = lease;
-  if (own->is_asked)
+  if (own->is_report_due)
     {
-      tell (own);
+      report_request (own);
     }
 }
 

@@ -1,6 +1,6 @@
 /* A watch on one's own lock node: revocation, and deletion by a third party.
  *
- * Mirrors LockInternals.checkRevocableWatcher. Guarded by the client's mutex.
+ * Mirrors LockInternals.checkRevocableWatcher. Any thread; guarded by the client's mutex.
  */
 #ifndef CURATOR_OWN_WATCH_H
 #define CURATOR_OWN_WATCH_H
@@ -10,18 +10,19 @@
 
 typedef struct _CuratorOwnWatch CuratorOwnWatch;
 
-/* @locks client mutex required, all of them unless a line says otherwise. path: the node's full
- * one. NULL when the session can watch no more. */
+/* path: the node's full one. czxid: of our node, 0 where it is not known.
+ * name_is_shared: a third party may create a node of that name. NULL when the session has no watch left. */
 CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
-                                        const char *path, gint64 czxid) CURATOR_LOCKED;
-/* gone runs, once, when the node has disappeared. */
-void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*gone) (gpointer data),
+                                        const char *path, gint64 czxid,
+                                        gboolean name_is_shared) CURATOR_LOCKED;
+/* on_gone runs once, with the mutex held, when the node is gone, or another has taken its place. */
+void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data),
                                  gpointer data) CURATOR_LOCKED;
 /* The lease that the node's attempt became; borrowed. */
 void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease) CURATOR_LOCKED;
-/* Takes the watch away from the server. */
+/* Removes the watch from the server. */
 void curator_own_watch_free (CuratorOwnWatch *own) CURATOR_LOCKED;
-/* The node is about to be deleted, which spends the watch: costs no request. */
+/* The node is about to be deleted, which ends the watch: no request is sent. */
 void curator_own_watch_abandon (CuratorOwnWatch *own) CURATOR_LOCKED;
 
 #endif

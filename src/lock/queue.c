@@ -24,7 +24,7 @@ typedef struct
   gint64 number;
 } Entry;
 
-/* Whether the key directly follows text, of which both kinds have the same length. */
+/* TRUE if the key directly follows text. */
 static gboolean
 key_follows (const Entry *entry, const char *text)
 {
@@ -82,7 +82,7 @@ curator_queue_parse_number (const char *key, gint64 *number)
       value = value * 10 + (digits[n] - '0');
       n++;
     }
-  /* The sign takes one of the ten places, and no place is left empty without need. */
+  /* "%010d" pads to ten characters, of which the sign is one. */
   gboolean well_formed =
       digits[n] == '\0'
       && (negative ? (n == 9 && value > 0) || (n == 10 && *digits != '0') : n == 10);
@@ -98,8 +98,8 @@ curator_queue_parse_number (const char *key, gint64 *number)
   return TRUE;
 }
 
-/* Nearly every name ends with the lock's name and the ten digits of the server, where it would be found
- * last: the lock's name cannot come again among digits unless it ends with one. */
+/* The fast path: nearly every name ends with the lock's name and ten digits. There is no later
+ * occurrence of the lock's name, unless it ends with a digit. */
 static gboolean
 ends_with_number (const char *name, gsize length, const char *lock_name, gsize lock_length)
 {

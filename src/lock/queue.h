@@ -1,17 +1,17 @@
-/* From the names of a lock's children to the order of its queue.
+/* Sorts a lock's children into its queue.
  *
  * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.standardFixForSorting,
- * but for one thing: children that are not lock nodes are left out, so that nobody waits for them.
- * Pure; includes nothing of ZooKeeper, takes no lock, may be used on any thread.
+ * but leaves out children that are not lock nodes, so that nothing waits for them. Pure: includes
+ * nothing of ZooKeeper, takes no lock, may be used on any thread.
  */
 #ifndef CURATOR_QUEUE_H
 #define CURATOR_QUEUE_H
 
 #include <glib.h>
 
-/* The server numbers children with a signed 32-bit counter that breaks at its end: the same number
- * again and again, or negative ones. Nodes with larger numbers than this are refused; the margin is
- * for creates of others that are on their way. */
+/* The server numbers children with a signed 32-bit counter that breaks at its end: the same
+ * number again and again, or negative ones. Nodes with larger numbers than this are refused; the
+ * margin is for creates of others that are in flight. */
 #define CURATOR_QUEUE_LAST_NUMBER (G_GINT64_CONSTANT (2147483647) - 65536)
 
 /* fixForSorting: the part of name to sort by, borrowed from name. NULL, or all of name, says that
@@ -24,9 +24,9 @@ typedef struct
   gsize n_names;
   gsize n_foreign;           /* children that are not lock nodes */
   const char *first_foreign; /* one of them, for a message; NULL if there is none */
-  /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with one
-   * number (other than a writer and its downgraded readers): Java and we need not agree about the
-   * order, so nobody may be granted anything. */
+  /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with
+   * one number (other than a writer and its downgraded readers): Java and we need not agree
+   * about the order, so nothing may be granted. */
   gboolean exhausted;
 } CuratorQueue;
 

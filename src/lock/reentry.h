@@ -1,9 +1,8 @@
-/* The short way into a hold that the calling thread has already, and out of it again.
+/* The fast path to re-enter the calling thread's last hold, and to leave it again.
  *
- * Mirrors the counting of InterProcessMutex.LockData, on the thread's own last hold: no mutex, no
- * table, no allocation. Threads: what is remembered belongs to one thread; its hold's count is
- * touched by that thread only. The lease is asked by the clock: code that enters a hold again relies on
- * it, and a pause may have ended it a moment ago.
+ * Mirrors the counting of InterProcessMutex.LockData, without a mutex, table or allocation.
+ * Threads: the record belongs to one thread, which alone changes its hold's count. The lease is
+ * asked by the clock: code that enters a hold again relies on it, and a pause may have ended it.
  */
 #ifndef CURATOR_REENTRY_H
 #define CURATOR_REENTRY_H
@@ -16,12 +15,12 @@
 
 typedef struct
 {
-  guint64 serial;      /* of the lock, which no other ever has; 0: nothing is remembered */
+  guint64 serial;      /* the lock's, which is unique; 0: no hold is remembered */
   guint64 *count;      /* of the hold's levels */
   CuratorLease *lease; /* of the hold, which has a reference */
 } CuratorLastHold;
 
-/* Read on every re-entry: a shared library may have a few bytes where no call is needed. */
+/* Read on every re-entry: static TLS, of which a library may use a few bytes, needs no call. */
 G_GNUC_INTERNAL extern _Thread_local CuratorLastHold curator_last_hold
     __attribute__ ((tls_model ("initial-exec")));
 
@@ -32,7 +31,7 @@ curator_reentry_is_last (const CuratorLock *lock)
          && lock->client->fork_generation == curator_fork_generation ();
 }
 
-/* TRUE: entered once more. FALSE says nothing. */
+/* TRUE: entered again. FALSE: try the full way. */
 static inline gboolean
 curator_reentry_enter (const CuratorLock *lock)
 {
@@ -44,7 +43,7 @@ curator_reentry_enter (const CuratorLock *lock)
   return TRUE;
 }
 
-/* TRUE: one level less, and not the last one. FALSE says nothing. */
+/* TRUE: left a level that was not the last. FALSE: try the full way. */
 static inline gboolean
 curator_reentry_leave (const CuratorLock *lock)
 {

@@ -1,4 +1,4 @@
-/* Asking for a lock back: whoever registers, and whoever asks (Revocable, RevocationSpec, Revoker).
+/* Asking a holder to release: listener and request (Revocable, RevocationSpec, Revoker).
  *
  * Threads: any; guarded by the client's mutex; the listener runs on the callback lane.
  */
@@ -41,7 +41,7 @@ revocable_unref (CuratorRevocable *revocable)
 }
 
 static void
-tell_request (gpointer data)
+call_spec_listener (gpointer data)
 {
   Request *request = data;
   const CuratorRevocationSpec *spec = &request->revocable->spec;
@@ -59,7 +59,7 @@ free_request (gpointer data)
 }
 
 gboolean
-curator_revocation_tell (CuratorLockInternals *internals, CuratorLease *hold)
+curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
 {
   CuratorRevocable *revocable = internals->revocable;
 
@@ -75,7 +75,7 @@ curator_revocation_tell (CuratorLockInternals *internals, CuratorLease *hold)
   request->revocable = revocable;
   request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
   curator_refs_inc (&revocable->refs);
-  curator_dispatch_callback (internals->client, tell_request, request, free_request);
+  curator_dispatch_callback (internals->client, call_spec_listener, request, free_request);
   return TRUE;
 }
 
@@ -125,7 +125,7 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GErro
   g_autoptr (CuratorCallResult) result =
       curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 
-  /* Gone already is what was wanted. */
+  /* A node that is gone needs no revocation. */
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {
       g_propagate_error (error, g_steal_pointer (&local));

@@ -1,7 +1,7 @@
-/* What a list of children means for one of them: the driver's word on a sorted queue.
+/* What a list of children means for one of them: the driver's decision on a sorted queue.
  *
- * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for a
- * user's driver; threads: any, and with a user's driver without a lock.
+ * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for
+ * a user's driver. Threads: any; a user's driver is called without a lock.
  */
 #include "lock/verdict.h"
 
@@ -15,17 +15,18 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
   if (order->n_foreign > 0)
     {
       g_autofree char *shown = curator_path_escape (order->first_foreign);
-      curator_debug ("%s: %" G_GSIZE_FORMAT " children are no lock nodes and are ignored, as %s",
+      curator_debug ("%s: %" G_GSIZE_FORMAT
+                     " children are no lock nodes and are ignored, such as %s",
                      internals->base, order->n_foreign, shown);
     }
 }
 
-/* What the driver's declarations spare a waiter. With nobody able to come in front later, the first
- * max_leases of the queue have the lock: right behind them, the end of the very first lets us in.
- * Further back, the end of the one before the one in front says that it is time to look. */
+/* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock:
+ * right behind them, the end of the very first lets us in. Further back, the end of the second
+ * node in front is a reason to list again. */
 static void
-look_ahead (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
-            const CuratorQueue *order, gssize index)
+apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
+                 const CuratorQueue *order, gssize index)
 {
   if (!driver->nothing_overtakes || verdict->watch == NULL || index < max_leases)
     {
@@ -35,7 +36,7 @@ look_ahead (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_le
   verdict->is_next = is_front && index == max_leases;
   if (is_front && max_leases == 1 && index >= 2)
     {
-      verdict->further = order->names[index - 2];
+      verdict->second_watch = order->names[index - 2];
     }
 }
 
@@ -62,13 +63,13 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
        driver->user_data);
   if (results.gets_the_lock)
     {
-      verdict.kind = VERDICT_OURS;
+      verdict.kind = VERDICT_GRANTED;
       return verdict;
     }
   verdict.watch = results.path_to_watch;
   if (sequential)
     {
-      look_ahead (&verdict, driver, max_leases, order, index);
+      apply_shortcuts (&verdict, driver, max_leases, order, index);
     }
   return verdict;
 }

@@ -1,4 +1,5 @@
-/* What a list of children means for one of them. */
+/* What a list of children means for one of them (LockInternals). Pure but for a user's driver;
+ * any thread. */
 #ifndef CURATOR_VERDICT_H
 #define CURATOR_VERDICT_H
 
@@ -8,22 +9,22 @@
 typedef enum
 {
   VERDICT_MISSING,   /* the node is not in the list */
-  VERDICT_EXHAUSTED, /* the sequence numbers are at their end: nobody may be granted anything */
-  VERDICT_OURS,
+  VERDICT_EXHAUSTED, /* the sequence numbers are exhausted: nothing may be granted */
+  VERDICT_GRANTED,
   VERDICT_WAIT
 } CuratorVerdictKind;
 
 typedef struct
 {
   CuratorVerdictKind kind;
-  const char
-      *watch; /* leaf name to watch, as long as order is there; NULL: the parent's children */
-  const char *further; /* one more, whose end brings the head of the queue nearer; or NULL */
-  gboolean is_next;    /* when the one to watch goes there is nobody in front, now or later */
-  gsize n_foreign;     /* children that take no part */
+  const char *watch;        /* leaf name, valid as long as order; NULL: the parent's children */
+  const char *second_watch; /* one more leaf name, whose end is a reason to list again; or NULL */
+  gboolean is_next;         /* the node to watch is the last one in front, now and later */
+  gsize n_foreign;          /* children that are no lock nodes */
 } CuratorVerdict;
 
-/* @locks client mutex held for a driver of ours, none for a user's. own: the node's leaf name. */
+/* Called with the client's mutex held for a built-in driver, without it for a user's. own: the
+ * node's leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
                               const CuratorQueue *order, gboolean sequential);
 

@@ -1,9 +1,10 @@
 /* InterProcessMultiLock: several locks as one, in order, all or nothing.
  *
- * Mirrors InterProcessMultiLock, which goes on after an error, gives each member the whole time and
- * loses most release errors; here the first failure ends it, one deadline covers all, and every
- * error is told. Threads: any; members may belong to different clients, so nothing is started on one
- * while another's mutex is held. The chain itself is guarded by the first member's client's mutex.
+ * Mirrors InterProcessMultiLock, which continues after an error, gives each member the whole
+ * timeout and loses most release errors. Here the first failure ends it, one deadline covers all,
+ * and every error is reported. Threads: any; members may belong to different clients, so nothing is
+ * started on one while another's mutex is held. The chain is guarded by the mutex of the first
+ * member's client.
  */
 #include "curator/multilock.h"
 
@@ -30,12 +31,10 @@ typedef struct
   guint64 owner;
   gboolean once;
   guint n_held;
-  GPtrArray *leases; /* of the members held, when they belong to no thread */
-  guint n_done;      /* operations of members that have ended */
-  CuratorOp *current
-      CURATOR_GUARDED; /* the one under way, if n_done has not moved on since it was started */
-  GError *failure
-      CURATOR_GUARDED; /* what the whole ends with, as soon as all has been rolled back */
+  GPtrArray *leases;                  /* of the members held, when they belong to no thread */
+  guint n_done;                       /* operations of members that have ended */
+  CuratorOp *current CURATOR_GUARDED; /* the member's operation in progress */
+  GError *failure CURATOR_GUARDED;    /* the result, once all is rolled back */
 } Chain;
 
 static void chain_next (Chain *chain) CURATOR_UNLOCKED;
@@ -53,11 +52,11 @@ member_at (MultiLock *multi, guint index)
 }
 
 static void
-nobody_listens (const GError *error, gpointer data)
+ignore_result (const GError *error, gpointer data)
 {
 }
 
-/* @locks none. What was acquired goes back, in reverse. */
+/* Called without a mutex. Releases what was acquired, in reverse. */
 static void
 roll_back (Chain *chain)
 {
@@ -66,7 +65,7 @@ roll_back (Chain *chain)
       CuratorLock *member = member_at (chain->multi, --chain->n_held);
       if (chain->owner != 0)
         {
-          member->klass->release (member, chain->owner, nobody_listens, NULL, NULL);
+          member->klass->release (member, chain->owner, ignore_result, NULL, NULL);
         }
       else
         {
@@ -75,9 +74,8 @@ roll_back (Chain *chain)
     }
 }
 
-/* @locks none. */
 static CURATOR_UNLOCKED void
-abandon (gpointer data)
+cancel_current (gpointer data)
 {
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
@@ -95,8 +93,8 @@ abandon (gpointer data)
   curator_op_unref (&chain->op);
 }
 
-/* Members of other clients are cancelled when it was given back, and the
- * caller is told when nothing is held any more; only a client that ends does not wait for that. */
+/* The member is cancelled with the mutex released, as it may be another client's. The op
+ * finishes when nothing is held; only a closing client does not wait for that. */
 static CURATOR_LOCKED void
 chain_cancel (CuratorOp *op, GError *reason)
 {
@@ -113,7 +111,7 @@ chain_cancel (CuratorOp *op, GError *reason)
     }
   chain->failure = reason;
   curator_op_stop_deadline (op);
-  curator_client_after_unlock (op->client, abandon, curator_op_ref (op));
+  curator_client_after_unlock (op->client, cancel_current, curator_op_ref (op));
 }
 
 static void
@@ -132,7 +130,7 @@ unref_lease (gpointer lease)
   curator_lease_unref (lease);
 }
 
-/* @locks none. No member is under way any more. */
+/* No member's operation is in progress. */
 static CURATOR_UNLOCKED void
 chain_fail (Chain *chain)
 {
@@ -147,7 +145,6 @@ chain_fail (Chain *chain)
   curator_client_unlock (client);
 }
 
-/* @locks none. */
 static CURATOR_UNLOCKED void
 on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
@@ -184,7 +181,7 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   curator_op_unref (&chain->op);
 }
 
-/* @locks none. The next member, or success. */
+/* Starts the next member, or succeeds. */
 static void
 chain_next (Chain *chain)
 {
@@ -262,7 +259,7 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   return &chain->op;
 }
 
-/* With no members there is nothing to ask anybody for. */
+/* Without members there is nothing to acquire. */
 static gboolean
 multi_reenter (CuratorLock *lock, guint64 owner, GError **error)
 {

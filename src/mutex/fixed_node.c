@@ -1,12 +1,11 @@
 /* A lock that is one ephemeral node: who creates it holds it.
  *
- * Mirrors nothing of Curator's; it is what programs in many languages do by hand. Threads: any, as
- * for a mutex, whose holds, re-entrance and release it has.
+ * Mirrors no class of Curator's; programs in many languages do it by hand. Threads: any; guarded by
+ * the client's mutex, like the mutex that it is a kind of.
  *
- * NOTES: there is no queue. Every waiter watches the node, all wake when it goes, and one of them is
- * first: with n waiters a release costs n creates. After a create of unknown outcome the node is
- * ours if it belongs to our session and carries our payload, which therefore ends in a name that no
- * other holder uses.
+ * NOTES: there is no queue. Every waiter watches the node, all wake when it goes, and one of them
+ * is first: with n waiters a release costs n creates. After a create of unknown outcome the node is
+ * ours if it belongs to our session and carries our payload, which therefore ends in a UUID.
  */
 #include "client/client-private.h"
 #include "client/path.h"
@@ -18,7 +17,7 @@
 #include <string.h>
 
 static CuratorNodeRequest *
-describe (CuratorMutex *mutex, guint64 owner, GError **error)
+new_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
   gsize length;
@@ -36,7 +35,7 @@ CuratorLock *
 curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GError **error)
 {
   static const CuratorMutexKind kind = { .name = "fixed-node lock",
-                                         .describe = describe,
+                                         .new_request = new_request,
                                          .is_one_node = TRUE };
 
   g_return_val_if_fail (client != NULL, NULL);
@@ -46,7 +45,7 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
       return NULL;
     }
   g_autofree char *parent = curator_path_parent (node_path);
-  CuratorLockDriver *driver = curator_lock_driver_new_ours (NULL, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new_builtin (NULL, NULL);
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
   curator_lock_driver_unref (driver);

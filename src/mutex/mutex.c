@@ -1,8 +1,8 @@
-/* InterProcessMutex: holds that belong to threads and are re-entrant.
+/* InterProcessMutex: a re-entrant lock whose holds belong to threads.
  *
- * Mirrors InterProcessMutex. Threads: any; the table of holds is guarded by the client's mutex.
+ * Threads: any; the table of holds is guarded by the client's mutex.
  *
- * NOTES: threads are told apart by numbers of our own that are never used twice, because the system
+ * NOTES: threads are identified by numbers of our own that are never reused, because the system
  * gives a new thread the id of a dead one. A hold that is LOST stays in the table until its thread
  * has released every level, so that code further down cannot take itself for protected.
  */
@@ -34,7 +34,7 @@ typedef struct
   guint64 owner;
   CuratorOpDone done;
   gpointer data;
-} Granting;
+} PendingAcquire;
 
 static CuratorMutex *
 mutex_of (CuratorLock *lock)
@@ -56,7 +56,7 @@ find_hold (CuratorMutex *mutex, guint64 owner)
   return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
 }
 
-/* Takes hold. There may be many locks, of which few are held. */
+/* Takes hold. The table exists only while the lock is held. */
 static CURATOR_LOCKED void
 add_hold (CuratorMutex *mutex, LockData *hold)
 {
@@ -89,26 +89,25 @@ curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner)
   return hold != NULL ? hold->lease : NULL;
 }
 
-/* @locks client mutex held, at the grant. */
+/* Called at the grant. */
 static CURATOR_LOCKED void
-file_hold (CuratorLease *lease, gpointer data)
+record_hold (CuratorLease *lease, gpointer data)
 {
-  const Granting *granting = data;
+  const PendingAcquire *pending = data;
   LockData *hold = g_new (LockData, 1);
-  hold->owner = granting->owner;
+  hold->owner = pending->owner;
   hold->count = 1;
   hold->lease = lease;
-  add_hold (granting->mutex, hold);
+  add_hold (pending->mutex, hold);
 }
 
-/* @locks none. */
 static void
 on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
-  Granting *granting = data;
-  granting->done (op, result, error, granting->data);
-  curator_lock_unref (&granting->mutex->lock);
-  g_free (granting);
+  PendingAcquire *pending = data;
+  pending->done (op, result, error, pending->data);
+  curator_lock_unref (&pending->mutex->lock);
+  g_free (pending);
 }
 
 static CURATOR_UNLOCKED gboolean
@@ -142,25 +141,25 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   GError *error = NULL;
   CuratorNodeRequest *request = NULL;
 
-  if (mutex->kind->describe != NULL)
+  if (mutex->kind->new_request != NULL)
     {
-      request = mutex->kind->describe (mutex, owner, &error);
+      request = mutex->kind->new_request (mutex, owner, &error);
       if (request == NULL)
         {
-          return curator_lock_settled_op (lock->client, error, done, data);
+          return curator_lock_finished_op (lock->client, error, done, data);
         }
     }
-  Granting *granting = g_new (Granting, 1);
-  granting->mutex = mutex_of (curator_lock_ref (lock));
-  granting->owner = owner;
-  granting->done = done;
-  granting->data = data;
+  PendingAcquire *pending = g_new (PendingAcquire, 1);
+  pending->mutex = mutex_of (curator_lock_ref (lock));
+  pending->owner = owner;
+  pending->done = done;
+  pending->data = data;
   const CuratorAttemptSpec spec = { .request = request,
                                     .deadline_us = deadline_us,
                                     .once = once,
-                                    .granted = owner != 0 ? file_hold : NULL,
+                                    .granted = owner != 0 ? record_hold : NULL,
                                     .done = on_granted,
-                                    .data = granting };
+                                    .data = pending };
   return curator_lock_internals_attempt (mutex->internals, &spec);
 }
 
@@ -171,7 +170,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
   CuratorMutex *mutex = mutex_of (lock);
   CuratorClient *client = lock->client;
   LockData *last = NULL;
-  gboolean told = FALSE;
+  gboolean ended = FALSE;
 
   curator_client_lock (client);
   LockData *hold = find_hold (mutex, owner);
@@ -180,7 +179,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
       last = hold;
       curator_reentry_forget (lock);
       g_hash_table_steal (mutex->lock_data, &owner);
-      told =
+      ended =
           curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data);
       drop_empty_table (mutex);
     }
@@ -193,7 +192,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
       return FALSE;
     }
   g_clear_pointer (&last, free_lock_data);
-  if (!told && done != NULL)
+  if (!ended && done != NULL)
     {
       done (NULL, data);
     }

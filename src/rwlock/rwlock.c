@@ -1,13 +1,12 @@
 /* InterProcessReadWriteLock: one queue of readers and writers.
  *
  * Mirrors InterProcessReadWriteLock of Curator 5.5 and later. Threads: any; the two sides are
- * mutexes of their own kinds and guarded as those are, by the client's mutex.
+ * mutexes of their own kinds and guarded by the client's mutex.
  *
- * NOTES: both kinds of nodes are numbered together, and a node is ours by what stands in front of
- * it: for a writer nobody, for a reader no writer. A reader watches the nearest writer in front
- * instead of the first: the grants are the same and it wakes once. A thread that holds the write
- * lock reads under a node with its writer's number, so that writers queueing behind stay behind
- * when the write lock is let go.
+ * NOTES: both kinds of nodes are numbered together. A writer is granted when no node is in front, a
+ * reader when no writer is. A reader watches the nearest writer in front instead of the first: the
+ * grants are the same and it wakes once. A thread that holds the write lock reads under a node with
+ * its writer's number, so that queued writers stay behind when the write lock is released.
  */
 #include "curator/rwlock.h"
 
@@ -24,7 +23,7 @@
 
 struct _CuratorRwLock
 {
-  CuratorRefs refs; /* users, and the locks of either side that somebody else refers to */
+  CuratorRefs refs; /* of the pair and of either side */
   CuratorLock *read;
   CuratorLock *write;
 };
@@ -67,7 +66,7 @@ read_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsiz
   results->path_to_watch = nearest_writer;
 }
 
-/* What the calling thread holds of the other side; NULL if nothing. The reference is the caller's. */
+/* owner's hold of the other side, or NULL. The reference is the caller's. */
 static CURATOR_UNLOCKED CuratorLease *
 hold_of_companion (CuratorMutex *mutex, guint64 owner)
 {
@@ -87,9 +86,9 @@ hold_of_companion (CuratorMutex *mutex, guint64 owner)
   return lease;
 }
 
-/* A writer that reads is granted at once, under its own number; not if its write hold is lost. */
+/* A writer reads at once, under its own number; not if its write hold is lost. */
 static CuratorNodeRequest *
-describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
+new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorLease *write_hold = hold_of_companion (mutex, owner);
   CuratorNodeRequest *request = curator_node_request_new (CURATOR_READ_NAME);
@@ -111,13 +110,13 @@ describe_read (CuratorMutex *mutex, guint64 owner, GError **error)
   g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
   curator_node_request_set_name (request, name);
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
-  request->under = write_hold;
+  request->required_hold = write_hold;
   return request;
 }
 
-/* A reader that wants to write would wait for its own read node for ever. */
+/* A reader that wants to write would wait for its own read node forever. */
 static CuratorNodeRequest *
-describe_write (CuratorMutex *mutex, guint64 owner, GError **error)
+new_write_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   g_autoptr (CuratorLease) read_hold = hold_of_companion (mutex, owner);
 
@@ -135,8 +134,8 @@ static CuratorLock *
 side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
           const char *lock_name, const CuratorLockDriverFuncs *funcs, GBytes *data)
 {
-  CuratorLockDriver *driver = curator_lock_driver_new_ours (funcs, NULL);
-  /* Only what a writer itself reads under its number comes between it and the next one. */
+  CuratorLockDriver *driver = curator_lock_driver_new_builtin (funcs, NULL);
+  /* Only a writer's own read node, with its number, can come between it and the next. */
   driver->neighbours_succeed = funcs->gets_the_lock == NULL;
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, path, lock_name, 1, driver, data);
@@ -175,10 +174,10 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
                      GError **error)
 {
   static const CuratorMutexKind read_kind = { .name = "read lock",
-                                              .describe = describe_read,
+                                              .new_request = new_read_request,
                                               .accept = is_read_node };
   static const CuratorMutexKind write_kind = { .name = "write lock",
-                                               .describe = describe_write,
+                                               .new_request = new_write_request,
                                                .accept = is_write_node };
   static const CuratorLockDriverFuncs read_funcs = { .gets_the_lock = read_gets_the_lock,
                                                      .fix_for_sorting = rw_fix_for_sorting };

@@ -1,4 +1,5 @@
-/* A semaphore from inside: its record, and starting an acquire of it. */
+/* The inside of a semaphore (InterProcessSemaphoreV2). Any thread; guarded by the client's
+ * mutex. */
 #ifndef CURATOR_SEMAPHORE_PRIVATE_H
 #define CURATOR_SEMAPHORE_PRIVATE_H
 
@@ -16,11 +17,10 @@ struct _CuratorSemaphore
   CuratorLockInternals *leases;
   CuratorSharedCount *count; /* a reference, or NULL */
   CuratorCountHook count_hook;
-  GBytes *node_data CURATOR_GUARDED; /* guarded by the client's mutex; NULL for the default */
+  GBytes *node_data CURATOR_GUARDED; /* NULL for the default */
 };
 
-/* The op's result is a GPtrArray of n CuratorLease. once: as for a
- * lock. */
+/* Starts an acquire. The op's result is a GPtrArray of n CuratorLease. once: as for a lock. */
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done,
                                     gpointer data) CURATOR_UNLOCKED;

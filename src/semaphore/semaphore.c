@@ -1,7 +1,6 @@
-/* InterProcessSemaphoreV2: the leases under leases/, one at a time under the turn under locks/.
+/* InterProcessSemaphoreV2: lease nodes under leases/, created by the holder of a lock under locks/.
  *
- * Mirrors InterProcessSemaphoreV2. Threads: any; guarded by the client's mutex. Acquiring is in
- * semaphore_acquire.c.
+ * Threads: any; guarded by the client's mutex. semaphore_acquire.c has the acquire.
  */
 #include "semaphore/semaphore-private.h"
 
@@ -19,8 +18,8 @@
 
 #include <string.h>
 
-/* Ours as long as no more nodes are there than leases, in whatever order: a lease once given is
- * never looked at again. */
+/* Granted while there are no more nodes than leases, in any order: a granted lease is never
+ * checked again. */
 static void
 lease_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsize n_children,
                      const char *sequence_node_name, int max_leases,
@@ -49,7 +48,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
-  CuratorLockDriver *lease_driver = curator_lock_driver_new_ours (&funcs, NULL);
+  CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (&funcs, NULL);
 
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
@@ -176,7 +175,7 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
       g_autoptr (GError) error = NULL;
       if (!curator_lease_release (g_ptr_array_index (leases, i), &error))
         {
-          g_info ("a lease is given back in the background: %s", error->message);
+          g_info ("a lease is released in the background: %s", error->message);
         }
     }
 }

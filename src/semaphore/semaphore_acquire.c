@@ -1,13 +1,14 @@
-/* Acquiring leases of a semaphore: a turn under locks/, then one or more leases under leases/.
+/* Acquires leases of a semaphore: the turn, a lock under locks/, then lease nodes under leases/.
  *
  * Mirrors InterProcessSemaphoreV2.acquire. Threads: any; guarded by the client's mutex.
  *
- * NOTES: whoever has the turn creates its lease nodes and waits until no more nodes are there than
- * leases; so only one contender has surplus nodes and the rest queue in order. The turn is kept
- * until all n leases are had (Curator lets it go after each, and two clients that want 2 of 2 can
- * take one each and wait for ever). A lease is never taken back: a smaller number only makes the
- * next contenders wait. Losing the turn, with the session or by the clock alone, begins everything
- * anew: a lease node that waits without its turn would be one too many for whoever has the turn now.
+ * NOTES: the holder of the turn creates its lease nodes and waits until there are no more nodes
+ * than leases; so only one contender has surplus nodes and the rest queue in order. The turn is
+ * kept until all n leases are granted. (Curator releases it after each, and two clients that want 2
+ * of 2 can take one each and wait forever.) A lease is never taken back: a smaller number only
+ * makes the next contenders wait. Losing the turn, with the session or by the clock alone, restarts
+ * everything: a lease node that waits without its turn would be one too many for the new holder of
+ * the turn.
  */
 #include "semaphore/semaphore-private.h"
 
@@ -32,9 +33,9 @@ typedef struct
   int n;
   gboolean once;
   CuratorLease *turn CURATOR_GUARDED;
-  CuratorStake turn_stake; /* tells when it is lost */
-  GPtrArray *got CURATOR_GUARDED;
-  CuratorOp *current CURATOR_GUARDED; /* the attempt under way */
+  CuratorStake turn_stake; /* notifies when it is lost */
+  GPtrArray *leases CURATOR_GUARDED;
+  CuratorOp *current CURATOR_GUARDED; /* the attempt in progress */
   CuratorRetryLoop restarts;          /* after the turn was lost */
   gboolean restarting CURATOR_GUARDED;
 } Acquire;
@@ -60,7 +61,7 @@ unref_op (gpointer op)
   curator_op_unref (op);
 }
 
-/* The end of the attempt that waits under it begins anew. */
+/* Cancels the lease's attempt, whose end starts over. */
 static CURATOR_LOCKED void
 on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
 {
@@ -88,31 +89,31 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
 }
 
 static CURATOR_LOCKED CuratorLease *
-let_go_of_turn (Acquire *acquire)
+steal_turn (Acquire *acquire)
 {
   curator_stake_unregister (&acquire->turn_stake);
   return g_steal_pointer (&acquire->turn);
 }
 
-/* Nothing is held or under way any more. */
+/* Releases the turn and all leases. */
 static CURATOR_LOCKED void
-give_back (Acquire *acquire)
+release_all (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
-  GPtrArray *leases = g_steal_pointer (&acquire->got);
+  GPtrArray *leases = g_steal_pointer (&acquire->leases);
 
   if (acquire->turn != NULL)
     {
-      g_ptr_array_insert (leases, 0, let_go_of_turn (acquire));
+      g_ptr_array_insert (leases, 0, steal_turn (acquire));
     }
-  /* The leases go first, so that whoever gets the turn finds them gone. */
+  /* The leases go first, so that the next holder of the turn finds them gone. */
   for (guint i = leases->len; i-- > 0;)
     {
       curator_lease_end (g_ptr_array_index (leases, i), G_MAXINT64, NULL, NULL);
     }
   /* Dropping them takes the client's mutex. */
   curator_client_after_unlock (client, unref_leases, leases);
-  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
+  acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
 }
 
 /* Takes error. */
@@ -126,7 +127,7 @@ acquire_fail (Acquire *acquire, GError *error)
     {
       current->klass->cancel (current, g_error_copy (error));
     }
-  give_back (acquire);
+  release_all (acquire);
   curator_op_finish (&acquire->op, NULL, error);
   if (current != NULL)
     {
@@ -134,12 +135,11 @@ acquire_fail (Acquire *acquire, GError *error)
     }
 }
 
-/* The turn is gone with its session: all begins anew, as often as the
- * retry policy allows. */
+/* The turn is lost: starts over, as often as the retry policy allows. */
 static CURATOR_LOCKED void
 acquire_restart (Acquire *acquire)
 {
-  give_back (acquire);
+  release_all (acquire);
   if (!acquire->restarting)
     {
       acquire->restarting = TRUE;
@@ -149,13 +149,13 @@ acquire_restart (Acquire *acquire)
 }
 
 static CURATOR_LOCKED void
-restarts_go (gpointer data)
+run_restart (gpointer data)
 {
   take_turn (data);
 }
 
 static CURATOR_LOCKED void
-restarts_give_up (gpointer data, int rc)
+on_retries_exhausted (gpointer data, int rc)
 {
   Acquire *acquire = data;
   acquire_fail (
@@ -164,7 +164,7 @@ restarts_give_up (gpointer data, int rc)
                                                                 acquire->semaphore->leases->base)));
 }
 
-/* @locks none. What an attempt brought; the attempt's reference of acquire ends here. */
+/* The end of an attempt, which drops its reference to acquire. */
 static CURATOR_UNLOCKED void
 attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboolean is_turn)
 {
@@ -195,7 +195,7 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
     }
   else
     {
-      g_ptr_array_add (acquire->got, lease);
+      g_ptr_array_add (acquire->leases, lease);
       take_lease (acquire);
     }
   curator_client_unlock (client);
@@ -227,32 +227,32 @@ take_turn (Acquire *acquire)
   acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
 }
 
-/* All there: the turn goes on without waiting for its delete. */
+/* The turn ends without waiting for its node's deletion. */
 static CURATOR_LOCKED void
 acquire_succeed (Acquire *acquire)
 {
   CuratorClient *client = acquire->op.client;
-  CuratorLease *turn = let_go_of_turn (acquire);
+  CuratorLease *turn = steal_turn (acquire);
 
   curator_lease_end (turn, G_MAXINT64, NULL, NULL);
   curator_client_after_unlock (client, unref_lease, turn);
-  curator_op_finish (&acquire->op, g_steal_pointer (&acquire->got), NULL);
+  curator_op_finish (&acquire->op, g_steal_pointer (&acquire->leases), NULL);
 }
 
-/* The next lease, made under the turn; or success. */
+/* Starts the next lease, or succeeds. */
 static CURATOR_LOCKED void
 take_lease (Acquire *acquire)
 {
   CuratorSemaphore *semaphore = acquire->semaphore;
   CuratorLockInternals *leases = semaphore->leases;
 
-  if ((int) acquire->got->len == acquire->n)
+  if ((int) acquire->leases->len == acquire->n)
     {
       acquire_succeed (acquire);
       return;
     }
   CuratorNodeRequest *request = curator_node_request_new (leases->lock_name);
-  request->under = curator_lease_ref (acquire->turn);
+  request->required_hold = curator_lease_ref (acquire->turn);
   request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
   curator_op_ref (&acquire->op);
   const CuratorAttemptSpec spec = { .request = request,
@@ -274,7 +274,7 @@ acquire_finalize (CuratorOp *op)
 {
   Acquire *acquire = (Acquire *) op;
   g_clear_pointer (&acquire->current, curator_op_unref);
-  g_clear_pointer (&acquire->got, g_ptr_array_unref);
+  g_clear_pointer (&acquire->leases, g_ptr_array_unref);
   curator_semaphore_unref (acquire->semaphore);
 }
 
@@ -292,10 +292,11 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
   acquire->n = n;
   acquire->once = once;
   curator_client_lock (client);
-  acquire->got = g_ptr_array_new_with_free_func (unref_lease);
+  acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
   if (curator_op_begin (&acquire->op))
     {
-      curator_retry_loop_init (&acquire->restarts, client, restarts_go, restarts_give_up, acquire);
+      curator_retry_loop_init (&acquire->restarts, client, run_restart, on_retries_exhausted,
+                               acquire);
       take_turn (acquire);
     }
   curator_client_unlock (client);

@@ -15,8 +15,7 @@ typedef struct
 {
   CuratorLock lock;
   CuratorSemaphore *semaphore;
-  CuratorLease *lease
-      CURATOR_GUARDED; /* the object's hold, LOST ones included; guarded by the client's mutex */
+  CuratorLease *lease CURATOR_GUARDED; /* the object's hold, LOST ones included */
 } SemaphoreMutex;
 
 typedef struct
@@ -25,7 +24,7 @@ typedef struct
   guint64 owner;
   CuratorOpDone done;
   gpointer data;
-} Granting;
+} PendingAcquire;
 
 static SemaphoreMutex *
 mutex_of (CuratorLock *lock)
@@ -40,12 +39,12 @@ lost_error (void)
                               "the hold of this object is lost: release it first");
 }
 
-/* @locks none. A lost hold that nobody has released yet must not be taken for the new one. */
+/* A lost hold that was not released yet must not be taken for the new one. */
 static CURATOR_UNLOCKED void
 on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
-  Granting *granting = data;
-  SemaphoreMutex *mutex = granting->mutex;
+  PendingAcquire *pending = data;
+  SemaphoreMutex *mutex = pending->mutex;
   CuratorLease *lease = NULL;
   g_autoptr (GError) refused = NULL;
 
@@ -54,7 +53,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
       g_autoptr (GPtrArray) leases = result;
       lease = curator_lease_ref (g_ptr_array_index (leases, 0));
     }
-  if (lease != NULL && granting->owner != 0)
+  if (lease != NULL && pending->owner != 0)
     {
       curator_client_lock (mutex->lock.client);
       if (mutex->lease == NULL)
@@ -68,9 +67,9 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
           refused = lost_error ();
         }
     }
-  granting->done (op, lease, refused != NULL ? refused : error, granting->data);
+  pending->done (op, lease, refused != NULL ? refused : error, pending->data);
   curator_lock_unref (&mutex->lock);
-  g_free (granting);
+  g_free (pending);
 }
 
 static CURATOR_UNLOCKED CuratorOp *
@@ -85,14 +84,14 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
   curator_client_unlock (lock->client);
   if (owner != 0 && lost)
     {
-      return curator_lock_settled_op (lock->client, lost_error (), done, data);
+      return curator_lock_finished_op (lock->client, lost_error (), done, data);
     }
-  Granting *granting = g_new (Granting, 1);
-  granting->mutex = mutex_of (curator_lock_ref (lock));
-  granting->owner = owner;
-  granting->done = done;
-  granting->data = data;
-  return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, granting);
+  PendingAcquire *pending = g_new (PendingAcquire, 1);
+  pending->mutex = mutex_of (curator_lock_ref (lock));
+  pending->owner = owner;
+  pending->done = done;
+  pending->data = data;
+  return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, pending);
 }
 
 static CURATOR_UNLOCKED gboolean

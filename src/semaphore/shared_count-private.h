@@ -1,4 +1,4 @@
-/* Following a shared count from inside the library. */
+/* Follows a SharedCount inside the library. Any thread; guarded by the client's mutex. */
 #ifndef CURATOR_SHARED_COUNT_PRIVATE_H
 #define CURATOR_SHARED_COUNT_PRIVATE_H
 
@@ -10,13 +10,12 @@ typedef struct _CuratorCountHook CuratorCountHook;
 struct _CuratorCountHook
 {
   GList link;
-  /* @locks the count's client's mutex held. */
+  /* Called with the client's mutex held. */
   void (*changed) (CuratorCountHook *hook, gint32 value);
 };
 
 CuratorClient *curator_shared_count_get_client (CuratorSharedCount *count);
-/* @locks client mutex NOT held. changed runs for every value seen from now on; returns the present
- * one. */
+/* changed runs for every value seen from now on; returns the current one. */
 gint32 curator_shared_count_add_hook (CuratorSharedCount *count,
                                       CuratorCountHook *hook) CURATOR_UNLOCKED;
 void curator_shared_count_remove_hook (CuratorSharedCount *count,

@@ -2,10 +2,10 @@
  *
  * Mirrors SharedCount and SharedValue. Threads: any; the value is guarded by the client's mutex.
  *
- * NOTES: one data watch follows the node; the read that sets it again brings the new value, so none
- * is missed but those that came and went in between. A dead session takes the watch with it: the
- * next session sets it anew. A server that refuses it just now is asked again a little later. Versions
- * are compared where they matter, by the server.
+ * NOTES: one data watch follows the node. The read that sets it again brings the new value, so only
+ * values that came and went in between are missed. A dead session takes the watch with it, and the
+ * next session sets it again. A watch that a server refuses is retried a little later. The server
+ * compares versions.
  */
 #include "semaphore/shared_count-private.h"
 
@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-#define FOLLOW_AGAIN_US (G_USEC_PER_SEC)
+#define FOLLOW_RETRY_US (G_USEC_PER_SEC)
 
 struct _CuratorSharedCount
 {
@@ -33,14 +33,13 @@ struct _CuratorSharedCount
   char *path;            /* full */
   gint32 seed;
 
-  /* Guarded by the client's mutex. */
   gboolean started CURATOR_GUARDED;
   gboolean known CURATOR_GUARDED; /* the node was read */
   gint32 value CURATOR_GUARDED;
   gint32 version CURATOR_GUARDED;
   gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch CURATOR_GUARDED;
-  CuratorTimer *again CURATOR_GUARDED; /* until the watch is set once more */
+  CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
   CuratorSessionHook session_hook CURATOR_GUARDED;
   GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
   CuratorListeners listeners CURATOR_GUARDED;
@@ -87,7 +86,7 @@ unref_count (gpointer count)
 }
 
 static CURATOR_LOCKED void
-take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
+store_value (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 {
   if (count->known && mzxid < count->mzxid)
     {
@@ -114,44 +113,45 @@ take (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 static CURATOR_LOCKED void
 stop_watching (CuratorSharedCount *count)
 {
-  curator_timer_cancel (count->client, &count->again);
+  curator_timer_cancel (count->client, &count->retry_timer);
   curator_session_remove_hook (&count->session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
 }
 
-/* @locks client mutex held (timer). */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
-follow_again (gpointer data)
+on_retry_timer (gpointer data)
 {
   CuratorSharedCount *count = data;
-  count->again = NULL;
+  count->retry_timer = NULL;
   follow (count);
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent news, int rc, const CuratorZkReply *reply,
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorSharedCount *count = data;
   gint32 value;
 
-  if (news == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
+  if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
     {
       if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
         {
-          take (count, value, reply->stat->version, reply->stat->mzxid);
+          store_value (count, value, reply->stat->version, reply->stat->mzxid);
         }
       else
         {
           curator_warn ("%s holds no shared count: its payload is too short", count->path);
         }
     }
-  else if (news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
+  else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
     {
       stop_watching (count);
-      count->again = curator_timer_after (count->client, FOLLOW_AGAIN_US, follow_again, count);
+      count->retry_timer =
+          curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
     }
-  else if (news == CURATOR_WATCH_GONE || news == CURATOR_WATCH_FAILED)
+  else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
     {
       g_clear_pointer (&count->watch, curator_watch_release);
       curator_warn ("%s cannot be followed any more: %s", count->path,
@@ -167,7 +167,7 @@ on_session_died (CuratorSessionHook *hook)
   follow (count);
 }
 
-/* The watch is set as soon as the present session is connected. */
+/* The watch is set as soon as the current session is connected. */
 static CURATOR_LOCKED void
 follow (CuratorSharedCount *count)
 {
@@ -232,7 +232,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
   g_free (count);
 }
 
-/* Reads the node and takes what it holds. */
+/* Reads the node and stores its value. */
 static CURATOR_UNLOCKED gboolean
 read_now (CuratorSharedCount *count, GError **error)
 {
@@ -252,7 +252,7 @@ read_now (CuratorSharedCount *count, GError **error)
       return FALSE;
     }
   curator_client_lock (count->client);
-  take (count, value, result->version, result->mzxid);
+  store_value (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -264,10 +264,10 @@ curator_shared_count_start (CuratorSharedCount *count, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_autoptr (GError) local = NULL;
   g_autoptr (GBytes) seed = encode (count->seed);
-  g_autoptr (CuratorCallResult) made =
+  g_autoptr (CuratorCallResult) created =
       curator_call (count->client, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
 
-  if (made == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
+  if (created == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
@@ -319,12 +319,12 @@ curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gi
   return known;
 }
 
-/* @locks none. What was written is the value now, without waiting for the watch. */
+/* A written value counts at once, without waiting for the watch. */
 static CURATOR_UNLOCKED void
-take_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
+store_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
 {
   curator_client_lock (count->client);
-  take (count, value, result->version, result->mzxid);
+  store_value (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
 }
 
@@ -340,7 +340,7 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **erro
     {
       return FALSE;
     }
-  take_written (count, value, result);
+  store_written (count, value, result);
   return TRUE;
 }
 
@@ -363,13 +363,13 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
     }
   if (result != NULL)
     {
-      take_written (count, value, result);
+      store_written (count, value, result);
     }
   else if (!read_now (count, error))
     {
       return FALSE;
     }
-  /* A repeated write may have been refused because of its own first success. */
+  /* A repeated write may have failed because its first try succeeded. */
   gint32 now_value = 0;
   gint32 now_version = 0;
   curator_shared_count_get_versioned (count, &now_value, &now_version);

@@ -146,7 +146,7 @@ inline create (c)
   view[c] = 0
 }
 
-/* leave_node: a node that exists or may exist goes to the reaper. */
+/* discard_node: a node that exists or may exist goes to the reaper. */
 inline leave (c)
 {
 #ifndef NO_REAPER

@@ -107,7 +107,7 @@ curator_plant(
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
   CHANGE "g_ptr_array_add (paths, g_strdup (attempt->node))" "g_ptr_array_add (paths, g_strdup (attempt->internals->base))"
-         "  curator_attempt_let_go (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
+         "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
@@ -124,7 +124,7 @@ curator_plant(
       curator_attempt_enter (attempt, ATTEMPT_LISTING)@
       return@
     }
-  curator_attempt_let_go (attempt)@
+  curator_attempt_reset (attempt)@
   curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "curator_retry_loop_again (&attempt->restarts, rc)"
          "curator_retry_loop_again (&attempt->restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
@@ -176,7 +176,7 @@ curator_plant(
          "&& !curator_session_has_stake (attempt->session, path)" "")
 curator_plant(
   fixed_node_deletes_others RECIPE fixed_node FILE lock/node_lease.c EXPECT "deleted by another|${two_holders}"
-  CHANGE "if (lease->name_is_ours)" "if (TRUE)")
+  CHANGE "if (lease->name_is_unique)" "if (TRUE)")
 
 # --- readers and writers ---
 curator_plant(
@@ -199,7 +199,7 @@ curator_plant(
 curator_plant(
   rwlock_lost_writer_reads RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
   CHANGE "if (curator_lease_get_state (write_hold) == CURATOR_LEASE_LOST)" "if (FALSE)"
-         "request->under = write_hold" "curator_lease_unref (write_hold)")
+         "request->required_hold = write_hold" "curator_lease_unref (write_hold)")
 
 # --- the semaphore ---
 curator_plant(
@@ -217,11 +217,11 @@ curator_plant(
   CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
 curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
-  CHANGE "      g_ptr_array_add (acquire->got, lease)@\n      take_lease (acquire)"
-         "      g_ptr_array_add (acquire->got, lease)@\n      if ((int) acquire->got->len < acquire->n) { CuratorLease *turn = let_go_of_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
+  CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
+         "      g_ptr_array_add (acquire->leases, lease)@\n      if ((int) acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
   shared_count_gives_up RECIPE semaphore FILE semaphore/shared_count.c EXPECT "hang"
-  CHANGE "news == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
+  CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
 
 # --- the semaphore mutex ---
 curator_plant(
@@ -253,13 +253,13 @@ curator_plant(
   CHANGE "last->number + 1 == number" "last->number < number")
 curator_plant(
   shortcut_neighbour_of_a_reader RECIPE rwlock FILE lock/line.c EXPECT "${two_holders}"
-  CHANGE "clean = clean && !place->is_covered" "")
+  CHANGE "released = released && !place->number_is_shared" "")
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
-  CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      grant (attempt)@"
+  CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      finish_granted (attempt)@"
          "  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
-  atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      grant (attempt)@")
+  atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
@@ -271,7 +271,7 @@ curator_plant(
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
          "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)"
-         "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_win (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)")
+         "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)")
 
 # --- the count, for scripts/test and the report ---
 get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)

@@ -39,15 +39,15 @@ class LeaseClock:
         self.timeout = Fraction(int(source.find("the default session timeout",
                                                  r"session_timeout_ms = (\d+);|#define DEFAULT_SESSION_TIMEOUT_MS\s+(\d+)")
                                     .expand(r"\1\2")), 1000)
-        self.tick = Fraction(source.define("DEFAULT_TICK_MS"), 1000)
-        self.beat_share = int(source.find("the share of a heartbeat", r"session_us \(session\) / (\d+);",
-                                           source.function("period_us")).group(1))
+        self.tick = Fraction(source.define("DEFAULT_HALF_TICK_US"), 1000000) * 2
+        self.beat_share = source.define("BEAT_SHARE")
         self.prompt_share = source.define("PROMPT_SHARE")
         # The whole sum: a part that is added there has to be added to the picture.
-        guard = source.find("the sum of the guard", r"return \w*period_us \(session\)\s*\+ \w*half_tick_us \(session\)\s*"
-                            r"\+ t / PROMPT_SHARE\s*\+ t / (\d+);", source.function("guard_us"))
-        self.clock_share = int(guard.group(1))
-        late = source.find("the age at which a hold is SUSPECT", r"(\d+) \* \w*period_us \(session\) / (\d+)")
+        source.find("the sum of the guard", r"return terms->period_us \+ terms->half_tick_us \+ prompt_us \(terms\)"
+                    r"\s*\+ terms->session_us / DRIFT_SHARE;", source.function("guard_us"))
+        self.clock_share = source.define("DRIFT_SHARE")
+        late = source.find("the age at which a hold is SUSPECT", r"(\d+) \* terms->period_us / (\d+),",
+                           source.function("curator_lease_until_suspect"))
         self.beats_until_suspect = Fraction(int(late.group(1)), int(late.group(2)))
 
     @property
