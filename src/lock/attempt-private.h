@@ -65,7 +65,6 @@ typedef struct
   gint64 czxid CURATOR_GUARDED;
   CuratorRequest *create CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED; /* list, get or check in flight */
-  CuratorRequest *list CURATOR_GUARDED; /* sent right after the create */
   CuratorParents *parents CURATOR_GUARDED;
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorWatch *second_watch CURATOR_GUARDED; /* on the node in front of the watched one */
@@ -107,9 +106,6 @@ void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 /* The answer to a listing, which several attempts may share. */
 void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
                                 gpointer attempt) CURATOR_LOCKED;
-/* The answer to the list that was sent right after the create. */
-void curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us,
-                                    gpointer attempt) CURATOR_LOCKED;
 /* Takes over the node at path, created in the current session. */
 void curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;

@@ -92,7 +92,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       curator_attempt_adopt_node (attempt, reply->path, reply->stat->czxid);
       return;
     }
-  curator_attempt_forget_request (&attempt->list);
+  curator_listing_leave (&attempt->listing);
   if (rc == ZNONODE)
     {
       make_parents (attempt);
@@ -152,12 +152,14 @@ choose_payload (Attempt *attempt)
   attempt->payload = g_bytes_ref (payload);
 }
 
-/* A list follows the create, unless a node of this session is probably right in front. */
+/* A list follows the create, unless a node of this session is probably right in front, or a list is in
+ * flight already: then the one after that serves all whose nodes have been created by then. */
 static CURATOR_LOCKED gboolean
 lists_after_create (const Attempt *attempt)
 {
   return curator_attempt_has_queue (attempt)
-         && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line));
+         && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line))
+         && !curator_line_is_listing (attempt->line);
 }
 
 /* A node that requires a hold of the same queue may have its number. */
@@ -196,8 +198,7 @@ curator_attempt_create (gpointer data)
                                             modes[attempt->request->mode], on_created, attempt);
   if (lists_after_create (attempt))
     {
-      attempt->list = curator_request_get_children (attempt->session, internals->base, FALSE,
-                                                    curator_attempt_on_first_list, attempt);
+      curator_attempt_list (attempt);
     }
 }
 

@@ -104,7 +104,6 @@ curator_attempt_reset (Attempt *attempt)
   curator_retry_loop_stop (&attempt->tries);
   curator_retry_loop_stop (&attempt->restarts);
   curator_attempt_forget_read (attempt);
-  curator_attempt_forget_request (&attempt->list);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_attempt_stop_watching (attempt);
   discard_node (attempt);

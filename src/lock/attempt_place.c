@@ -90,7 +90,7 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
       return;
     }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  if (attempt->list == NULL)
+  if (attempt->listing.listing == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_LISTING);
     }

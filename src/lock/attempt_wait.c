@@ -191,7 +191,7 @@ curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second
 void
 curator_attempt_wait_behind (Attempt *attempt)
 {
-  curator_attempt_forget_request (&attempt->list);
+  curator_listing_leave (&attempt->listing);
   begin_to_wait (attempt);
 }
 
@@ -328,18 +328,4 @@ curator_attempt_list (gpointer data)
       return;
     }
   curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
-}
-
-void
-curator_attempt_on_first_list (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  Attempt *attempt = data;
-  CuratorOrder order = { 0 };
-
-  attempt->list = NULL;
-  if (attempt->state == ATTEMPT_LISTING)
-    {
-      curator_attempt_on_listed (rc, reply, &order, attempt);
-      curator_queue_clear (&order.queue);
-    }
 }

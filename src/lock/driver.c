@@ -27,10 +27,11 @@ curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data
 }
 
 CuratorLockDriver *
-curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, gpointer user_data)
+curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, CuratorPredicate predicate)
 {
-  CuratorLockDriver *driver = curator_lock_driver_new (funcs, user_data, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new (funcs, NULL, NULL);
   driver->is_builtin = TRUE;
+  driver->predicate = predicate;
   return driver;
 }
 
@@ -38,9 +39,11 @@ CuratorLockDriver *
 curator_lock_driver_standard (void)
 {
   /* Its own reference keeps it from ever being freed. */
-  static CuratorLockDriver driver = {
-    .refs = 1, .is_builtin = TRUE, .nothing_overtakes = TRUE, .neighbours_succeed = TRUE
-  };
+  static CuratorLockDriver driver = { .refs = 1,
+                                      .is_builtin = TRUE,
+                                      .predicate = curator_standard_predicate,
+                                      .nothing_overtakes = TRUE,
+                                      .neighbours_succeed = TRUE };
   return &driver;
 }
 
@@ -91,6 +94,16 @@ curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char
 }
 
 /* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */
+void
+curator_standard_predicate (CuratorQueue *order, gsize index, int max_leases,
+                            CuratorPredicateResults *results)
+{
+  const gint64 front = (gint64) index - max_leases;
+  results->gets_the_lock = front < 0;
+  results->path_to_watch = front < 0 ? NULL : order->names[front];
+}
+
+/* The same for a driver of the user's. */
 void
 curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
                                 gsize n_children, const char *sequence_node_name, int max_leases,

@@ -65,6 +65,12 @@ curator_line_is_alone (const CuratorLine *line)
   return line->users == 1;
 }
 
+gboolean
+curator_line_is_listing (const CuratorLine *line)
+{
+  return line->listing != NULL;
+}
+
 guint64
 curator_line_note_create (CuratorLine *line)
 {
@@ -146,7 +152,7 @@ curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
   curator_line_leave (line);
 }
 
-const CuratorQueue *
+CuratorQueue *
 curator_order_get (CuratorOrder *order, const struct String_vector *children,
                    CuratorLockInternals *internals)
 {

@@ -36,6 +36,8 @@ CuratorLine *curator_line_join (CuratorSession *session, const char *base) CURAT
 void curator_line_leave (CuratorLine *line) CURATOR_LOCKED;
 /* TRUE if the session has no other attempt or hold here. */
 gboolean curator_line_is_alone (const CuratorLine *line) CURATOR_LOCKED;
+/* TRUE if a listing is in flight. */
+gboolean curator_line_is_listing (const CuratorLine *line) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */
 guint64 curator_line_note_create (CuratorLine *line) CURATOR_LOCKED;
 
@@ -54,8 +56,8 @@ typedef struct
   const CuratorLockInternals *sorted_for;
 } CuratorOrder;
 
-const CuratorQueue *curator_order_get (CuratorOrder *order, const struct String_vector *children,
-                                       CuratorLockInternals *internals);
+CuratorQueue *curator_order_get (CuratorOrder *order, const struct String_vector *children,
+                                 CuratorLockInternals *internals);
 
 typedef struct _CuratorListing CuratorListing;
 

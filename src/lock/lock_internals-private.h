@@ -9,6 +9,7 @@
 #include "client/session.h"
 #include "curator/lock_internals.h"
 #include "guards.h"
+#include "lock/queue.h"
 
 struct _CuratorNodeRequest
 {
@@ -19,25 +20,33 @@ struct _CuratorNodeRequest
   CuratorLease *required_hold; /* a reference; the node needs this hold; or NULL */
 };
 
+/* getsTheLock of a built-in driver, by a node's position in the queue: its cost does not grow with the
+ * queue. Called with the client's mutex held. */
+typedef void (*CuratorPredicate) (CuratorQueue *order, gsize index, int max_leases,
+                                  CuratorPredicateResults *results);
+
 struct _CuratorLockDriver
 {
   CuratorRefs refs;
   CuratorLockDriverFuncs funcs;
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean is_builtin; /* the library's own, which runs with the mutex held */
+  gboolean is_builtin;        /* the library's own, which runs with the mutex held */
+  CuratorPredicate predicate; /* of a built-in one; NULL: funcs.gets_the_lock, or the standard's */
   gboolean nothing_overtakes;
   gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
 };
 
 /* A driver of the library's: never calls user code. */
 CuratorLockDriver *curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs,
-                                                    gpointer user_data);
+                                                    CuratorPredicate predicate);
 /* For queues in which only the order counts; one for all of them. Borrowed. */
 CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
 const char *curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
                                               const char *lock_name, gpointer user_data);
+void curator_standard_predicate (CuratorQueue *order, gsize index, int max_leases,
+                                 CuratorPredicateResults *results);
 void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
                                      gsize n_children, const char *sequence_node_name,
                                      int max_leases, CuratorPredicateResults *results,

@@ -178,10 +178,12 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
 
   qsort (entries, n, sizeof *entries, compare_entries);
   queue->names = g_new (char *, n + 1);
+  queue->numbers = g_new (gint64, n + 1);
   queue->n_names = n;
   for (gsize i = 0; i < n; i++)
     {
       queue->names[i] = (char *) entries[i].name;
+      queue->numbers[i] = entries[i].number;
       if (i > 0 && entries[i].number == entries[i - 1].number
           && !is_legal_tie (&entries[i - 1], &entries[i]))
         {
@@ -196,14 +198,45 @@ curator_queue_clear (CuratorQueue *queue)
 {
   g_return_if_fail (queue != NULL);
   g_free (queue->names);
+  g_free (queue->numbers);
+  g_free (queue->writers);
   *queue = (CuratorQueue){ 0 };
+}
+
+/* The first position whose number is not below number. */
+static gsize
+lower_bound (const CuratorQueue *queue, gint64 number)
+{
+  gsize low = 0;
+  gsize high = queue->n_names;
+
+  while (low < high)
+    {
+      const gsize middle = low + (high - low) / 2;
+      if (queue->numbers[middle] < number)
+        {
+          low = middle + 1;
+        }
+      else
+        {
+          high = middle;
+        }
+    }
+  return low;
 }
 
 gssize
 curator_queue_index_of (const CuratorQueue *queue, const char *name)
 {
   g_return_val_if_fail (queue != NULL && name != NULL, -1);
-  for (gsize i = 0; i < queue->n_names; i++)
+  const gsize length = strlen (name);
+  gint64 number;
+  /* Where the counter broke, numbers do not rise with the order. */
+  const gboolean rises = !queue->exhausted && length >= N_DIGITS
+                         && curator_queue_parse_number (name + length - N_DIGITS, &number);
+
+  for (gsize i = rises ? lower_bound (queue, number) : 0;
+       i < queue->n_names && (!rises || queue->numbers[i] == number); i++)
     {
       if (strcmp (queue->names[i], name) == 0)
         {
@@ -211,4 +244,21 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
         }
     }
   return -1;
+}
+
+gssize
+curator_queue_writer_before (CuratorQueue *queue, gsize index)
+{
+  g_return_val_if_fail (queue != NULL && index < queue->n_names, -1);
+  if (queue->writers == NULL)
+    {
+      gssize nearest = -1;
+      queue->writers = g_new (gssize, queue->n_names);
+      for (gsize i = 0; i < queue->n_names; i++)
+        {
+          queue->writers[i] = nearest;
+          nearest = strstr (queue->names[i], CURATOR_WRITE_NAME) != NULL ? (gssize) i : nearest;
+        }
+    }
+  return queue->writers[index];
 }

@@ -22,6 +22,8 @@ typedef struct
 {
   char **names; /* in order, lock nodes only; the strings are the caller's children */
   gsize n_names;
+  gint64 *numbers;           /* of each name, rising unless exhausted */
+  gssize *writers;           /* for curator_queue_writer_before(); NULL until it is asked */
   gsize n_foreign;           /* children that are not lock nodes */
   const char *first_foreign; /* one of them, for a message; NULL if there is none */
   /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with
@@ -41,6 +43,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CuratorQueue, curator_queue_clear)
 
 /* Position of name, from 0; -1 when it is absent. */
 gssize curator_queue_index_of (const CuratorQueue *queue, const char *name);
+
+/* Position of the nearest write node in front of a position, -1 if there is none. The first question
+ * looks at all names, the others at none. */
+gssize curator_queue_writer_before (CuratorQueue *queue, gsize index);
 
 /* Strictly what "%010d" prints for a 32-bit integer: ten digits, or a minus and nine digits (ten,
  * below -999999999). number may be NULL; untouched on FALSE. */

@@ -40,9 +40,31 @@ apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int m
     }
 }
 
+static void
+ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *order,
+     gssize index, CuratorPredicateResults *results)
+{
+  CuratorLockDriver *driver = internals->driver;
+
+  if (driver->predicate != NULL)
+    {
+      driver->predicate (order, (gsize) index, max_leases, results);
+    }
+  else if (driver->funcs.gets_the_lock != NULL)
+    {
+      driver->funcs.gets_the_lock (driver, (const char *const *) order->names, order->n_names, own,
+                                   max_leases, results, driver->user_data);
+    }
+  else
+    {
+      curator_standard_gets_the_lock (driver, (const char *const *) order->names, order->n_names,
+                                      own, max_leases, results, driver->user_data);
+    }
+}
+
 CuratorVerdict
 curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-               const CuratorQueue *order, gboolean sequential)
+               CuratorQueue *order, gboolean sequential)
 {
   CuratorLockDriver *driver = internals->driver;
   CuratorPredicateResults results = { 0 };
@@ -55,12 +77,7 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
       verdict.kind = order->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING;
       return verdict;
     }
-  void (*ask) (CuratorLockDriver *, const char *const *, gsize, const char *, int,
-               CuratorPredicateResults *, gpointer) = driver->funcs.gets_the_lock != NULL
-                                                          ? driver->funcs.gets_the_lock
-                                                          : curator_standard_gets_the_lock;
-  ask (driver, (const char *const *) order->names, order->n_names, own, max_leases, &results,
-       driver->user_data);
+  ask (internals, max_leases, own, order, index, &results);
   if (results.gets_the_lock)
     {
       verdict.kind = VERDICT_GRANTED;

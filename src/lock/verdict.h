@@ -26,6 +26,6 @@ typedef struct
 /* Called with the client's mutex held for a built-in driver, without it for a user's. own: the
  * node's leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-                              const CuratorQueue *order, gboolean sequential);
+                              CuratorQueue *order, gboolean sequential);
 
 #endif

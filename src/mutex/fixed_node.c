@@ -45,7 +45,7 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
       return NULL;
     }
   g_autofree char *parent = curator_path_parent (node_path);
-  CuratorLockDriver *driver = curator_lock_driver_new_builtin (NULL, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new_builtin (NULL, curator_standard_predicate);
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
   curator_lock_driver_unref (driver);

@@ -49,21 +49,11 @@ is_read_node (const char *name)
 }
 
 static void
-read_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                    const char *sequence_node_name, int max_leases,
-                    CuratorPredicateResults *results, gpointer user_data)
+read_predicate (CuratorQueue *order, gsize index, int max_leases, CuratorPredicateResults *results)
 {
-  const char *nearest_writer = NULL;
-
-  for (gsize i = 0; i < n_children && strcmp (children[i], sequence_node_name) != 0; i++)
-    {
-      if (is_write_node (children[i]))
-        {
-          nearest_writer = children[i];
-        }
-    }
-  results->gets_the_lock = nearest_writer == NULL;
-  results->path_to_watch = nearest_writer;
+  const gssize nearest_writer = curator_queue_writer_before (order, index);
+  results->gets_the_lock = nearest_writer < 0;
+  results->path_to_watch = nearest_writer < 0 ? NULL : order->names[nearest_writer];
 }
 
 /* owner's hold of the other side, or NULL. The reference is the caller's. */
@@ -132,11 +122,12 @@ new_write_request (CuratorMutex *mutex, guint64 owner, GError **error)
 
 static CuratorLock *
 side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
-          const char *lock_name, const CuratorLockDriverFuncs *funcs, GBytes *data)
+          const char *lock_name, CuratorPredicate predicate, GBytes *data)
 {
-  CuratorLockDriver *driver = curator_lock_driver_new_builtin (funcs, NULL);
+  static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = rw_fix_for_sorting };
+  CuratorLockDriver *driver = curator_lock_driver_new_builtin (&funcs, predicate);
   /* Only a writer's own read node, with its number, can come between it and the next. */
-  driver->neighbours_succeed = funcs->gets_the_lock == NULL;
+  driver->neighbours_succeed = predicate == curator_standard_predicate;
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, path, lock_name, 1, driver, data);
   curator_lock_driver_unref (driver);
@@ -179,9 +170,6 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   static const CuratorMutexKind write_kind = { .name = "write lock",
                                                .new_request = new_write_request,
                                                .accept = is_write_node };
-  static const CuratorLockDriverFuncs read_funcs = { .gets_the_lock = read_gets_the_lock,
-                                                     .fix_for_sorting = rw_fix_for_sorting };
-  static const CuratorLockDriverFuncs write_funcs = { .fix_for_sorting = rw_fix_for_sorting };
 
   g_return_val_if_fail (client != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
@@ -192,8 +180,9 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   g_autoptr (GBytes) payload = data != NULL ? g_bytes_new (data, length) : NULL;
   CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
   curator_refs_init (&rw_lock->refs);
-  rw_lock->read = side_new (client, path, &read_kind, CURATOR_READ_NAME, &read_funcs, payload);
-  rw_lock->write = side_new (client, path, &write_kind, CURATOR_WRITE_NAME, &write_funcs, payload);
+  rw_lock->read = side_new (client, path, &read_kind, CURATOR_READ_NAME, read_predicate, payload);
+  rw_lock->write =
+      side_new (client, path, &write_kind, CURATOR_WRITE_NAME, curator_standard_predicate, payload);
   ((CuratorMutex *) rw_lock->read)->companion = rw_lock->write;
   ((CuratorMutex *) rw_lock->write)->companion = rw_lock->read;
   curator_lock_set_owner (rw_lock->read, &rw_lock->refs, rw_lock, free_pair);

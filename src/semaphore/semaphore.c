@@ -21,11 +21,9 @@
 /* Granted while there are no more nodes than leases, in any order: a granted lease is never
  * checked again. */
 static void
-lease_gets_the_lock (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                     const char *sequence_node_name, int max_leases,
-                     CuratorPredicateResults *results, gpointer user_data)
+lease_predicate (CuratorQueue *order, gsize index, int max_leases, CuratorPredicateResults *results)
 {
-  results->gets_the_lock = (gint64) n_children <= max_leases;
+  results->gets_the_lock = (gint64) order->n_names <= max_leases;
 }
 
 static CURATOR_LOCKED void
@@ -39,8 +37,6 @@ on_count_changed (CuratorCountHook *hook, gint32 value)
 static CuratorSemaphore *
 semaphore_new (CuratorClient *client, const char *path, int max_leases, GError **error)
 {
-  static const CuratorLockDriverFuncs funcs = { .gets_the_lock = lease_gets_the_lock };
-
   if (!curator_lock_check_path (client, path, error))
     {
       return NULL;
@@ -48,7 +44,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
-  CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (&funcs, NULL);
+  CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (NULL, lease_predicate);
 
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);

@@ -112,7 +112,7 @@ curator_plant(
     {
       curator_retry_loop_stop (&attempt->tries)@
       curator_attempt_forget_read (attempt)@
-      curator_attempt_forget_request (&attempt->list)@
+      curator_listing_leave (&attempt->listing)@
       curator_attempt_stop_watching (attempt)@
       curator_stake_unregister (&attempt->stake)@
       leave_line (attempt)@
@@ -157,7 +157,8 @@ curator_plant(
 # --- the mutex ---
 curator_plant(
   mutex_second_is_first RECIPE mutex FILE lock/driver.c EXPECT "${two_holders}"
-  CHANGE "results->gets_the_lock = (gint64) i < max_leases" "results->gets_the_lock = (gint64) i <= max_leases")
+  CHANGE "results->gets_the_lock = front < 0" "results->gets_the_lock = front <= 0"
+         "results->path_to_watch = front < 0" "results->path_to_watch = front <= 0")
 curator_plant(
   mutex_unknown_node_stays RECIPE mutex FILE lock/attempt_end.c EXPECT "hang|residue"
   CHANGE "if (attempt->unknown)" "if (FALSE)")
@@ -181,10 +182,11 @@ curator_plant(
 # --- readers and writers ---
 curator_plant(
   rwlock_readers_ignore_writers RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
-  CHANGE "if (is_write_node (children[i]))" "if (FALSE)")
+  CHANGE "curator_queue_writer_before (order, index)" "-1")
 curator_plant(
   rwlock_readers_look_at_the_first RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}|token"
-  CHANGE "if (is_write_node (children[i]))" "if (i == 0 && is_write_node (children[i]))")
+  CHANGE "curator_queue_writer_before (order, index)"
+         "index > 0 && is_write_node (order->names[0]) ? 0 : -1")
 curator_plant(
   rwlock_writers_ignore_readers RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
   CHANGE "return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME)"
@@ -204,7 +206,7 @@ curator_plant(
 # --- the semaphore ---
 curator_plant(
   semaphore_one_too_many RECIPE semaphore FILE semaphore/semaphore.c EXPECT "was granted permit"
-  CHANGE "(gint64) n_children <= max_leases" "(gint64) n_children <= max_leases + 1")
+  CHANGE "(gint64) order->n_names <= max_leases" "(gint64) order->n_names <= max_leases + 1")
 curator_plant(
   semaphore_deaf_to_less RECIPE semaphore FILE semaphore/semaphore.c EXPECT "was granted permit"
   CHANGE "semaphore->leases->max_leases = value@\n  curator_lock"
@@ -246,8 +248,8 @@ curator_plant(
   CHANGE "is_front && index == max_leases" "is_front")
 curator_plant(
   shortcut_skip_in_rwlock RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
-  CHANGE "driver->neighbours_succeed = funcs->gets_the_lock == NULL"
-         "driver->nothing_overtakes = funcs->gets_the_lock == NULL")
+  CHANGE "driver->neighbours_succeed = predicate == curator_standard_predicate"
+         "driver->nothing_overtakes = predicate == curator_standard_predicate")
 curator_plant(
   shortcut_neighbours_far_apart RECIPE mutex FILE lock/line.c EXPECT "${two_holders}|token"
   CHANGE "last->number + 1 == number" "last->number < number")
@@ -270,8 +272,8 @@ curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
          "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
-         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)"
-         "  if (attempt->is_next) { curator_attempt_forget_request (&attempt->list)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->list == NULL)")
+         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)"
+         "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)")
 
 # --- the count, for scripts/test and the report ---
 get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)
