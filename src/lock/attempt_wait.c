@@ -308,6 +308,11 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *or
   static const struct String_vector nothing = { 0 };
   Attempt *attempt = data;
 
+  if (attempt->state == ATTEMPT_CREATING)
+    {
+      /* The library has refused the create, of which the answer is still to come. */
+      return;
+    }
   if (rc == ZOK || rc == ZNONODE)
     {
       decide (attempt, rc == ZOK ? reply->children : &nothing, order);
