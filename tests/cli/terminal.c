@@ -227,7 +227,8 @@ terminal_get_row (Terminal *self, int row)
 
   for (int column = 0; column < TERMINAL_COLUMNS; column++)
     {
-      g_string_append_unichar (text, self->cells[row][column] != 0 ? self->cells[row][column] : ' ');
+      g_string_append_unichar (text,
+                               self->cells[row][column] != 0 ? self->cells[row][column] : ' ');
     }
   return g_strchomp (g_string_free (text, FALSE));
 }

@@ -32,10 +32,10 @@ manager_new (gboolean is_abstract)
     {
       address.sun_path[0] = '\0';
     }
-  assert_int_equal (bind (self->fd, (struct sockaddr *) &address,
-                          (socklen_t) (offsetof (struct sockaddr_un, sun_path)
-                                       + strlen (self->name))),
-                    0);
+  assert_int_equal (
+      bind (self->fd, (struct sockaddr *) &address,
+            (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (self->name))),
+      0);
   return self;
 }
 

@@ -32,8 +32,7 @@ assert_shows (Terminal *terminal, const char *text)
 static Terminal *
 top_start (Fixture *fixture, const char *path)
 {
-  const char *const argv[] = { ZKFLOCK, "-Z",         fixture_server (fixture),
-                               "top",   "--interval", "0.1",
+  const char *const argv[] = { ZKFLOCK, "-Z", fixture_server (fixture), "top", "--interval", "0.1",
                                path,    NULL };
   return terminal_start ((char *const *) argv);
 }
@@ -141,8 +140,8 @@ assert_at_prompt (Terminal *shell)
 static Terminal *
 shell_start (Fixture *fixture)
 {
-  static const char *const argv[] = { "/bin/bash", "--norc", "--noprofile",
-                                      "--noediting", "-i", NULL };
+  static const char *const argv[] = { "/bin/bash",   "--norc", "--noprofile",
+                                      "--noediting", "-i",     NULL };
 
   g_setenv ("PS1", "$ ", TRUE);
   g_setenv ("HISTFILE", "", TRUE);
@@ -228,7 +227,8 @@ ctrl_c_ends_the_script_too (void **state)
   LOG after = cli_new_file ();
   g_autoptr (Terminal) shell = shell_start (*state);
 
-  shell_run (shell, "bash -c '" ZKFLOCK " /script " CLI_COMMAND " keys %s; " CLI_COMMAND " turn %s 0'",
+  shell_run (shell,
+             "bash -c '" ZKFLOCK " /script " CLI_COMMAND " keys %s; " CLI_COMMAND " turn %s 0'",
              log, after);
   assert_key (shell, log, "in");
   type_ctrl_c (shell);
@@ -278,8 +278,9 @@ static void
 ctrl_z_without_a_shell (void **state)
 {
   LOG log = cli_new_file ();
-  const char *const argv[] = { ZKFLOCK, "-Z", fixture_server (*state), "/orphan",
-                               CLI_COMMAND, "keys", log, NULL };
+  const char *const argv[] = { ZKFLOCK,   "-Z",        fixture_server (*state),
+                               "/orphan", CLI_COMMAND, "keys",
+                               log,       NULL };
   g_autoptr (Terminal) terminal = terminal_start ((char *const *) argv);
   int status;
 
@@ -295,12 +296,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (top_fits_into_80_columns),
-    cmocka_unit_test (top_of_one_lock_shows_everybody),
-    cmocka_unit_test (ctrl_z_and_ctrl_c),
-    cmocka_unit_test (ctrl_c_ends_the_script_too),
-    cmocka_unit_test (background_to_foreground),
-    cmocka_unit_test (command_in_a_pipeline),
+    cmocka_unit_test (top_fits_into_80_columns), cmocka_unit_test (top_of_one_lock_shows_everybody),
+    cmocka_unit_test (ctrl_z_and_ctrl_c),        cmocka_unit_test (ctrl_c_ends_the_script_too),
+    cmocka_unit_test (background_to_foreground), cmocka_unit_test (command_in_a_pipeline),
     cmocka_unit_test (ctrl_z_without_a_shell),
   };
   g_setenv ("TERM", "xterm", TRUE);
