@@ -78,8 +78,6 @@ struct _CuratorZkOps
                        CuratorZkTicket *ticket);
   int (*set) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
               int length, int version, CuratorZkTicket *ticket);
-  int (*sync) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
-               CuratorZkTicket *ticket);
   /* One multi of check(path, any version): a transaction that a quorum must commit. */
   int (*check) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
                 CuratorZkTicket *ticket);

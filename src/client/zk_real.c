@@ -100,13 +100,6 @@ on_strings (int rc, const struct String_vector *strings, const void *data)
 }
 
 static void
-on_string (int rc, const char *value, const void *data)
-{
-  const CuratorZkReply reply = { .path = value, .data_length = -1, .failed_index = -1 };
-  complete (rc, &reply, data);
-}
-
-static void
 on_multi (int rc, const void *data)
 {
   CuratorZkTicket *ticket = (CuratorZkTicket *) data;
@@ -265,13 +258,6 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
 }
 
 static int
-real_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
-{
-  ticket = begin (handle, ticket);
-  return undo_if_refused (handle, ticket, zoo_async (handle->zh, path, on_string, ticket));
-}
-
-static int
 real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
             CuratorZkTicket *ticket)
 {
@@ -373,7 +359,6 @@ curator_zk_ops_real (void)
     .exists = real_exists,
     .get_children = real_get_children,
     .set = real_set,
-    .sync = real_sync,
     .check = real_check,
     .remove_all_watches = real_remove_all_watches,
     .monotonic_us = real_monotonic_us,

@@ -227,4 +227,7 @@ guint sim_process_client_watches (SimProcess *process);
 guint sim_process_pending (SimProcess *process);
 guint sim_process_open_handles (SimProcess *process);
 
+/* The library does not use sync, but the simulator has to show what it would prove. */
+int sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket);
+
 #endif

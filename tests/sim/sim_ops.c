@@ -305,10 +305,9 @@ op_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char
   return submit (handle, request, ticket);
 }
 
-static int
-op_sync (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
+int
+sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)
 {
-  (void) ops;
   return submit_read (handle, SIM_OP_SYNC, path, FALSE, ticket);
 }
 
@@ -391,7 +390,6 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->exists = op_exists;
   ops->get_children = op_get_children;
   ops->set = op_set;
-  ops->sync = op_sync;
   ops->check = op_check;
   ops->remove_all_watches = op_remove_all_watches;
   ops->monotonic_us = op_monotonic_us;

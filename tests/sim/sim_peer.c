@@ -157,7 +157,7 @@ start_read (Peer *peer, char name, SimOp op, const char *path, gboolean watch)
   CuratorZkOps *ops = peer->ops;
   int rc = op == SIM_OP_GET      ? ops->get (ops, peer->handle, path, watch, &call->ticket)
            : op == SIM_OP_EXISTS ? ops->exists (ops, peer->handle, path, watch, &call->ticket)
-           : op == SIM_OP_SYNC   ? ops->sync (ops, peer->handle, path, &call->ticket)
+           : op == SIM_OP_SYNC   ? sim_ops_sync (peer->handle, path, &call->ticket)
                                : ops->get_children (ops, peer->handle, path, watch, &call->ticket);
 
   assert_int_equal (rc, ZOK);

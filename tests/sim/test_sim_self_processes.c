@@ -158,7 +158,7 @@ work (gpointer data)
           ops->remove (ops, peer->handle, "/w/n-0000000001", -1, &call->ticket);
           break;
         case 4:
-          ops->sync (ops, peer->handle, "/", &call->ticket);
+          sim_ops_sync (peer->handle, "/", &call->ticket);
           break;
         default:
           ops->remove_all_watches (ops, peer->handle, "/w", ZWATCHTYPE_CHILD, &call->ticket);
