@@ -48,6 +48,12 @@ curator_lease_terms (int session_ms, int tick_ms, int heartbeat_ms)
   return terms;
 }
 
+int
+curator_lease_session_ms (int believed_ms, int granted_ms)
+{
+  return believed_ms > 0 && believed_ms < granted_ms ? believed_ms : granted_ms;
+}
+
 static int64_t
 prompt_us (const CuratorLeaseTerms *terms)
 {
@@ -125,14 +131,27 @@ curator_lease_note_proof (CuratorLeaseEvidence *evidence, const CuratorLeaseTerm
     {
       return false;
     }
-  evidence->proof_us = sent_us;
+  int64_t known_us = evidence->known_us;
+  /*@ loop invariant 0 <= i <= CURATOR_N_MARKS && i <= evidence->n_marks;
+      loop invariant rises: is_moment (known_us) && known_us >= evidence->known_us;
+      loop invariant told: known_us == evidence->known_us
+        || \exists integer k; is_told (evidence, k, sent_us - telling (*terms))
+             && known_us == evidence->marks[k].sent_us;
+      loop invariant all: \forall integer k;
+        k < i && is_told (evidence, k, sent_us - telling (*terms))
+          ==> evidence->marks[k].sent_us <= known_us;
+      loop assigns i, known_us;
+      loop variant CURATOR_N_MARKS - i;
+  */
   for (unsigned i = 0; i < n_marks (evidence); i++)
     {
       if (evidence->marks[i].answered_us <= sent_us - telling_us (terms))
         {
-          evidence->known_us = most (evidence->known_us, evidence->marks[i].sent_us);
+          known_us = most (known_us, evidence->marks[i].sent_us);
         }
     }
+  evidence->known_us = known_us;
+  evidence->proof_us = sent_us;
   return true;
 }
 
@@ -204,6 +223,11 @@ curator_lease_until_told (const CuratorLeaseEvidence *evidence, const CuratorLea
 {
   int64_t first = now_us + telling_us (terms);
 
+  /*@ loop invariant 0 <= i <= CURATOR_N_MARKS;
+      loop invariant 0 <= first <= now_us + telling (*terms);
+      loop assigns i, first;
+      loop variant CURATOR_N_MARKS - i;
+  */
   for (unsigned i = 0; i < n_marks (evidence); i++)
     {
       if (evidence->marks[i].sent_us > evidence->known_us)

@@ -276,6 +276,101 @@ curator_plant(
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)"
          "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)")
 
+# --- the arithmetic of the lease clock ---
+curator_plant(
+  lease_guard_without_period TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  CHANGE "terms->period_us + terms->half_tick_us + prompt_us (terms)"
+         "terms->half_tick_us + prompt_us (terms)")
+curator_plant(
+  lease_guard_without_half_tick TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  CHANGE "terms->period_us + terms->half_tick_us + prompt_us (terms)" "terms->period_us + prompt_us (terms)")
+curator_plant(
+  lease_guard_without_slowest TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  CHANGE "terms->period_us + terms->half_tick_us + prompt_us (terms)"
+         "terms->period_us + terms->half_tick_us")
+curator_plant(
+  lease_guard_without_drift TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  CHANGE "prompt_us (terms)\n         + terms->session_us / DRIFT_SHARE" "prompt_us (terms)")
+curator_plant(
+  lease_leader_without_drift TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "terms->session_us - terms->session_us / DRIFT_SHARE" "terms->session_us")
+curator_plant(
+  lease_deadline_by_proof TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "return least (by_proof, by_leader)" "return by_proof")
+curator_plant(
+  lease_deadline_by_leader TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  CHANGE "return least (by_proof, by_leader)" "return by_leader")
+curator_plant(
+  lease_telling_without_half_tick TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "return terms->half_tick_us + terms->session_us / LATE_PING_SHARE"
+         "return terms->session_us / LATE_PING_SHARE")
+curator_plant(
+  lease_telling_without_late_pings TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "return terms->half_tick_us + terms->session_us / LATE_PING_SHARE" "return terms->half_tick_us")
+curator_plant(
+  lease_told_from_sending TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "marks[i].answered_us <= sent_us - telling_us" "marks[i].sent_us <= sent_us - telling_us")
+curator_plant(
+  lease_told_by_the_answer TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "answered_us <= sent_us - telling_us (terms)" "answered_us <= now_us - telling_us (terms)")
+curator_plant(
+  lease_known_from_the_answer TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "most (known_us, evidence->marks[i].sent_us)" "most (known_us, evidence->marks[i].answered_us)")
+curator_plant(
+  lease_known_by_the_proof TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "evidence->known_us = known_us" "evidence->known_us = sent_us")
+curator_plant(
+  lease_proof_from_the_answer TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  CHANGE "evidence->proof_us = sent_us" "evidence->proof_us = now_us")
+curator_plant(
+  lease_slow_answers_count TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "a slow answer proves"
+  CHANGE "now_us - sent_us > prompt_us (terms) || " "")
+curator_plant(
+  lease_timeout_as_granted_last TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "believed_ms > 0 && believed_ms < granted_ms ? believed_ms" "0 ? believed_ms")
+curator_plant(
+  lease_timeout_as_granted_first TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  CHANGE "believed_ms > 0 && believed_ms < granted_ms ? believed_ms" "believed_ms > 0 ? believed_ms")
+curator_plant(
+  lease_fresh_for_too_short TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "fresh evidence for a hold that ends"
+  CHANGE "return most (least (pause + prompt_us (terms), usable_us (terms) / 2), 0)" "return 0")
+curator_plant(
+  lease_marks_too_close TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "a healthy|not fresh|not granted"
+  CHANGE "most (terms->half_tick_us / 4, reach / CURATOR_N_MARKS)" "terms->half_tick_us / 4")
+curator_plant(
+  lease_ring_too_short TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|not granted"
+  CHANGE "% CURATOR_N_MARKS" "% 2")
+curator_plant(
+  lease_ring_forgets TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|granted"
+  CHANGE "evidence->n_marks + 1 : CURATOR_N_MARKS" "evidence->n_marks + 1 : 0")
+curator_plant(
+  lease_fresh_for_two_periods TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "not fresh|is refused"
+  CHANGE "most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "2 * terms->period_us")
+curator_plant(
+  lease_suspect_by_periods TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy hold is suspect"
+  CHANGE "most (5 * terms->period_us / 2, 3 * terms->period_us / 2 + prompt_us (terms))"
+         "5 * terms->period_us / 2")
+curator_plant(
+  lease_enough_for_long_sessions TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "not fresh|is refused"
+  CHANGE "least (pause + prompt_us (terms), usable_us (terms) / 2)" "(pause + prompt_us (terms))")
+curator_plant(
+  lease_never_bound_by_leader TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|is refused"
+  CHANGE "return evidence->known_us + guard_us (terms) < evidence->proof_us" "return 0")
+curator_plant(
+  lease_told_too_soon TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|granted"
+  CHANGE "evidence->marks[i].answered_us + telling_us (terms))"
+         "evidence->marks[i].sent_us + telling_us (terms))")
+curator_plant(
+  lease_told_by_the_next_only TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|granted"
+  CHANGE "evidence->marks[i].sent_us > evidence->known_us" "0")
+curator_plant(
+  lease_never_waits_for_telling TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "is refused"
+  CHANGE "return by_proof && curator_lease_is_bound_by_leader (evidence, terms)" "return 0")
+curator_plant(
+  lease_leader_not_noted TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy"
+  CHANGE "evidence->known_us = most (evidence->known_us, asked_us)"
+         "(void) most (evidence->known_us, asked_us)")
+
 # --- the count, for scripts/test and the report ---
 get_property(planted_published GLOBAL PROPERTY CURATOR_PLANTED_PUBLISHED)
 get_property(planted_others GLOBAL PROPERTY CURATOR_PLANTED_OTHERS)
