@@ -191,15 +191,15 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
   const CuratorClient *client = session->client;
   const gint64 old = atomic_load (&session->deadline_us);
 
-  if (session->terms.session_us != 0 && timeout_ms < session->timeout_ms)
+  const int believed_ms = session->terms.session_us != 0 ? session->timeout_ms : 0;
+
+  if (timeout_ms < believed_ms)
     {
       curator_warn ("session 0x%" G_GINT64_MODIFIER
                     "x: the server shortens the session timeout from %d ms to %d ms",
                     session->id, session->timeout_ms, timeout_ms);
     }
-  /* A longer one is not believed: another server may still count by the shorter one. */
-  session->timeout_ms =
-      session->terms.session_us != 0 ? MIN (session->timeout_ms, timeout_ms) : timeout_ms;
+  session->timeout_ms = curator_lease_session_ms (believed_ms, timeout_ms);
   session->terms = curator_lease_terms (session->timeout_ms, client->server_tick_ms,
                                         client->has_heartbeat ? client->heartbeat_ms : 0);
   if (old == 0 && curator_lease_terms_are_too_short (&session->terms))
