@@ -25,9 +25,10 @@ typedef struct
 } Holder;
 
 static void
-holder_start (Holder *holder, const char *address, int session_ms, int number)
+holder_start (Holder *holder, const char *address, int session_ms)
 {
-  g_autofree char *path = g_strdup_printf ("/silent/%d", number);
+  static int n_holders;
+  g_autofree char *path = g_strdup_printf ("/silent/%d", n_holders++);
   g_autoptr (GError) error = NULL;
 
   holder->client = client_new (address);
@@ -112,7 +113,7 @@ test_accepted_in_silence (Fixture *fixture, int session_ms, int rounds)
 
   for (int i = 0; i < N_CLIENTS; i++)
     {
-      holder_start (&holders[i], fixture_proxy (fixture), session_ms, i);
+      holder_start (&holders[i], fixture_proxy (fixture), session_ms);
     }
   for (int round = 1; round <= rounds; round++)
     {
@@ -209,7 +210,7 @@ test_no_handshake (void **state)
 
   hole_new (&hole);
   g_autofree char *both = g_strdup_printf ("%s,%s", fixture_proxy (fixture), hole.address);
-  holder_start (&holder, both, 10000, 0);
+  holder_start (&holder, both, 10000);
   hole_open (&hole);
   for (int round = 1; round <= rounds_or (4); round++)
     {
@@ -241,7 +242,7 @@ test_restart_of_the_server (void **state)
 
   for (int i = 0; i < N_CLIENTS; i++)
     {
-      holder_start (&holders[i], fixture_server (fixture), 30000, i);
+      holder_start (&holders[i], fixture_server (fixture), 30000);
     }
   g_atomic_int_set (&spinning, 1);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
