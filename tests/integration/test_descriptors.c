@@ -172,11 +172,13 @@ many_close (Many *many)
     }
 }
 
+/* By name: its owner may be closing it. */
 static guint64
 inode_of (int fd)
 {
+  g_autofree char *name = g_strdup_printf ("/proc/self/fd/%d", fd);
   struct stat found;
-  return fstat (fd, &found) == 0 && (S_ISSOCK (found.st_mode) || S_ISFIFO (found.st_mode))
+  return stat (name, &found) == 0 && (S_ISSOCK (found.st_mode) || S_ISFIFO (found.st_mode))
              ? found.st_ino
              : 0;
 }

@@ -54,7 +54,13 @@ holder_end (Holder *holder)
   state_log_free (holder->log);
 }
 
-/* All of them are connected again, and still hold. */
+static gboolean
+is_held (void *data)
+{
+  return curator_lease_get_state (data) == CURATOR_LEASE_HELD;
+}
+
+/* All of them are connected again, and a quorum has confirmed that they still hold. */
 static void
 assert_survived (Holder *holders, int n, int times, int within_ms)
 {
@@ -64,7 +70,7 @@ assert_survived (Holder *holders, int n, int times, int within_ms)
       assert_true (state_log_wait (holders[i].log, CURATOR_STATE_RECONNECTED, times,
                                    (int) MAX (deadline_ms - wait_now_ms (), 0)));
       assert_int_equal (state_log_count (holders[i].log, CURATOR_STATE_LOST), 0);
-      assert_int_not_equal (curator_lease_get_state (holders[i].lease), CURATOR_LEASE_LOST);
+      assert_true (wait_until (is_held, holders[i].lease, LONG_MS));
     }
 }
 
