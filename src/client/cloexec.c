@@ -2,10 +2,10 @@
  *
  * Mirrors nothing. Threads: the session lane and ZooKeeper's completion thread; no lock.
  *
- * NOTES: what the library's IO thread waits for is the library's (io_thread.h). Where the system does
- * not show that, all descriptors are examined: the library's wake-up pipe is the non-blocking pipe that is new after
- * the handle was opened, its socket is recognised by its peer. If a descriptor of the program matches
- * too, children do not inherit it, which programs rarely want anyway.
+ * NOTES: the descriptors that the library's IO thread polls belong to the library (io_thread.h). If
+ * the system does not show them, all descriptors are examined: the wake-up pipe is the non-blocking
+ * pipe that is new after the handle was opened, the socket is recognised by its peer. If a descriptor
+ * of the program matches too, children do not inherit it, which programs rarely want anyway.
  */
 #include "client/cloexec.h"
 
@@ -98,7 +98,7 @@ curator_cloexec_sockets (const struct sockaddr *peer, socklen_t length)
     }
 }
 
-/* The other end was opened with it, usually as one of the lowest that were free. */
+/* The other end of the pipe. Both usually got the two lowest free numbers. */
 static int
 other_end (const CuratorIoThread *io, int end)
 {
@@ -160,7 +160,7 @@ curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct so
       return FALSE;
     }
   hide_pipe (io, pipe);
-  /* With another peer or none it is of the next attempt: the connection is lost already. */
+  /* Without that peer it is the socket of the next attempt: the connection is lost already. */
   if (sock >= 0 && has_peer (sock, peer, length))
     {
       fcntl (sock, F_SETFD, FD_CLOEXEC);

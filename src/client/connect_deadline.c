@@ -1,10 +1,10 @@
-/* A deadline for each attempt to connect again.
+/* A deadline for each attempt to reconnect.
  *
- * Threads: timer lane; guarded by the client's mutex.
+ * Mirrors nothing. Threads: timer lane; guarded by the client's mutex.
  *
- * NOTES: the library waits 2/3 of the session timeout for a server that accepts a connection and does not
- * answer, which is longer than a lease lasts. The first attempts get less time than later ones: a server
- * that is only slow is not to be asked again and again.
+ * NOTES: if a server accepts a connection and does not answer, the library waits 2/3 of the session
+ * timeout, which is longer than a lease lasts. Later attempts get more time than the first ones, in case
+ * all servers are slow. A first connection has no such deadline: ending it could leave a session behind.
  */
 #include "client/connect_deadline.h"
 
@@ -15,21 +15,21 @@
 #define FIRST_SHARE 10
 #define N_FIRST     2
 #define LATER_SHARE 5
-/* How often the attempt is looked at. */
-#define LOOK_SHARE 50
+/* The attempt is checked every 1/50 of the session timeout. */
+#define CHECK_SHARE 50
 
-static void look (gpointer data) CURATOR_LOCKED;
+static void check (gpointer data) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
-look_later (CuratorSession *session)
+check_later (CuratorSession *session)
 {
-  const gint64 pause_us = (gint64) session->timeout_ms * 1000 / LOOK_SHARE;
-  session->attempt_timer = curator_timer_after (session->client, pause_us, look, session);
+  const gint64 pause_us = (gint64) session->timeout_ms * 1000 / CHECK_SHARE;
+  session->attempt_timer = curator_timer_after (session->client, pause_us, check, session);
 }
 
 /* @locks client mutex held (timer lane). */
 static void
-look (gpointer data)
+check (gpointer data)
 {
   CuratorSession *session = data;
   CuratorZkOps *ops = session->client->ops;
@@ -40,10 +40,10 @@ look (gpointer data)
   if (ops->end_attempt (ops, session->handle, deadline_ms * 1000))
     {
       session->attempts_ended++;
-      curator_info ("a server did not answer for %" G_GINT64_FORMAT " ms: connecting anew",
+      curator_info ("no server has answered within %" G_GINT64_FORMAT " ms: connecting again",
                     deadline_ms);
     }
-  look_later (session);
+  check_later (session);
 }
 
 void
@@ -52,7 +52,7 @@ curator_connect_deadline_start (CuratorSession *session)
   session->attempts_ended = 0;
   if (session->client->ops->end_attempt != NULL && session->attempt_timer == NULL)
     {
-      look_later (session);
+      check_later (session);
     }
 }
 

@@ -1,11 +1,11 @@
-/* What libzookeeper's IO thread waits for: its wake-up pipe and its socket.
+/* The descriptors that libzookeeper's IO thread polls: its wake-up pipe and its socket.
  *
- * Threads: any; nothing is shared but a counter and the number of the pipe, both atomic.
+ * Mirrors nothing. Threads: any; the shared counter and the pipe's number are atomic.
  *
- * NOTES: the thread waits in poll (pipe, socket), and Linux shows the system call that a thread of one's
- * own process waits in, with its arguments (/proc/self/task/TID/syscall). So the descriptors are certain,
- * and the cost does not depend on how many the program has open. A thread inherits its name from the
- * one that creates it: by that the library's two are told from all others.
+ * NOTES: the thread waits in poll (pipe, socket). Linux shows the system call in which a thread of the
+ * own process waits, with its arguments (/proc/self/task/TID/syscall). So the descriptors are certain,
+ * and the cost does not depend on how many the program has open. A new thread inherits the name of its
+ * creator: a unique name identifies the library's two threads.
  */
 #include "client/io_thread.h"
 
@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* New threads get the next free ids; others may start threads at the same time. */
+/* A new thread gets the next free id. Other threads may be created at the same time. */
 #define NEAR 16
 
 static gboolean
@@ -37,7 +37,7 @@ read_file (const char *path, char *text, gsize size)
   return length > 0;
 }
 
-/* The system call that the thread waits in, and its first two arguments. */
+/* The system call in which the thread waits, and its first two arguments. */
 static gboolean
 read_call (pid_t tid, long *number, guint64 arguments[2])
 {
@@ -74,7 +74,7 @@ is_poll (long number)
   return number == SYS_ppoll;
 }
 
-/* The thread may leave its call at any time, and its stack with it: only the kernel can look there. */
+/* The thread may return from its call and even end meanwhile, so the memory is read by the kernel. */
 static gboolean
 read_memory (guint64 address, void *to, gsize size)
 {
@@ -104,7 +104,7 @@ curator_io_thread_is_shown (void)
 
   if (g_atomic_int_get (&answer) == 0)
     {
-      /* This thread itself waits, as it were, in the call that reads the file. */
+      /* For the calling thread the file shows the call that reads it. */
       const gboolean shown =
           read_call (gettid (), &number, arguments)
           && read_memory ((guint64) GPOINTER_TO_SIZE (&probe), &copy, sizeof copy) && copy == probe;
@@ -137,7 +137,7 @@ curator_io_thread_prepare (CuratorIoThread *io, char before[16])
   pthread_setname_np (pthread_self (), io->name);
 }
 
-/* FALSE when there are more than two of the name: then it is somebody else's, too. */
+/* FALSE if there are more than two threads of that name: another copy of us uses it too. */
 static gboolean
 add_if_named (CuratorIoThread *io, const char *tid)
 {
@@ -198,7 +198,7 @@ curator_fd_inode (int fd, mode_t type)
   return stat (path, &found) == 0 && (found.st_mode & S_IFMT) == type ? found.st_ino : 0;
 }
 
-/* The shape of the library's call. */
+/* TRUE if the thread waits in a poll like that of the library. */
 static gboolean
 look_at (CuratorIoThread *io, pid_t tid, int *pipe, int *sock)
 {
@@ -246,8 +246,8 @@ curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int 
   return FALSE;
 }
 
-/* The thread waits for this number before and after it is duplicated, and both are the same socket:
- * the number was not closed and given to somebody else in between. */
+/* The thread polls this number before and after it is duplicated, and both are the same socket: it was
+ * not closed and reused by the program meanwhile. */
 int
 curator_io_thread_dup_socket (CuratorIoThread *io)
 {

@@ -1,4 +1,4 @@
-/* The descriptors that libzookeeper's IO thread waits for, which the library itself does not show. */
+/* The descriptors that libzookeeper's IO thread polls; the library has no call that returns them. */
 #ifndef CURATOR_IO_THREAD_H
 #define CURATOR_IO_THREAD_H
 
@@ -8,31 +8,29 @@
 
 typedef struct
 {
-  char name[16];      /* of the two threads of the handle, of no others */
+  char name[16];      /* only the two threads of the handle have it */
   pid_t tids[2];      /* 0: not found */
-  _Atomic int pipe;   /* the end of its wake-up pipe that is read; -1: not known yet */
+  _Atomic int pipe;   /* the read end of its wake-up pipe; -1: not known yet */
   int free_before[2]; /* the lowest free descriptors before the handle was opened */
 } CuratorIoThread;
 
-/* @locality any thread. TRUE if this system shows what a thread waits for. */
+/* TRUE if this system shows the system call in which a thread waits. */
 gboolean curator_io_thread_is_shown (void);
 
-/* @locality one thread, which between these two opens the handle; the threads that it starts inherit
- * their name. newest: a thread that was created shortly before. */
+/* The caller opens the handle between these two calls. newest: a thread created shortly before. */
 void curator_io_thread_prepare (CuratorIoThread *io, char before[16]);
 void curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest);
 
-/* @locality any thread. What it waits for: the wake-up pipe and the socket, -1 if it has none. FALSE
- * while the thread runs. */
+/* The wake-up pipe and the socket (-1 if there is none). FALSE while the thread is not in poll. */
 gboolean curator_io_thread_look (CuratorIoThread *io, int *pipe, int *sock);
-/* The same, waiting for the thread to wait, for at most patience_us. */
+/* The same, but waits up to patience_us for the thread to enter poll. */
 gboolean curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int *sock);
-/* A duplicate of the socket, to be closed soon. -1 if there is no socket or the thread runs. */
+/* A duplicate of the socket, to be closed by the caller. -1 without a socket, and while the thread is
+ * not in poll. */
 int curator_io_thread_dup_socket (CuratorIoThread *io);
 
-/* What is open under this number: it is the same file where the result is the same. 0: nothing.
- * By its name in /proc: a look at the descriptor itself would be a race with its owner to tools that
- * watch descriptors. */
+/* The inode of an open pipe or socket, 0 if the descriptor is not of that type. Reads its name in
+ * /proc: ThreadSanitizer would report fstat() as a race with the owner. */
 guint64 curator_fd_inode (int fd, mode_t type);
 
 #endif

@@ -235,7 +235,7 @@ curator_session_reopen (CuratorClient *client)
 static const char *
 why_not (int error)
 {
-  return error == EAGAIN ? "the system has no thread left for it" : g_strerror (error);
+  return error == EAGAIN ? "the system has no threads left" : g_strerror (error);
 }
 
 static CURATOR_LOCKED void

@@ -38,7 +38,7 @@ curator_thread_id (void)
 
 typedef struct
 {
-  pthread_mutex_t gate; /* closed until all have started */
+  pthread_mutex_t gate; /* locked until all have started */
   pid_t newest;
 } Probe;
 

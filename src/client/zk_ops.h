@@ -65,8 +65,8 @@ struct _CuratorZkOps
   int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                    int cert_length);
 
-  /* Ends the attempt to connect that is under way if it was seen that long ago by an earlier call, and
-   * the handle begins the next one; TRUE if it did. May be NULL: no attempt can be ended. */
+  /* Ends the current attempt to connect if an earlier call saw it that long ago, and returns TRUE; the
+   * handle then starts the next one. May be NULL: attempts cannot be ended. */
   gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us);
 
   int (*create) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,

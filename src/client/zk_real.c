@@ -26,8 +26,8 @@
 
 /* The threads of a handle. */
 #define N_THREADS 2
-/* For the IO thread to wait in poll: usually some microseconds, more on a busy machine. The client's
- * mutex is held only while the handle is opened. */
+/* How long to wait for the IO thread to enter poll: usually microseconds, longer on a busy machine. The
+ * client's mutex is held while a handle is opened, not later. */
 #define PATIENCE_OPENING_US 20000
 #define PATIENCE_US         G_USEC_PER_SEC
 
@@ -167,7 +167,7 @@ undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
   return rc;
 }
 
-/* The library's own threads; without them it would abort the process, so they are asked for first. */
+/* If it cannot create its threads, the library aborts the process. So this is tested first. */
 static zhandle_t *
 open_library (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
 {
@@ -196,7 +196,7 @@ open_hidden (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
   sigset_t all;
   sigset_t mask;
 
-  /* The library's threads inherit the mask: the program's signals are not for them. */
+  /* The library's threads inherit the mask, so they never handle the program's signals. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &mask);
   pthread_mutex_lock (&handle->opening);
@@ -253,7 +253,7 @@ real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
   handle_free (handle);
 }
 
-/* The attempt's socket has been there for that long without an answer. */
+/* The attempt is that old and has no answer yet. */
 static gboolean
 is_overdue (CuratorZkHandle *handle, int sock, gint64 older_than_us)
 {
@@ -270,8 +270,7 @@ is_overdue (CuratorZkHandle *handle, int sock, gint64 older_than_us)
          && zoo_state (handle->zh) != ZOO_CONNECTED_STATE;
 }
 
-/* For the library this is as if the server had closed the connection. The socket's number stays its
- * own: it closes it itself. */
+/* The library takes this for a connection closed by the server, and closes its descriptor itself. */
 static gboolean
 real_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us)
 {

@@ -61,7 +61,8 @@ is_refused (void)
          || g_atomic_int_get (&n_alive) >= g_atomic_int_get (&n_allowed);
 }
 
-int
+/* Exported, so that libzookeeper calls it too. */
+__attribute__ ((visibility ("default"))) int
 pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (void *), void *data)
 {
   typedef int (*Create) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
