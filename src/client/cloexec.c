@@ -2,15 +2,16 @@
  *
  * Mirrors nothing. Threads: the session lane and ZooKeeper's completion thread; no lock.
  *
- * NOTES: the library does not show its descriptors. Its wake-up pipe is recognised as the
- * non-blocking pipe that is new after the handle was opened, its socket by its peer. If a
- * descriptor of the program matches too, children do not inherit it, which programs rarely want
- * anyway.
+ * NOTES: the descriptors that the library's IO thread polls belong to the library (io_thread.h). If
+ * the system does not show them, all descriptors are examined: the wake-up pipe is the non-blocking
+ * pipe that is new after the handle was opened, the socket is recognised by its peer. If a descriptor
+ * of the program matches too, children do not inherit it, which programs rarely want anyway.
  */
 #include "client/cloexec.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 GArray *
 curator_open_fds (void)
@@ -45,15 +46,6 @@ is_candidate (int fd)
   return flags >= 0 && (flags & O_NONBLOCK) != 0 && fd_flags >= 0 && (fd_flags & FD_CLOEXEC) == 0;
 }
 
-/* Reads its name in /proc: ThreadSanitizer would report fstat() as a race with the owner. */
-static gboolean
-is_pipe (int fd)
-{
-  g_autofree char *path = g_strdup_printf ("/proc/self/fd/%d", fd);
-  g_autofree char *target = g_file_read_link (path, NULL);
-  return target != NULL && g_str_has_prefix (target, "pipe:");
-}
-
 static gboolean
 contains (const GArray *fds, int fd)
 {
@@ -75,11 +67,20 @@ curator_cloexec_new_pipes (GArray *before)
   for (guint i = 0; i < now->len; i++)
     {
       const int fd = g_array_index (now, int, i);
-      if (!contains (before, fd) && is_candidate (fd) && is_pipe (fd))
+      if (!contains (before, fd) && is_candidate (fd) && curator_fd_inode (fd, S_IFIFO) != 0)
         {
           fcntl (fd, F_SETFD, FD_CLOEXEC);
         }
     }
+}
+
+static gboolean
+has_peer (int fd, const struct sockaddr *peer, socklen_t length)
+{
+  struct sockaddr_storage found = { 0 };
+  socklen_t found_length = sizeof found;
+  return getpeername (fd, (struct sockaddr *) &found, &found_length) == 0 && found_length == length
+         && memcmp (&found, peer, length) == 0;
 }
 
 void
@@ -90,12 +91,79 @@ curator_cloexec_sockets (const struct sockaddr *peer, socklen_t length)
   for (guint i = 0; i < now->len; i++)
     {
       const int fd = g_array_index (now, int, i);
-      struct sockaddr_storage found = { 0 };
-      socklen_t found_length = sizeof found;
-      if (is_candidate (fd) && getpeername (fd, (struct sockaddr *) &found, &found_length) == 0
-          && found_length == length && memcmp (&found, peer, length) == 0)
+      if (is_candidate (fd) && has_peer (fd, peer, length))
         {
           fcntl (fd, F_SETFD, FD_CLOEXEC);
         }
     }
+}
+
+/* The other end of the pipe. Both usually got the two lowest free numbers. */
+static int
+other_end (const CuratorIoThread *io, int end)
+{
+  const guint64 inode = curator_fd_inode (end, S_IFIFO);
+  const int likely[] = { end + 1, io->free_before[1], io->free_before[0] };
+
+  for (guint i = 0; i < G_N_ELEMENTS (likely); i++)
+    {
+      if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
+        {
+          return likely[i];
+        }
+    }
+  g_autoptr (GArray) all = curator_open_fds ();
+  for (guint i = 0; i < all->len; i++)
+    {
+      const int fd = g_array_index (all, int, i);
+      if (fd != end && curator_fd_inode (fd, S_IFIFO) == inode)
+        {
+          return fd;
+        }
+    }
+  return end;
+}
+
+static void
+hide_pipe (const CuratorIoThread *io, int end)
+{
+  if ((fcntl (end, F_GETFD) & FD_CLOEXEC) == 0)
+    {
+      fcntl (other_end (io, end), F_SETFD, FD_CLOEXEC);
+      fcntl (end, F_SETFD, FD_CLOEXEC);
+    }
+}
+
+gboolean
+curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us)
+{
+  int pipe;
+  int sock;
+
+  if (!curator_io_thread_wait (io, patience_us, &pipe, &sock))
+    {
+      return FALSE;
+    }
+  hide_pipe (io, pipe);
+  return TRUE;
+}
+
+gboolean
+curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct sockaddr *peer,
+                        socklen_t length)
+{
+  int pipe;
+  int sock;
+
+  if (!curator_io_thread_wait (io, patience_us, &pipe, &sock))
+    {
+      return FALSE;
+    }
+  hide_pipe (io, pipe);
+  /* Without that peer it is the socket of the next attempt: the connection is lost already. */
+  if (sock >= 0 && has_peer (sock, peer, length))
+    {
+      fcntl (sock, F_SETFD, FD_CLOEXEC);
+    }
+  return TRUE;
 }

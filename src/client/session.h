@@ -45,9 +45,11 @@ struct _CuratorSession
   gint64 id; /* constant once connected */
   int timeout_ms
       CURATOR_GUARDED; /* the least that a server has granted; until then the wanted one */
-  CuratorTimer *loss_timer CURATOR_GUARDED;   /* SUSPENDED for too long, or never connected */
-  CuratorTimer *reopen_timer CURATOR_GUARDED; /* to open a handle again */
-  GCancellable *resolving;                    /* guarded like handle */
+  CuratorTimer *loss_timer CURATOR_GUARDED;    /* SUSPENDED for too long, or never connected */
+  CuratorTimer *reopen_timer CURATOR_GUARDED;  /* to open a handle again */
+  CuratorTimer *attempt_timer CURATOR_GUARDED; /* checks the attempt to reconnect */
+  guint attempts_ended CURATOR_GUARDED;        /* by us, since the disconnection */
+  GCancellable *resolving;                     /* guarded like handle */
   gboolean ever_connected CURATOR_GUARDED;
 
   void (*drained) (CuratorSession *session); /* called when in_flight is empty; or NULL */

@@ -9,6 +9,7 @@
 #include "client/session_close.h"
 
 #include "client/client-private.h"
+#include "client/connect_deadline.h"
 #include "client/dispatch-private.h"
 #include "client/heartbeat.h"
 #include "client/log.h"
@@ -42,6 +43,7 @@ curator_session_tear_down (CuratorSession *session)
   session->state = CURATOR_SESSION_DEAD;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_timer_cancel (session->client, &session->reopen_timer);
+  curator_connect_deadline_stop (session);
   g_cancellable_cancel (session->resolving);
   notify_end (session);
   curator_watches_died (session);

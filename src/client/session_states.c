@@ -11,6 +11,7 @@
 #include "client/session_states.h"
 
 #include "client/client-private.h"
+#include "client/connect_deadline.h"
 #include "client/connection.h"
 #include "client/dispatch-private.h"
 #include "client/heartbeat.h"
@@ -136,6 +137,7 @@ on_connected (CuratorSession *session)
   curator_lease_clock_set_timeout (session, ops->session_timeout_ms (ops, session->handle));
   session->state = CURATOR_SESSION_CONNECTED;
   curator_timer_cancel (session->client, &session->loss_timer);
+  curator_connect_deadline_stop (session);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
                                                            : CURATOR_STATE_CONNECTED);
   client->ever_connected = TRUE;
@@ -154,6 +156,7 @@ on_disconnected (CuratorSession *session)
     }
   session->state = CURATOR_SESSION_DISCONNECTED;
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
+  curator_connect_deadline_start (session);
   curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
   curator_heartbeat_suspended (session);
 }
@@ -229,6 +232,12 @@ curator_session_reopen (CuratorClient *client)
     }
 }
 
+static const char *
+why_not (int error)
+{
+  return error == EAGAIN ? "the system has no threads left" : g_strerror (error);
+}
+
 static CURATOR_LOCKED void
 open_failed (CuratorSession *session, const char *why)
 {
@@ -286,7 +295,7 @@ open_handle (gpointer data)
         }
       if (session->handle == NULL)
         {
-          open_failed (session, error != NULL ? error->message : g_strerror (errno));
+          open_failed (session, error != NULL ? error->message : why_not (errno));
         }
       else
         {

@@ -7,6 +7,7 @@
 #include "client/threads.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 static _Atomic guint64 last_thread_id;
 static _Thread_local guint64 thread_id;
@@ -33,6 +34,47 @@ curator_thread_id (void)
       thread_id = ++last_thread_id;
     }
   return thread_id;
+}
+
+typedef struct
+{
+  pthread_mutex_t gate; /* locked until all have started */
+  pid_t newest;
+} Probe;
+
+static void *
+stand_by (void *data)
+{
+  Probe *probe = data;
+
+  pthread_mutex_lock (&probe->gate);
+  probe->newest = MAX (probe->newest, gettid ());
+  pthread_mutex_unlock (&probe->gate);
+  return NULL;
+}
+
+int
+curator_threads_probe (guint n, pid_t *newest)
+{
+  Probe probe = { .gate = PTHREAD_MUTEX_INITIALIZER };
+  g_autofree pthread_t *threads = g_new (pthread_t, n);
+  guint started = 0;
+  int failed = 0;
+
+  pthread_mutex_lock (&probe.gate);
+  while (started < n && failed == 0)
+    {
+      failed = pthread_create (&threads[started], NULL, stand_by, &probe);
+      started += failed == 0 ? 1 : 0;
+    }
+  pthread_mutex_unlock (&probe.gate);
+  while (started > 0)
+    {
+      pthread_join (threads[--started], NULL);
+    }
+  pthread_mutex_destroy (&probe.gate);
+  *newest = probe.newest;
+  return failed;
 }
 
 void

@@ -4,9 +4,13 @@
 
 #include <glib.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 /* The calling thread's number, never reused. */
 guint64 curator_thread_id (void);
+/* Starts and joins n threads that live at the same time: 0, or the error of pthread_create.
+ * newest: the id of the last one. */
+int curator_threads_probe (guint n, pid_t *newest);
 /* Counts the forks from now on. */
 void curator_forks_watch (void);
 

@@ -258,6 +258,7 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   adopted->ops = *curator_zk_ops_real ();
   adopted->ops.open = adopted_open;
   adopted->ops.close = adopted_close;
+  adopted->ops.end_attempt = NULL; /* the socket is the program's */
   adopted->ops.add_auth = adopted_add_auth;
   adopted->ops.is_shared = TRUE;
   adopted->ops.free = adopted_free;

@@ -51,8 +51,8 @@ typedef void (*CuratorZkWatcher) (int type, int state, const char *path, gpointe
  * returns. Paths are full: they include chroot and namespace. */
 struct _CuratorZkOps
 {
-  /* hosts: "address:port,…", numeric. NULL with errno set on failure. The watcher gets session
-   * events and all node events, always with this context. */
+  /* hosts: "address:port,…", numeric. NULL with errno set on failure, EAGAIN if the system has no
+   * thread left. The watcher gets session events and all node events, always with this context. */
   CuratorZkHandle *(*open) (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
                             CuratorZkWatcher watcher, gpointer context);
   /* Blocks for up to 4.5 s. Nothing is delivered after it has returned. */
@@ -64,6 +64,10 @@ struct _CuratorZkOps
    * reported. */
   int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                    int cert_length);
+
+  /* Ends the current attempt to connect if an earlier call saw it that long ago, and returns TRUE; the
+   * handle then starts the next one. May be NULL: attempts cannot be ended. */
+  gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us);
 
   int (*create) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
                  int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket);

@@ -12,11 +12,24 @@
 #include "client/zk_real.h"
 #include "client/cloexec.h"
 #include "client/log.h"
+#include "client/threads.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+/* The threads of a handle. */
+#define N_THREADS 2
+/* How long to wait for the IO thread to enter poll: usually microseconds, longer on a busy machine. The
+ * client's mutex is held while a handle is opened, not later. */
+#define PATIENCE_OPENING_US 20000
+#define PATIENCE_US         G_USEC_PER_SEC
 
 typedef struct
 {
@@ -28,11 +41,14 @@ typedef struct
 
 /* Called on every connect, because each connection has a new socket. */
 static void
-hide_socket (zhandle_t *zh)
+hide_socket (CuratorZkHandle *handle, zhandle_t *zh)
 {
   struct sockaddr_storage peer;
   socklen_t length = sizeof peer;
-  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL)
+  pthread_mutex_lock (&handle->opening);
+  pthread_mutex_unlock (&handle->opening);
+  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL
+      && !curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length))
     {
       curator_cloexec_sockets ((struct sockaddr *) &peer, length);
     }
@@ -44,7 +60,7 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
   CuratorZkHandle *handle = context;
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
     {
-      hide_socket (zh);
+      hide_socket (handle, zh);
     }
   /* Nobody needs an event about a removed watch. */
   if (type != ZOO_NOTWATCHING_EVENT)
@@ -144,33 +160,81 @@ undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
   return rc;
 }
 
+/* If it cannot create its threads, the library aborts the process. So this is tested first. */
+static zhandle_t *
+open_library (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
+{
+  char name[16];
+  pid_t newest;
+  const int failed = curator_threads_probe (N_THREADS, &newest);
+
+  if (failed != 0)
+    {
+      errno = failed;
+      return NULL;
+    }
+  curator_io_thread_prepare (&handle->io, name);
+  zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, NULL, handle,
+                                   ZOO_NO_LOG_CLIENTENV, curator_log_zookeeper_line);
+  const int error = errno;
+  curator_io_thread_find (&handle->io, name, newest);
+  errno = error;
+  return zh;
+}
+
+static void
+open_hidden (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
+{
+  g_autoptr (GArray) before = curator_io_thread_is_shown () ? NULL : curator_open_fds ();
+  sigset_t all;
+  sigset_t mask;
+
+  /* The library's threads inherit the mask, so they never handle the program's signals. */
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &mask);
+  pthread_mutex_lock (&handle->opening);
+  handle->zh = open_library (handle, hosts, session_timeout_ms);
+  pthread_mutex_unlock (&handle->opening);
+  const int error = errno;
+  pthread_sigmask (SIG_SETMASK, &mask, NULL);
+  if (handle->zh != NULL && before != NULL)
+    {
+      curator_cloexec_new_pipes (before);
+    }
+  else if (handle->zh != NULL)
+    {
+      curator_cloexec_pipe (&handle->io, PATIENCE_OPENING_US);
+    }
+  errno = error;
+}
+
+static void
+handle_free (CuratorZkHandle *handle)
+{
+  pthread_mutex_destroy (&handle->opening);
+  g_free (handle);
+}
+
 static CuratorZkHandle *
 real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
            gpointer context)
 {
   CuratorZkHandle *handle = g_new0 (CuratorZkHandle, 1);
-  sigset_t all;
-  sigset_t before;
 
+  pthread_mutex_init (&handle->opening, NULL);
   handle->watcher = watcher;
   handle->context = context;
   handle->watch = on_event;
   handle->watch_context = handle;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
-
-  g_autoptr (GArray) open_before = curator_open_fds ();
-  /* The library's threads inherit the mask, so they never handle the program's signals. */
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  handle->zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, NULL, handle,
-                                ZOO_NO_LOG_CLIENTENV, curator_log_zookeeper_line);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  open_hidden (handle, hosts, session_timeout_ms);
   if (handle->zh == NULL)
     {
-      g_free (handle);
+      const int error = errno;
+      handle_free (handle);
+      errno = error;
       return NULL;
     }
-  curator_cloexec_new_pipes (open_before);
   zoo_set_servers_resolution_delay (handle->zh, -1);
   return handle;
 }
@@ -179,7 +243,43 @@ static void
 real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
 {
   zookeeper_close (handle->zh);
-  g_free (handle);
+  handle_free (handle);
+}
+
+/* The attempt is that old and has no answer yet. */
+static gboolean
+is_overdue (CuratorZkHandle *handle, int sock, gint64 older_than_us)
+{
+  const guint64 attempt = curator_fd_inode (sock, S_IFSOCK);
+  const gint64 now_us = g_get_monotonic_time ();
+  struct pollfd answer = { .fd = sock, .events = POLLIN };
+
+  if (attempt != handle->attempt)
+    {
+      handle->attempt = attempt;
+      handle->attempt_since_us = now_us;
+    }
+  return now_us - handle->attempt_since_us >= older_than_us && poll (&answer, 1, 0) == 0
+         && zoo_state (handle->zh) != ZOO_CONNECTED_STATE;
+}
+
+/* The library takes this for a connection closed by the server, and closes its descriptor itself. */
+static gboolean
+real_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us)
+{
+  const int sock = curator_io_thread_dup_socket (&handle->io);
+
+  if (sock < 0)
+    {
+      return FALSE;
+    }
+  const gboolean overdue = is_overdue (handle, sock, older_than_us);
+  if (overdue)
+    {
+      shutdown (sock, SHUT_RDWR);
+    }
+  close (sock);
+  return overdue;
 }
 
 static gint64
@@ -353,6 +453,7 @@ curator_zk_ops_real (void)
     .session_id = real_session_id,
     .session_timeout_ms = real_session_timeout_ms,
     .add_auth = real_add_auth,
+    .end_attempt = real_end_attempt,
     .create = real_create,
     .remove = real_remove,
     .get = real_get,

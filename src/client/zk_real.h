@@ -3,6 +3,7 @@
 #ifndef CURATOR_ZK_REAL_H
 #define CURATOR_ZK_REAL_H
 
+#include "client/io_thread.h"
 #include "client/zk_ops.h"
 
 struct _CuratorZkHandle
@@ -12,6 +13,12 @@ struct _CuratorZkHandle
   gpointer context;
   watcher_fn watch; /* the library's watcher for node watches */
   gpointer watch_context;
+
+  /* Of a handle of our own. */
+  pthread_mutex_t opening; /* held until io is complete */
+  CuratorIoThread io;
+  guint64 attempt;         /* the inode of the socket at the last check, or 0 */
+  gint64 attempt_since_us; /* when it was first seen */
 
   /* For a shared handle, else NULL; removing our watches then keeps those of others. begin returns
    * the ticket that the library gets in place of the caller's. refused: the library refused the

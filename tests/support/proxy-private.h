@@ -33,6 +33,7 @@ struct _Proxy
   /* orders, given by any thread */
   ProxyMode mode;
   gboolean forget_sessions;
+  int n_silent; /* connections still to be accepted in silence */
   int delay_to_server_ms;
   int delay_to_client_ms;
   gboolean cut;

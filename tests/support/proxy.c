@@ -52,7 +52,10 @@ accept_all (Proxy *proxy)
       int one = 1;
       setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
       proxy->accepted++;
-      g_ptr_array_add (proxy->conns, proxy_conn_new (proxy, fd));
+      ProxyConn *conn = proxy_conn_new (proxy, fd);
+      conn->hold_requests = conn->hold_replies = proxy->n_silent > 0;
+      proxy->n_silent -= conn->hold_requests ? 1 : 0;
+      g_ptr_array_add (proxy->conns, conn);
     }
 }
 
@@ -369,6 +372,23 @@ proxy_forget_sessions (Proxy *proxy, gboolean forget)
   pthread_mutex_lock (&proxy->mutex);
   proxy->forget_sessions = forget;
   pthread_mutex_unlock (&proxy->mutex);
+}
+
+void
+proxy_silence (Proxy *proxy, int n)
+{
+  pthread_mutex_lock (&proxy->mutex);
+  proxy->n_silent = n;
+  pthread_mutex_unlock (&proxy->mutex);
+}
+
+int
+proxy_silent_left (Proxy *proxy)
+{
+  pthread_mutex_lock (&proxy->mutex);
+  const int left = proxy->n_silent;
+  pthread_mutex_unlock (&proxy->mutex);
+  return left;
 }
 
 void

@@ -74,7 +74,10 @@ void proxy_set_delay (Proxy *proxy, int to_server_ms, int to_client_ms);
 /* New connections get a new session even if their client asks for an existing one, as from a server
  * that has silently forgotten the session. */
 void proxy_forget_sessions (Proxy *proxy, gboolean forget);
-void proxy_cut (Proxy *proxy); /* RST on every connection, now; new ones are accepted */
+/* The next n connections are accepted, and nothing is forwarded on them until proxy_let_go(). */
+void proxy_silence (Proxy *proxy, int n);
+int proxy_silent_left (Proxy *proxy); /* how many of these have not come yet */
+void proxy_cut (Proxy *proxy);        /* RST on every connection, now; new ones are accepted */
 
 /* From now on count requests of that type (PROXY_ANY_REQUEST: all but pings) and do the action at
  * the k-th (first: 1) and the n - 1 that follow it. Replaces the rule armed before. */

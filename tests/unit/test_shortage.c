@@ -1,7 +1,8 @@
 /* When the system has no thread or no descriptor left: an error, and recovery as soon as there is
  * one.
  *
- * The C library's pthread_create is hidden behind ours, which refuses on demand.
+ * The C library's pthread_create is hidden behind ours, which refuses a call on demand, or every call
+ * while as many threads as allowed are alive, as RLIMIT_NPROC does.
  */
 #include "unit.h"
 
@@ -11,16 +12,57 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gio.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
+/* Four lanes, and two of libzookeeper's. */
+#define CLIENT_THREADS 6
 
 static gint refused_call; /* atomic; the first, second ... call from now is refused, 0: none */
+static gint n_alive;      /* atomic; threads that were created here */
+static gint n_allowed = G_MAXINT; /* atomic; as many may be alive */
+static gint n_refused;            /* atomic */
 
-int
+typedef struct
+{
+  void *(*start) (void *);
+  void *data;
+} Start;
+
+static void
+one_less (void *data)
+{
+  g_atomic_int_add (&n_alive, -1);
+}
+
+static void *
+run (void *data)
+{
+  const Start start = *(Start *) data;
+  void *result;
+
+  g_free (data);
+  pthread_cleanup_push (one_less, NULL);
+  result = start.start (start.data);
+  pthread_cleanup_pop (1);
+  return result;
+}
+
+static gboolean
+is_refused (void)
+{
+  return (g_atomic_int_get (&refused_call) > 0 && g_atomic_int_dec_and_test (&refused_call))
+         || g_atomic_int_get (&n_alive) >= g_atomic_int_get (&n_allowed);
+}
+
+/* Exported, so that libzookeeper calls it too. */
+__attribute__ ((visibility ("default"))) int
 pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (void *), void *data)
 {
   typedef int (*Create) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
@@ -30,11 +72,21 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (v
     {
       real = (Create) dlsym (RTLD_NEXT, "pthread_create");
     }
-  if (g_atomic_int_get (&refused_call) > 0 && g_atomic_int_dec_and_test (&refused_call))
+  if (is_refused ())
     {
+      g_atomic_int_inc (&n_refused);
       return EAGAIN;
     }
-  return real (thread, attr, start, data);
+  Start *const wrapped = g_new (Start, 1);
+  *wrapped = (Start){ start, data };
+  g_atomic_int_inc (&n_alive);
+  const int failed = real (thread, attr, run, wrapped);
+  if (failed != 0)
+    {
+      one_less (NULL);
+      g_free (wrapped);
+    }
+  return failed;
 }
 
 static void
@@ -65,6 +117,80 @@ test_no_thread_at_start (void **state)
       assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
       curator_client_close (client);
     }
+}
+
+/* Listens on an address of its own. */
+static int
+listen_somewhere (char **address)
+{
+  struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+  socklen_t length = sizeof name;
+  const int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+  assert_int_equal (bind (fd, (struct sockaddr *) &name, sizeof name), 0);
+  assert_int_equal (listen (fd, 16), 0);
+  assert_int_equal (getsockname (fd, (struct sockaddr *) &name, &length), 0);
+  *address = g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
+  return fd;
+}
+
+static void
+wait_for_connection (int fd)
+{
+  struct pollfd coming = { .fd = fd, .events = POLLIN };
+  assert_int_equal (poll (&coming, 1, 60000), 1);
+}
+
+/* The threads of clients that were closed end on their own. */
+static void
+wait_for_no_thread (void)
+{
+  for (int i = 0; i < 60000 && g_atomic_int_get (&n_alive) > 0; i++)
+    {
+      g_usleep (1000);
+    }
+  assert_int_equal (g_atomic_int_get (&n_alive), 0);
+}
+
+/* Whatever number of threads the system has left, from none to more than a client takes: no abort, and
+ * the client connects as soon as there are enough. */
+static void
+test_few_threads (void **state)
+{
+  int n_retried = 0;
+  int n_not_started = 0;
+
+  for (int left = 0; left <= 8; left++)
+    {
+      g_autofree char *address = NULL;
+      g_autoptr (GError) error = NULL;
+      const int fd = listen_somewhere (&address);
+      g_autoptr (CuratorClient) client = curator_client_new (address, NULL);
+      const int refused = g_atomic_int_get (&n_refused);
+
+      wait_for_no_thread ();
+      g_atomic_int_set (&n_allowed, left);
+      if (!curator_client_start (client, &error))
+        {
+          assert_true (g_error_matches (error, G_IO_ERROR, (int) g_io_error_from_errno (EAGAIN)));
+          n_not_started++;
+          g_atomic_int_set (&n_allowed, G_MAXINT);
+          g_clear_error (&error);
+          assert_true (curator_client_start (client, &error));
+        }
+      else if (left < CLIENT_THREADS)
+        {
+          wait_for (&n_refused, refused + 2);
+          assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
+          n_retried++;
+        }
+      g_atomic_int_set (&n_allowed, G_MAXINT);
+      wait_for_connection (fd);
+      curator_client_close (client);
+      close (fd);
+    }
+  assert_int_equal (n_not_started, 4);
+  assert_int_equal (n_retried, 2);
 }
 
 static void
@@ -135,6 +261,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_no_thread_at_start),
+    cmocka_unit_test (test_few_threads),
     cmocka_unit_test (test_no_thread_for_an_answer),
     cmocka_unit_test (test_no_descriptor),
   };

@@ -1,0 +1,36 @@
+/* The descriptors that libzookeeper's IO thread polls; the library has no call that returns them. */
+#ifndef CURATOR_IO_THREAD_H
+#define CURATOR_IO_THREAD_H
+
+#include <glib.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+typedef struct
+{
+  char name[16];      /* only the two threads of the handle have it */
+  pid_t tids[2];      /* 0: not found */
+  _Atomic int pipe;   /* the read end of its wake-up pipe; -1: not known yet */
+  int free_before[2]; /* the lowest free descriptors before the handle was opened */
+} CuratorIoThread;
+
+/* TRUE if this system shows the system call in which a thread waits. */
+gboolean curator_io_thread_is_shown (void);
+
+/* The caller opens the handle between these two calls. newest: a thread created shortly before. */
+void curator_io_thread_prepare (CuratorIoThread *io, char before[16]);
+void curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest);
+
+/* The wake-up pipe and the socket (-1 if there is none). FALSE while the thread is not in poll. */
+gboolean curator_io_thread_look (CuratorIoThread *io, int *pipe, int *sock);
+/* The same, but waits up to patience_us for the thread to enter poll. */
+gboolean curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int *sock);
+/* A duplicate of the socket, to be closed by the caller. -1 without a socket, and while the thread is
+ * not in poll. */
+int curator_io_thread_dup_socket (CuratorIoThread *io);
+
+/* The inode of an open pipe or socket, 0 if the descriptor is not of that type. Reads its name in
+ * /proc: ThreadSanitizer would report fstat() as a race with the owner. */
+guint64 curator_fd_inode (int fd, mode_t type);
+
+#endif
