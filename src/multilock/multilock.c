@@ -236,7 +236,7 @@ chain_start_over (Chain *chain)
       chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                             "a member of the multi-lock was lost while the others "
                                             "were acquired");
-      curator_op_stop_clock (&chain->op);
+      curator_op_stop_deadline (&chain->op);
     }
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
