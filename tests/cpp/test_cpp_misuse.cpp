@@ -534,8 +534,9 @@ test_creations (void **state)
           outcome_of ([&] { curator::mutex (client, "/misuse/a", "lock-", 1, no_driver); }));
   expect ("semaphore", "an empty count", logic,
           outcome_of ([&] { curator::semaphore (client, "/misuse/a", no_count); }));
-  expect ("multi_lock", "an empty member", logic,
-          outcome_of ([&] { curator::multi_lock ({ no_mutex }); }));
+  expect ("multi_lock", "an empty member", logic, outcome_of ([&] {
+            curator::multi_lock ({ no_mutex, no_mutex });
+          }));
   expect ("node_request", "nothing", logic, outcome_of ([&] { curator::node_request (nullptr); }));
 }
 
@@ -546,7 +547,7 @@ test_multi_lock_without_members (void **state)
 {
   const curator::client client = connect (state);
   curator::multi_lock none (client, std::vector<std::string> ());
-  curator::multi_lock nothing ({ none });
+  curator::multi_lock nothing ({ none, none });
 
   for (curator::multi_lock *lock : { &none, &nothing })
     {
