@@ -234,8 +234,7 @@ chain_start_over (Chain *chain)
   if (chain->once && chain->failure == NULL)
     {
       chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                            "a member of the multi-lock was lost while the others "
-                                            "were acquired");
+                                            "a member was lost while the others were acquired");
       curator_op_stop_deadline (&chain->op);
     }
   const gboolean failed = chain->failure != NULL;
@@ -258,14 +257,7 @@ chain_next (Chain *chain)
 
   if (chain->n_held == chain->multi->members->len)
     {
-      if (are_all_held (chain))
-        {
-          chain_succeed (chain);
-        }
-      else
-        {
-          chain_start_over (chain);
-        }
+      (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
       return;
     }
   CuratorLock *member = member_at (chain->multi, chain->n_held);
@@ -388,12 +380,12 @@ multi_dup_lease (CuratorLock *lock, guint64 owner)
         }
       g_ptr_array_add (leases, lease);
     }
-  if (leases->len == 0)
+  CuratorLease *whole =
+      leases->len > 0 ? curator_lease_new_composite (g_steal_pointer (&leases)) : NULL;
+  if (whole != NULL)
     {
-      return NULL;
+      curator_composite_follow_members (whole);
     }
-  CuratorLease *whole = curator_lease_new_composite (g_steal_pointer (&leases));
-  curator_composite_follow_members (whole);
   return whole;
 }
 
