@@ -15,9 +15,13 @@
  *
  * Conventions
  *   - Handles are move-only and own one reference; share() returns another handle of the same
- *     object. A moved-from handle is empty: only assign to it or destroy it.
+ *     object. A default-constructed or moved-from handle is empty. An operation on it throws
+ *     std::logic_error, except that share() gives another empty handle, close() and the functions
+ *     that remove a listener do nothing, and unlock() logs a critical message.
  *   - Errors throw curator::error. A timeout is not an error of the functions whose names begin
- *     with try_: they return false or an empty optional.
+ *     with try_: they return false or an empty optional. A call that the C library refuses as a
+ *     misuse throws std::logic_error. A std::string with a NUL inside, given as a path or another
+ *     text, is INVALID_ARGUMENT.
  *   - A timeout is any std::chrono::duration, rounded up to milliseconds. Zero or less tries once;
  *     curator::forever, or a century and more, waits without a limit.
  *   - Functions that wait take a GCancellable *, for example a curator::cancellable. A cancelled
@@ -141,24 +145,37 @@ public:
     return &error_;
   }
 
+  /* Failure without an error is what the C library answers to a misuse. */
   void
-  check () const
+  check (bool succeeded) const
   {
     if (error_ != nullptr)
       {
         throw error (error_);
       }
+    if (!succeeded)
+      {
+        throw std::logic_error ("the curator library refused the call");
+      }
+  }
+
+  template <class T>
+  T *
+  check (T *object) const
+  {
+    check (object != nullptr);
+    return object;
   }
 
   /* Returns false on a timeout; throws any other error. */
   bool
-  in_time () const
+  in_time (bool succeeded) const
   {
-    if (g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    if (!succeeded && g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
       {
         return false;
       }
-    check ();
+    check (succeeded);
     return true;
   }
 
@@ -171,6 +188,31 @@ public:
 private:
   GError *error_ = nullptr;
 };
+
+template <class T>
+T *
+require (T *object)
+{
+  if (object == nullptr)
+    {
+      throw std::logic_error ("the curator handle is empty");
+    }
+  return object;
+}
+
+/* A text for C, which would end it at a NUL. */
+inline const char *
+c_text (const std::string &text)
+{
+  if (text.find ('\0') != std::string::npos)
+    {
+      outcome refused;
+      g_set_error_literal (refused, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "a text has a NUL inside");
+      refused.check (false);
+    }
+  return text.c_str ();
+}
 
 /* Catches exceptions, which must not reach the C frames of the caller. */
 template <class Call>
@@ -249,6 +291,19 @@ public:
 private:
   T *object_ = nullptr;
 };
+
+/* A listener that the library has taken has an id. */
+template <class F>
+unsigned
+release_to_library (std::unique_ptr<F> &kept, guint id)
+{
+  if (id == 0)
+    {
+      throw std::logic_error ("the curator library refused the listener");
+    }
+  kept.release ();
+  return id;
+}
 
 /* Takes ownership of the callback of a pending call, which runs once. */
 template <class F>
@@ -386,8 +441,8 @@ public:
   allow_retry (int retry_count, ms elapsed) const
   {
     gint64 sleep_ms = 0;
-    if (!curator_retry_policy_allow_retry (handle_.get (), retry_count, elapsed.count (),
-                                           &sleep_ms))
+    if (!curator_retry_policy_allow_retry (detail::require (handle_.get ()), retry_count,
+                                           elapsed.count (), &sleep_ms))
       {
         return std::nullopt;
       }
@@ -429,6 +484,32 @@ to_string (connection_state state) noexcept
   return curator_connection_state_to_string (static_cast<CuratorConnectionState> (state));
 }
 
+/** Name of a counter, for example "grants"; nullptr for other values. */
+inline const char *
+to_string (CuratorCounter counter) noexcept
+{
+  return curator_counter_to_string (counter);
+}
+
+/** Kinds of traced events: CuratorTraceKind. Values may be added. */
+enum class trace_kind
+{
+  granted = CURATOR_TRACE_GRANTED,   /**< a hold began; the duration is the time since the call */
+  failed = CURATOR_TRACE_FAILED,     /**< an attempt failed; the same duration */
+  released = CURATOR_TRACE_RELEASED, /**< a hold was released; the duration is how long it lasted */
+  lost = CURATOR_TRACE_LOST,         /**< a hold was lost; the same duration */
+  heartbeat = CURATOR_TRACE_HEARTBEAT /**< a heartbeat was answered; the round trip */
+};
+
+/** One traced event; stats.h describes its members. */
+struct trace_event
+{
+  trace_kind kind;
+  std::string_view path; /**< valid only during the call of the trace function */
+  std::chrono::microseconds duration;
+  std::int64_t session_id;
+};
+
 /** Settings of a client. A member that is not set keeps the default of the library. */
 struct client_options
 {
@@ -452,6 +533,8 @@ struct client_options
   std::optional<std::chrono::milliseconds> server_tick{};
   /** curator_client_set_heartbeat_interval() */
   std::optional<std::chrono::milliseconds> heartbeat_interval{};
+  /** Called for each traced event, in order: curator_client_set_trace() */
+  std::function<void (const trace_event &)> trace{};
 };
 
 /** One connection and its session. Wraps CuratorClient; see client.h. The locks of a client keep it
@@ -466,49 +549,60 @@ public:
    *  @param connect_string  "host:port,host:port/chroot"
    *  @throws error  INVALID_ARGUMENT for the namespace; start() reports other errors */
   explicit client (const std::string &connect_string, const client_options &options = {})
-      : handle_ (curator_client_new (connect_string.c_str (), options.retry.native_handle ()))
+      : handle_ (detail::require (
+          curator_client_new (detail::c_text (connect_string), options.retry.native_handle ())))
   {
     if (options.session_timeout)
       {
-        curator_client_set_session_timeout (native_handle (), options.session_timeout->count ());
+        curator_client_set_session_timeout (detail::require (native_handle ()),
+                                            options.session_timeout->count ());
       }
     if (options.server_tick)
       {
-        curator_client_set_server_tick (native_handle (), options.server_tick->count ());
+        curator_client_set_server_tick (detail::require (native_handle ()),
+                                        options.server_tick->count ());
       }
     if (options.heartbeat_interval)
       {
-        curator_client_set_heartbeat_interval (native_handle (),
+        curator_client_set_heartbeat_interval (detail::require (native_handle ()),
                                                options.heartbeat_interval->count ());
       }
     if (options.connection_timeout)
       {
-        curator_client_set_connection_timeout (native_handle (),
+        curator_client_set_connection_timeout (detail::require (native_handle ()),
                                                options.connection_timeout->count ());
       }
     if (!options.name_space.empty ())
       {
         detail::outcome outcome;
-        curator_client_set_namespace (native_handle (), options.name_space.c_str (), outcome);
-        outcome.check ();
+        outcome.check (curator_client_set_namespace (detail::require (native_handle ()),
+                                                     detail::c_text (options.name_space), outcome)
+                       != FALSE);
       }
     for (const auto &[scheme, credentials] : options.auth)
       {
-        curator_client_add_auth (native_handle (), scheme.c_str (), credentials.data (),
-                                 credentials.size ());
+        curator_client_add_auth (detail::require (native_handle ()), detail::c_text (scheme),
+                                 credentials.data (), credentials.size ());
       }
     if (options.acl != nullptr)
       {
-        curator_client_set_acl (native_handle (), options.acl);
+        curator_client_set_acl (detail::require (native_handle ()), options.acl);
       }
     if (options.default_data)
       {
-        curator_client_set_default_data (native_handle (), options.default_data->data (),
+        curator_client_set_default_data (detail::require (native_handle ()),
+                                         options.default_data->data (),
                                          options.default_data->size ());
       }
     if (options.callback_context != nullptr)
       {
-        curator_client_set_callback_context (native_handle (), options.callback_context);
+        curator_client_set_callback_context (detail::require (native_handle ()),
+                                             options.callback_context);
+      }
+    if (options.trace)
+      {
+        curator_client_set_trace (detail::require (native_handle ()), call_trace,
+                                  detail::keep (options.trace), detail::destroy<trace_function>);
       }
   }
 
@@ -522,8 +616,7 @@ public:
   start ()
   {
     detail::outcome outcome;
-    curator_client_start (native_handle (), outcome);
-    outcome.check ();
+    outcome.check (curator_client_start (detail::require (native_handle ()), outcome) != FALSE);
   }
 
   /** Waits for a connection.
@@ -535,30 +628,32 @@ public:
                          GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    curator_client_block_until_connected (native_handle (), detail::to_ms (timeout), cancellable,
-                                          outcome);
-    return outcome.in_time ();
+    const gboolean connected = curator_client_block_until_connected (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome);
+    return outcome.in_time (connected != FALSE);
   }
 
   /** The current state; suspended before the first connection. */
   connection_state
-  state () const noexcept
+  state () const
   {
-    return static_cast<connection_state> (curator_client_get_connection_state (native_handle ()));
+    return static_cast<connection_state> (
+        curator_client_get_connection_state (detail::require (native_handle ())));
   }
 
   /** Id of the current session; 0 while there is none. */
   std::int64_t
-  session_id () const noexcept
+  session_id () const
   {
-    return curator_client_get_session_id (native_handle ());
+    return curator_client_get_session_id (detail::require (native_handle ()));
   }
 
   /** The session timeout that the server granted; 0 before the first connection. */
   std::chrono::milliseconds
-  session_timeout () const noexcept
+  session_timeout () const
   {
-    return std::chrono::milliseconds (curator_client_get_session_timeout (native_handle ()));
+    return std::chrono::milliseconds (
+        curator_client_get_session_timeout (detail::require (native_handle ())));
   }
 
   /** Adds a listener, called for every change of the connection state, in order.
@@ -569,20 +664,43 @@ public:
   add_state_listener (F &&listener)
   {
     using callback = std::decay_t<F>;
-    return curator_client_add_state_listener (
-        native_handle (),
+    CuratorClient *const object = detail::require (native_handle ());
+    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
+    const guint id = curator_client_add_state_listener (
+        object,
         [] (CuratorClient *, CuratorConnectionState state, gpointer data) {
           detail::shield (
               [&] { (*static_cast<callback *> (data)) (static_cast<connection_state> (state)); });
         },
-        detail::keep (std::forward<F> (listener)), detail::destroy<callback>);
+        kept.get (), detail::destroy<callback>);
+    return detail::release_to_library (kept, id);
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void
   remove_state_listener (unsigned id) noexcept
   {
-    curator_client_remove_state_listener (native_handle (), id);
+    if (native_handle () != nullptr)
+      {
+        curator_client_remove_state_listener (native_handle (), id);
+      }
+  }
+
+  /** All counters at one moment, indexed by #CuratorCounter: curator_client_get_counters(). */
+  std::vector<std::uint64_t>
+  counters () const
+  {
+    CuratorClient *const object = detail::require (native_handle ());
+    std::vector<guint64> values (curator_client_get_counters (object, nullptr, 0));
+    curator_client_get_counters (object, values.data (), values.size ());
+    return std::vector<std::uint64_t> (values.begin (), values.end ());
+  }
+
+  /** One counter. */
+  std::uint64_t
+  counter (CuratorCounter which) const
+  {
+    return counters ().at (static_cast<std::size_t> (which));
   }
 
   /** Asks the holder of a lock node to release it: curator_attempt_revoke(). */
@@ -590,15 +708,19 @@ public:
   attempt_revoke (const std::string &lock_node_path)
   {
     detail::outcome outcome;
-    curator_attempt_revoke (native_handle (), lock_node_path.c_str (), outcome);
-    outcome.check ();
+    outcome.check (curator_attempt_revoke (detail::require (native_handle ()),
+                                           detail::c_text (lock_node_path), outcome)
+                   != FALSE);
   }
 
   /** Closes the client and ends all its holds; idempotent. */
   void
   close () noexcept
   {
-    curator_client_close (native_handle ());
+    if (native_handle () != nullptr)
+      {
+        curator_client_close (native_handle ());
+      }
   }
 
   /** Another handle of the same client. */
@@ -616,6 +738,21 @@ public:
   }
 
 private:
+  using trace_function = std::function<void (const trace_event &)>;
+
+  static void
+  call_trace (const CuratorTraceEvent *event, gpointer data)
+  {
+    detail::shield ([&] {
+      const trace_event traced = { static_cast<trace_kind> (curator_trace_event_get_kind (event)),
+                                   curator_trace_event_get_path (event),
+                                   std::chrono::microseconds (
+                                       curator_trace_event_get_duration_us (event)),
+                                   curator_trace_event_get_session_id (event) };
+      (*static_cast<trace_function *> (data)) (traced);
+    });
+  }
+
   detail::handle<CuratorClient, curator_client_ref, curator_client_unref> handle_;
 };
 
@@ -658,42 +795,43 @@ public:
   std::string
   node_path () const
   {
-    return curator_lease_get_node_path (native_handle ());
+    return curator_lease_get_node_path (detail::require (native_handle ()));
   }
 
   /** Last part of the node's path. */
   std::string
   node_name () const
   {
-    return curator_lease_get_node_name (native_handle ());
+    return curator_lease_get_node_name (detail::require (native_handle ()));
   }
 
   /** Grows with every later exclusive grant; curator_lease_get_fencing_token(). */
   std::uint64_t
-  fencing_token () const noexcept
+  fencing_token () const
   {
-    return curator_lease_get_fencing_token (native_handle ());
+    return curator_lease_get_fencing_token (detail::require (native_handle ()));
   }
 
   /** The current state. */
   lease_state
-  state () const noexcept
+  state () const
   {
-    return static_cast<lease_state> (curator_lease_get_state (native_handle ()));
+    return static_cast<lease_state> (curator_lease_get_state (detail::require (native_handle ())));
   }
 
   /** Time until the hold's deadline if no server answers again; zero after it. */
   std::chrono::milliseconds
-  remaining () const noexcept
+  remaining () const
   {
-    return std::chrono::milliseconds (curator_lease_get_remaining_ms (native_handle ()));
+    return std::chrono::milliseconds (
+        curator_lease_get_remaining_ms (detail::require (native_handle ())));
   }
 
   /** Whether a step of that duration can end before the deadline. Call it before each step that
    *  cannot be undone. */
   template <class Rep, class Period>
   bool
-  valid_for (const std::chrono::duration<Rep, Period> &time) const noexcept
+  valid_for (const std::chrono::duration<Rep, Period> &time) const
   {
     const std::chrono::duration<double, std::milli> left = remaining ();
     return left.count () > 0 && left >= std::chrono::duration<double, std::milli> (time);
@@ -702,16 +840,16 @@ public:
   /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
    *  if the process has no descriptor left. */
   int
-  fd () const noexcept
+  fd () const
   {
-    return curator_lease_get_fd (native_handle ());
+    return curator_lease_get_fd (detail::require (native_handle ()));
   }
 
   /** Id of the session that owns the lease. */
   std::int64_t
-  session_id () const noexcept
+  session_id () const
   {
-    return curator_lease_get_session_id (native_handle ());
+    return curator_lease_get_session_id (detail::require (native_handle ()));
   }
 
   /** Reads the payload of the node from the server. @throws error  LOCK_LOST if the node is gone
@@ -720,8 +858,8 @@ public:
   data () const
   {
     detail::outcome outcome;
-    GBytes *bytes = curator_lease_get_data (native_handle (), outcome);
-    outcome.check ();
+    GBytes *bytes = curator_lease_get_data (detail::require (native_handle ()), outcome);
+    outcome.check (bytes);
     const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
     gsize size = 0;
     const void *text = g_bytes_get_data (bytes, &size);
@@ -738,20 +876,26 @@ public:
   add_listener (F &&listener)
   {
     using callback = std::decay_t<F>;
-    return curator_lease_add_listener (
-        native_handle (),
+    CuratorLease *const object = detail::require (native_handle ());
+    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
+    const guint id = curator_lease_add_listener (
+        object,
         [] (CuratorLease *, CuratorLeaseState state, gpointer data) {
           detail::shield (
               [&] { (*static_cast<callback *> (data)) (static_cast<lease_state> (state)); });
         },
-        detail::keep (std::forward<F> (listener)), detail::destroy<callback>);
+        kept.get (), detail::destroy<callback>);
+    return detail::release_to_library (kept, id);
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void
   remove_listener (unsigned id) noexcept
   {
-    curator_lease_remove_listener (native_handle (), id);
+    if (native_handle () != nullptr)
+      {
+        curator_lease_remove_listener (native_handle (), id);
+      }
   }
 
   /** Releases the hold and waits for the server to confirm. Idempotent.
@@ -761,8 +905,7 @@ public:
   release ()
   {
     detail::outcome outcome;
-    curator_lease_release (native_handle (), outcome);
-    outcome.check ();
+    outcome.check (curator_lease_release (detail::require (native_handle ()), outcome) != FALSE);
   }
 
   /** Empties this handle without waiting. Emptying the last one releases the hold in the
@@ -821,8 +964,9 @@ public:
   lock (GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    curator_lock_acquire (native_handle (), CURATOR_WAIT_FOREVER, cancellable, outcome);
-    outcome.check ();
+    const gboolean acquired = curator_lock_acquire (detail::require (native_handle ()),
+                                                    CURATOR_WAIT_FOREVER, cancellable, outcome);
+    outcome.check (acquired != FALSE);
   }
 
   /** Acquires if no other contender is ahead.
@@ -840,8 +984,9 @@ public:
                 GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    curator_lock_acquire (native_handle (), detail::to_ms (timeout), cancellable, outcome);
-    return outcome.in_time ();
+    const gboolean acquired = curator_lock_acquire (detail::require (native_handle ()),
+                                                    detail::to_ms (timeout), cancellable, outcome);
+    return outcome.in_time (acquired != FALSE);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
@@ -859,7 +1004,7 @@ public:
   void
   unlock () noexcept
   {
-    if (mode_ == unlock_mode::background)
+    if (mode_ == unlock_mode::background || native_handle () == nullptr)
       {
         unlock_async ();
         return;
@@ -875,14 +1020,18 @@ public:
   release ()
   {
     detail::outcome outcome;
-    curator_lock_release (native_handle (), outcome);
-    outcome.check ();
+    outcome.check (curator_lock_release (detail::require (native_handle ()), outcome) != FALSE);
   }
 
   /** Like unlock(), but does not wait: the calling thread's level ends at once. */
   void
   unlock_async () noexcept
   {
+    if (native_handle () == nullptr)
+      {
+        g_log ("Curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
+        return;
+      }
     curator_lock_release_async (
         native_handle (),
         [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
@@ -895,8 +1044,9 @@ public:
   unlock_async (F &&done)
   {
     using callback = std::decay_t<F>;
+    CuratorLock *const object = detail::require (native_handle ());
     curator_lock_release_async (
-        native_handle (),
+        object,
         [] (CuratorLock *, const GError *failed, gpointer data) {
           detail::shield ([&] {
             const auto kept = detail::take<callback> (data);
@@ -909,29 +1059,25 @@ public:
 
   /** Whether any thread of this process holds through this object. */
   bool
-  is_acquired_in_this_process () const noexcept
+  is_acquired_in_this_process () const
   {
-    return curator_lock_is_acquired_in_this_process (native_handle ()) != FALSE;
+    return curator_lock_is_acquired_in_this_process (detail::require (native_handle ())) != FALSE;
   }
 
   /** Whether the calling thread holds through this object. */
   bool
-  is_owned_by_current_thread () const noexcept
+  is_owned_by_current_thread () const
   {
-    return curator_lock_is_owned_by_current_thread (native_handle ()) != FALSE;
+    return curator_lock_is_owned_by_current_thread (detail::require (native_handle ())) != FALSE;
   }
 
-  /** The calling thread's hold, for its token and remaining time; nothing if there is none, and for
-   *  a multi_lock. Do not release it: unlock() does, and counts the levels. */
+  /** The calling thread's hold, for its token and remaining time; nothing if there is none:
+   *  curator_lock_dup_lease(). Do not release it: unlock() does, and counts the levels. */
   std::optional<lease>
   current_lease () const
   {
-    CuratorLease *held = curator_lock_get_lease (native_handle ());
-    if (held == nullptr)
-      {
-        return std::nullopt;
-      }
-    return lease (curator_lease_ref (held));
+    CuratorLease *held = curator_lock_dup_lease (detail::require (native_handle ()));
+    return held != nullptr ? std::optional<lease> (lease (held)) : std::nullopt;
   }
 
   /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock() */
@@ -939,9 +1085,9 @@ public:
   acquire_lease (GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    lease granted (
-        curator_lock_acquire_lease (native_handle (), CURATOR_WAIT_FOREVER, cancellable, outcome));
-    outcome.check ();
+    lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
+                                               CURATOR_WAIT_FOREVER, cancellable, outcome));
+    outcome.check (granted.native_handle ());
     return granted;
   }
 
@@ -952,9 +1098,9 @@ public:
                          GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    lease granted (curator_lock_acquire_lease (native_handle (), detail::to_ms (timeout),
-                                               cancellable, outcome));
-    if (!outcome.in_time ())
+    lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
+                                               detail::to_ms (timeout), cancellable, outcome));
+    if (!outcome.in_time (granted.native_handle () != nullptr))
       {
         return std::nullopt;
       }
@@ -971,8 +1117,9 @@ public:
                  GCancellable *cancellable = nullptr)
   {
     using callback = std::decay_t<F>;
+    CuratorLock *const object = detail::require (native_handle ());
     curator_lock_acquire_async (
-        native_handle (), detail::to_ms (timeout), cancellable,
+        object, detail::to_ms (timeout), cancellable,
         [] (CuratorLock *, CuratorLease *granted, const GError *failed, gpointer data) {
           detail::shield ([&] {
             lease hold (granted);
@@ -990,8 +1137,8 @@ public:
   participant_nodes () const
   {
     detail::outcome outcome;
-    char **nodes = curator_lock_get_participant_nodes (native_handle (), outcome);
-    outcome.check ();
+    char **nodes = curator_lock_get_participant_nodes (detail::require (native_handle ()), outcome);
+    outcome.check (nodes);
     return detail::take_strings (nodes);
   }
 
@@ -1005,13 +1152,13 @@ public:
     using callback = std::decay_t<F>;
     detail::outcome outcome;
     std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    curator_lock_make_revocable (
-        native_handle (),
+    const gboolean taken = curator_lock_make_revocable (
+        detail::require (native_handle ()),
         [] (CuratorLock *, gpointer data) {
           detail::shield ([&] { (*static_cast<callback *> (data)) (); });
         },
         kept.get (), detail::destroy<callback>, outcome);
-    outcome.check ();
+    outcome.check (taken != FALSE);
     kept.release ();
   }
 
@@ -1020,8 +1167,9 @@ public:
   make_irrevocable ()
   {
     detail::outcome outcome;
-    curator_lock_make_revocable (native_handle (), nullptr, nullptr, nullptr, outcome);
-    outcome.check ();
+    outcome.check (curator_lock_make_revocable (detail::require (native_handle ()), nullptr,
+                                                nullptr, nullptr, outcome)
+                   != FALSE);
   }
 
   /** The lock for the C functions; borrowed. */
@@ -1060,6 +1208,190 @@ private:
   unlock_mode mode_ = unlock_mode::wait;
 };
 
+/** How a node is created: CuratorCreateMode. */
+enum class create_mode
+{
+  persistent = CURATOR_CREATE_PERSISTENT,
+  persistent_sequential = CURATOR_CREATE_PERSISTENT_SEQUENTIAL,
+  ephemeral = CURATOR_CREATE_EPHEMERAL,
+  ephemeral_sequential = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
+};
+
+/** The node that an attempt creates, for a driver to describe. Valid only during the call. */
+class node_request
+{
+public:
+  /** Wraps the request of a C driver; borrowed. */
+  explicit node_request (CuratorNodeRequest *request) : request_ (detail::require (request))
+  {
+  }
+
+  /** The name so far: at first the lock's name. */
+  std::string
+  name () const
+  {
+    return curator_node_request_get_name (request_);
+  }
+
+  /** Sets the name. */
+  void
+  set_name (const std::string &name)
+  {
+    curator_node_request_set_name (request_, detail::c_text (name));
+  }
+
+  /** Sets the mode; default: ephemeral and sequential. */
+  void
+  set_mode (create_mode mode)
+  {
+    curator_node_request_set_mode (request_, static_cast<CuratorCreateMode> (mode));
+  }
+
+  /** Sets the payload; default: the lock's. */
+  void
+  set_data (std::string_view data)
+  {
+    curator_node_request_set_data (request_, data.data (), data.size ());
+  }
+
+  /** Sets whether a unique prefix protects the node; default: true. */
+  void
+  set_protected (bool is_protected)
+  {
+    curator_node_request_set_protected (request_, is_protected ? TRUE : FALSE);
+  }
+
+private:
+  CuratorNodeRequest *request_;
+};
+
+/** What a driver decides about a node. */
+struct predicate_results
+{
+  bool gets_the_lock = false; /**< whether the node holds the lock */
+  /** Otherwise the child whose deletion to wait for; empty for any change of the children. */
+  std::string path_to_watch{};
+};
+
+/** Members of a driver: CuratorLockDriverFuncs. One that is not set is the standard driver's. They
+ *  may be called concurrently. */
+struct lock_driver_functions
+{
+  /** Describes the node to create. After an exception the default is created. */
+  std::function<void (node_request &)> creates_the_lock{};
+  /** Called with the names of the children in order, the attempt's own name, and how many may hold
+   *  at the same time. After an exception the node does not hold the lock. */
+  std::function<predicate_results (const std::vector<std::string_view> &, std::string_view, int)>
+      gets_the_lock{};
+  /** Called with a child's name and the lock's name; returns the end of the child's name to sort
+   *  by. After an exception, and for anything but an end of that name, the child is foreign. */
+  std::function<std::string_view (std::string_view, std::string_view)> fix_for_sorting{};
+};
+
+/** Decides who holds a lock, for recipes of your own. Wraps CuratorLockDriver; see
+ *  lock_internals.h. */
+class lock_driver
+{
+public:
+  /** An empty handle. */
+  lock_driver () noexcept = default;
+
+  /** Creates a driver of these functions. */
+  explicit lock_driver (lock_driver_functions functions)
+  {
+    auto kept = std::make_unique<state> ();
+    kept->functions = std::move (functions);
+    CuratorLockDriverFuncs funcs = {};
+    funcs.creates_the_lock = kept->functions.creates_the_lock ? creates_the_lock : nullptr;
+    funcs.gets_the_lock = kept->functions.gets_the_lock ? gets_the_lock : nullptr;
+    funcs.fix_for_sorting = kept->functions.fix_for_sorting ? fix_for_sorting : nullptr;
+    handle_ = driver_handle (
+        detail::require (curator_lock_driver_new (&funcs, kept.get (), detail::destroy<state>)));
+    kept.release ();
+  }
+
+  /** Takes over a reference. */
+  explicit lock_driver (CuratorLockDriver *driver) noexcept : handle_ (driver)
+  {
+  }
+
+  /** Promises that no later node is granted before an earlier one:
+   *  curator_lock_driver_set_nothing_overtakes(). Before the first lock uses the driver. */
+  void
+  set_nothing_overtakes (bool nothing_overtakes)
+  {
+    curator_lock_driver_set_nothing_overtakes (detail::require (native_handle ()),
+                                               nothing_overtakes ? TRUE : FALSE);
+  }
+
+  /** Another handle of the same driver. */
+  lock_driver
+  share () const noexcept
+  {
+    return lock_driver (handle_.new_ref ());
+  }
+
+  /** The driver for the C functions; borrowed. */
+  CuratorLockDriver *
+  native_handle () const noexcept
+  {
+    return handle_.get ();
+  }
+
+private:
+  using driver_handle =
+      detail::handle<CuratorLockDriver, curator_lock_driver_ref, curator_lock_driver_unref>;
+
+  struct state
+  {
+    lock_driver_functions functions;
+  };
+
+  static void
+  creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request, gpointer data)
+  {
+    detail::shield ([&] {
+      node_request described (request);
+      static_cast<state *> (data)->functions.creates_the_lock (described);
+    });
+  }
+
+  static void
+  gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
+                 const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+                 gpointer data)
+  {
+    detail::shield ([&] {
+      /* C reads the name after the return. */
+      static thread_local std::string to_watch;
+      const std::vector<std::string_view> names (children, children + n_children);
+      predicate_results decided = static_cast<state *> (data)->functions.gets_the_lock (
+          names, sequence_node_name, max_leases);
+      to_watch = std::move (decided.path_to_watch);
+      results->gets_the_lock = decided.gets_the_lock ? TRUE : FALSE;
+      results->path_to_watch = to_watch.empty () ? nullptr : detail::c_text (to_watch);
+    });
+  }
+
+  static const char *
+  fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name, gpointer data)
+  {
+    const char *key = name;
+    detail::shield ([&] {
+      const std::string_view whole (name);
+      const std::string_view end =
+          static_cast<state *> (data)->functions.fix_for_sorting (whole, lock_name);
+      if (end.size () <= whole.size () && whole.substr (whole.size () - end.size ()) == end)
+        {
+          key = name + (whole.size () - end.size ());
+        }
+    });
+    return key;
+  }
+
+  driver_handle handle_;
+};
+
 /** A fair, re-entrant mutex: curator_mutex_new(). */
 class mutex : public lockable
 {
@@ -1070,6 +1402,15 @@ public:
   /** Sends no request. @throws error  INVALID_ARGUMENT */
   mutex (const client &client, const std::string &path, unlock_mode mode = unlock_mode::wait)
       : mutex (make (client, path), mode)
+  {
+  }
+
+  /** Creates a lock with a driver: curator_mutex_new_with_driver(). @throws error  INVALID_ARGUMENT
+   *  @param lock_name   what the names of its nodes begin with, for example "lock-"
+   *  @param max_leases  passed to the driver */
+  mutex (const client &client, const std::string &path, const std::string &lock_name,
+         int max_leases, const lock_driver &driver, unlock_mode mode = unlock_mode::wait)
+      : mutex (make (client, path, lock_name, max_leases, driver), mode)
   {
   }
 
@@ -1089,9 +1430,57 @@ private:
   make (const client &client, const std::string &path)
   {
     detail::outcome outcome;
-    CuratorLock *lock = curator_mutex_new (client.native_handle (), path.c_str (), outcome);
-    outcome.check ();
+    CuratorLock *lock = curator_mutex_new (detail::require (client.native_handle ()),
+                                           detail::c_text (path), outcome);
+    outcome.check (lock);
     return lock;
+  }
+
+  static CuratorLock *
+  make (const client &client, const std::string &path, const std::string &lock_name, int max_leases,
+        const lock_driver &driver)
+  {
+    detail::outcome outcome;
+    return outcome.check (curator_mutex_new_with_driver (
+        detail::require (client.native_handle ()), detail::c_text (path),
+        detail::c_text (lock_name), max_leases, detail::require (driver.native_handle ()),
+        outcome));
+  }
+};
+
+/** A lock that is one ephemeral node, without a queue: curator_fixed_node_lock_new(). */
+class fixed_node_lock : public lockable
+{
+public:
+  /** An empty handle. */
+  fixed_node_lock () noexcept = default;
+
+  /** Sends no request. @throws error  INVALID_ARGUMENT
+   *  @param node_path  path of the node itself */
+  fixed_node_lock (const client &client, const std::string &node_path,
+                   unlock_mode mode = unlock_mode::wait)
+      : fixed_node_lock (make (client, node_path), mode)
+  {
+  }
+
+  /** Another handle of the same lock object, holds included. */
+  fixed_node_lock
+  share () const noexcept
+  {
+    return fixed_node_lock (new_ref (), mode ());
+  }
+
+private:
+  fixed_node_lock (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  {
+  }
+
+  static CuratorLock *
+  make (const client &client, const std::string &path)
+  {
+    detail::outcome outcome;
+    return outcome.check (curator_fixed_node_lock_new (detail::require (client.native_handle ()),
+                                                       detail::c_text (path), outcome));
   }
 };
 
@@ -1126,9 +1515,9 @@ private:
   make (const client &client, const std::string &path)
   {
     detail::outcome outcome;
-    CuratorLock *lock =
-        curator_semaphore_mutex_new (client.native_handle (), path.c_str (), outcome);
-    outcome.check ();
+    CuratorLock *lock = curator_semaphore_mutex_new (detail::require (client.native_handle ()),
+                                                     detail::c_text (path), outcome);
+    outcome.check (lock);
     return lock;
   }
 };
@@ -1183,16 +1572,16 @@ private:
     texts.reserve (paths.size () + 1);
     for (const std::string &path : paths)
       {
-        texts.push_back (path.c_str ());
+        texts.push_back (detail::c_text (path));
       }
     texts.push_back (nullptr);
     detail::outcome outcome;
-    CuratorLock *lock =
-        order == lock_order::sorted
-            ? curator_multi_lock_new_for_paths_sorted (client.native_handle (), texts.data (),
-                                                       outcome)
-            : curator_multi_lock_new_for_paths (client.native_handle (), texts.data (), outcome);
-    outcome.check ();
+    CuratorLock *lock = order == lock_order::sorted
+                            ? curator_multi_lock_new_for_paths_sorted (
+                                detail::require (client.native_handle ()), texts.data (), outcome)
+                            : curator_multi_lock_new_for_paths (
+                                detail::require (client.native_handle ()), texts.data (), outcome);
+    outcome.check (lock);
     return lock;
   }
 
@@ -1203,9 +1592,9 @@ private:
     locks.reserve (members.size ());
     for (const lockable &member : members)
       {
-        locks.push_back (member.native_handle ());
+        locks.push_back (detail::require (member.native_handle ()));
       }
-    return curator_multi_lock_new (locks.data (), locks.size ());
+    return detail::require (curator_multi_lock_new (locks.data (), locks.size ()));
   }
 };
 
@@ -1229,9 +1618,13 @@ public:
 
   /** Takes over a reference. */
   explicit rw_lock (CuratorRwLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
-      : handle_ (lock), reader_ (curator_lock_ref (curator_rw_lock_read_lock (lock)), mode),
-        writer_ (curator_lock_ref (curator_rw_lock_write_lock (lock)), mode)
+      : handle_ (lock)
   {
+    if (lock != nullptr)
+      {
+        reader_ = lockable (curator_lock_ref (curator_rw_lock_read_lock (lock)), mode);
+        writer_ = lockable (curator_lock_ref (curator_rw_lock_write_lock (lock)), mode);
+      }
   }
 
   /** The readers' side as a lock. */
@@ -1339,9 +1732,9 @@ private:
   {
     detail::outcome outcome;
     CuratorRwLock *lock =
-        curator_rw_lock_new (client.native_handle (), path.c_str (), data ? data->data () : nullptr,
-                             data ? data->size () : 0, outcome);
-    outcome.check ();
+        curator_rw_lock_new (detail::require (client.native_handle ()), detail::c_text (path),
+                             data ? data->data () : nullptr, data ? data->size () : 0, outcome);
+    outcome.check (lock);
     return lock;
   }
 
@@ -1362,9 +1755,9 @@ public:
   shared_count (const client &client, const std::string &path, std::int32_t seed)
   {
     detail::outcome outcome;
-    handle_ = count_handle (
-        curator_shared_count_new (client.native_handle (), path.c_str (), seed, outcome));
-    outcome.check ();
+    handle_ = count_handle (curator_shared_count_new (detail::require (client.native_handle ()),
+                                                      detail::c_text (path), seed, outcome));
+    outcome.check (handle_.get ());
   }
 
   /** Creates the node if it does not exist, reads it and follows its changes from then on. */
@@ -1372,15 +1765,15 @@ public:
   start ()
   {
     detail::outcome outcome;
-    curator_shared_count_start (native_handle (), outcome);
-    outcome.check ();
+    outcome.check (curator_shared_count_start (detail::require (native_handle ()), outcome)
+                   != FALSE);
   }
 
   /** The last known value. Sends no request. */
   std::int32_t
-  get () const noexcept
+  get () const
   {
-    return curator_shared_count_get (native_handle ());
+    return curator_shared_count_get (detail::require (native_handle ()));
   }
 
   /** Sets the value unconditionally and waits for the server. */
@@ -1388,15 +1781,77 @@ public:
   set (std::int32_t value)
   {
     detail::outcome outcome;
-    curator_shared_count_set (native_handle (), value, outcome);
-    outcome.check ();
+    outcome.check (curator_shared_count_set (detail::require (native_handle ()), value, outcome)
+                   != FALSE);
+  }
+
+  /** A value and the version of the node that has it. */
+  struct versioned_value
+  {
+    std::int32_t value;
+    std::int32_t version;
+  };
+
+  /** The last known value and its version; nothing if the node was never read. */
+  std::optional<versioned_value>
+  versioned () const
+  {
+    versioned_value last = { 0, 0 };
+    const gboolean known = curator_shared_count_get_versioned (detail::require (native_handle ()),
+                                                               &last.value, &last.version);
+    return known ? std::optional<versioned_value> (last) : std::nullopt;
+  }
+
+  /** Sets the value if its version still is @p version, from versioned().
+   *  @return false if another client changed the value first; the newer value has been read then */
+  bool
+  try_set (std::int32_t version, std::int32_t value)
+  {
+    detail::outcome outcome;
+    gboolean set = FALSE;
+    outcome.check (curator_shared_count_try_set (detail::require (native_handle ()), version, value,
+                                                 &set, outcome)
+                   != FALSE);
+    return set != FALSE;
+  }
+
+  /** Adds a listener, called as listener (std::int32_t) with each new value; values that change
+   *  quickly may be skipped.
+   *  @return an id for remove_listener() */
+  template <class F>
+  unsigned
+  add_listener (F &&listener)
+  {
+    using callback = std::decay_t<F>;
+    CuratorSharedCount *const object = detail::require (native_handle ());
+    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
+    const guint id = curator_shared_count_add_listener (
+        object,
+        [] (CuratorSharedCount *, gint32 value, gpointer data) {
+          detail::shield ([&] { (*static_cast<callback *> (data)) (std::int32_t (value)); });
+        },
+        kept.get (), detail::destroy<callback>);
+    return detail::release_to_library (kept, id);
+  }
+
+  /** Removes a listener. A call may still be running on another thread; no later one follows. */
+  void
+  remove_listener (unsigned id) noexcept
+  {
+    if (native_handle () != nullptr)
+      {
+        curator_shared_count_remove_listener (native_handle (), id);
+      }
   }
 
   /** Stops following the node, without deleting it. */
   void
   close () noexcept
   {
-    curator_shared_count_close (native_handle ());
+    if (native_handle () != nullptr)
+      {
+        curator_shared_count_close (native_handle ());
+      }
   }
 
   /** The count for the C functions; borrowed. */
@@ -1425,9 +1880,9 @@ public:
   semaphore (const client &client, const std::string &path, int max_leases)
   {
     detail::outcome outcome;
-    handle_ = semaphore_handle (
-        curator_semaphore_new (client.native_handle (), path.c_str (), max_leases, outcome));
-    outcome.check ();
+    handle_ = semaphore_handle (curator_semaphore_new (detail::require (client.native_handle ()),
+                                                       detail::c_text (path), max_leases, outcome));
+    outcome.check (handle_.get ());
   }
 
   /** Creates a semaphore whose number of leases follows @p count, which must be started.
@@ -1436,8 +1891,9 @@ public:
   {
     detail::outcome outcome;
     handle_ = semaphore_handle (curator_semaphore_new_with_shared_count (
-        client.native_handle (), path.c_str (), count.native_handle (), outcome));
-    outcome.check ();
+        detail::require (client.native_handle ()), detail::c_text (path),
+        detail::require (count.native_handle ()), outcome));
+    outcome.check (handle_.get ());
   }
 
   /** Takes over a reference. */
@@ -1450,9 +1906,9 @@ public:
   acquire (GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    lease granted (
-        curator_semaphore_acquire (native_handle (), CURATOR_WAIT_FOREVER, cancellable, outcome));
-    outcome.check ();
+    lease granted (curator_semaphore_acquire (detail::require (native_handle ()),
+                                              CURATOR_WAIT_FOREVER, cancellable, outcome));
+    outcome.check (granted.native_handle ());
     return granted;
   }
 
@@ -1471,9 +1927,9 @@ public:
                    GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    lease granted (curator_semaphore_acquire (native_handle (), detail::to_ms (timeout),
-                                              cancellable, outcome));
-    if (!outcome.in_time ())
+    lease granted (curator_semaphore_acquire (detail::require (native_handle ()),
+                                              detail::to_ms (timeout), cancellable, outcome));
+    if (!outcome.in_time (granted.native_handle () != nullptr))
       {
         return std::nullopt;
       }
@@ -1487,9 +1943,9 @@ public:
                      GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    GPtrArray *granted = curator_semaphore_acquire_n (native_handle (), n, detail::to_ms (timeout),
-                                                      cancellable, outcome);
-    return outcome.in_time () ? take_leases (granted) : std::vector<lease> ();
+    GPtrArray *granted = curator_semaphore_acquire_n (
+        detail::require (native_handle ()), n, detail::to_ms (timeout), cancellable, outcome);
+    return outcome.in_time (granted != nullptr) ? take_leases (granted) : std::vector<lease> ();
   }
 
   /** Acquires @p n leases asynchronously.
@@ -1501,8 +1957,9 @@ public:
                  GCancellable *cancellable = nullptr)
   {
     using callback = std::decay_t<F>;
+    CuratorSemaphore *const object = detail::require (native_handle ());
     curator_semaphore_acquire_async (
-        native_handle (), n, detail::to_ms (timeout), cancellable,
+        object, n, detail::to_ms (timeout), cancellable,
         [] (CuratorSemaphore *, GPtrArray *granted, const GError *failed, gpointer data) {
           detail::shield ([&] {
             const auto kept = detail::take<callback> (data);
@@ -1516,16 +1973,17 @@ public:
 
   /** The number of leases, or the last known value of the shared count. */
   int
-  max_leases () const noexcept
+  max_leases () const
   {
-    return curator_semaphore_get_max_leases (native_handle ());
+    return curator_semaphore_get_max_leases (detail::require (native_handle ()));
   }
 
   /** Sets the payload of the nodes of later leases. */
   void
-  set_node_data (std::string_view data) noexcept
+  set_node_data (std::string_view data)
   {
-    curator_semaphore_set_node_data (native_handle (), data.data (), data.size ());
+    curator_semaphore_set_node_data (detail::require (native_handle ()), data.data (),
+                                     data.size ());
   }
 
   /** Full paths of the lease nodes, oldest first. A name may hold any byte. */
@@ -1533,8 +1991,9 @@ public:
   participant_nodes () const
   {
     detail::outcome outcome;
-    char **nodes = curator_semaphore_get_participant_nodes (native_handle (), outcome);
-    outcome.check ();
+    char **nodes =
+        curator_semaphore_get_participant_nodes (detail::require (native_handle ()), outcome);
+    outcome.check (nodes);
     return detail::take_strings (nodes);
   }
 
@@ -1548,8 +2007,8 @@ public:
     using callback = std::decay_t<F>;
     detail::outcome outcome;
     std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    curator_semaphore_make_revocable (
-        native_handle (),
+    const gboolean taken = curator_semaphore_make_revocable (
+        detail::require (native_handle ()),
         [] (CuratorSemaphore *, CuratorLease *asked, gpointer data) {
           detail::shield ([&] {
             const lease hold (curator_lease_ref (asked));
@@ -1557,7 +2016,7 @@ public:
           });
         },
         kept.get (), detail::destroy<callback>, outcome);
-    outcome.check ();
+    outcome.check (taken != FALSE);
     kept.release ();
   }
 
@@ -1595,6 +2054,213 @@ private:
 
   semaphore_handle handle_;
 };
+
+/** Which recipe the children of a path belong to: CuratorLockKind. Values may be added. */
+enum class lock_kind
+{
+  none = CURATOR_LOCK_KIND_NONE,
+  mutex = CURATOR_LOCK_KIND_MUTEX,
+  read_write = CURATOR_LOCK_KIND_READ_WRITE,
+  semaphore = CURATOR_LOCK_KIND_SEMAPHORE
+};
+
+/** Name of a kind, for example "read-write". */
+inline const char *
+to_string (lock_kind kind) noexcept
+{
+  return curator_lock_kind_to_string (static_cast<CuratorLockKind> (kind));
+}
+
+/** What one lock node is for: CuratorParticipantKind. Values may be added. */
+enum class participant_kind
+{
+  mutex = CURATOR_PARTICIPANT_MUTEX,
+  read = CURATOR_PARTICIPANT_READ,
+  write = CURATOR_PARTICIPANT_WRITE,
+  lease = CURATOR_PARTICIPANT_LEASE,
+  turn = CURATOR_PARTICIPANT_TURN
+};
+
+/** Name of a kind, for example "write". */
+inline const char *
+to_string (participant_kind kind) noexcept
+{
+  return curator_participant_kind_to_string (static_cast<CuratorParticipantKind> (kind));
+}
+
+/** One lock node at the time of an inspection; inspect.h describes the members. */
+struct participant
+{
+  participant_kind kind;
+  bool is_holder;
+  unsigned position;
+  std::string node_path;
+  std::int64_t session_id;
+  bool is_readable;
+  std::chrono::milliseconds age;
+  std::uint64_t token;
+  std::int64_t number;
+  std::string data;
+};
+
+/** Who holds a lock and who waits for it. Wraps CuratorInspection; see inspect.h. Immutable. */
+class inspection
+{
+public:
+  /** An empty handle. */
+  inspection () noexcept = default;
+
+  /** Inspects the lock at @p path. Waits for the server. @throws error  see curator_inspect() */
+  inspection (const client &client, const std::string &path)
+  {
+    detail::outcome outcome;
+    handle_ = inspection_handle (outcome.check (curator_inspect (
+        detail::require (client.native_handle ()), detail::c_text (path), outcome)));
+  }
+
+  /** Takes over a reference. */
+  explicit inspection (CuratorInspection *object) noexcept : handle_ (object)
+  {
+  }
+
+  /** The inspected path. */
+  std::string
+  path () const
+  {
+    return curator_inspection_get_path (detail::require (native_handle ()));
+  }
+
+  /** The recipe that most of the lock nodes belong to. */
+  lock_kind
+  kind () const
+  {
+    return static_cast<lock_kind> (
+        curator_inspection_get_kind (detail::require (native_handle ())));
+  }
+
+  /** Number of holders. */
+  unsigned
+  n_holders () const
+  {
+    return curator_inspection_get_n_holders (detail::require (native_handle ()));
+  }
+
+  /** Number of waiting contenders. */
+  unsigned
+  n_waiting () const
+  {
+    return curator_inspection_get_n_waiting (detail::require (native_handle ()));
+  }
+
+  /** Holders first, then the waiting ones in queue order. */
+  std::vector<participant>
+  participants () const
+  {
+    CuratorInspection *const object = detail::require (native_handle ());
+    const guint n = curator_inspection_get_n_participants (object);
+    std::vector<participant> all;
+    all.reserve (n);
+    for (guint i = 0; i < n; i++)
+      {
+        all.push_back (copy (curator_inspection_get_participant (object, i)));
+      }
+    return all;
+  }
+
+  /** Names of children that are not nodes of the lock's recipe. */
+  std::vector<std::string>
+  foreign_children () const
+  {
+    std::vector<std::string> names;
+    const char *const *name =
+        curator_inspection_get_foreign_children (detail::require (native_handle ()));
+    for (; *name != nullptr; name++)
+      {
+        names.emplace_back (*name);
+      }
+    return names;
+  }
+
+  /** The sequence number of the next node. */
+  std::int64_t
+  next_number () const
+  {
+    return curator_inspection_get_next_number (detail::require (native_handle ()));
+  }
+
+  /** The share of the sequence counter that is used up, 0 to 1. */
+  double
+  counter_used () const
+  {
+    return curator_inspection_get_counter_used (detail::require (native_handle ()));
+  }
+
+  /** Another handle of the same inspection. */
+  inspection
+  share () const noexcept
+  {
+    return inspection (handle_.new_ref ());
+  }
+
+  /** The inspection for the C functions; borrowed. */
+  CuratorInspection *
+  native_handle () const noexcept
+  {
+    return handle_.get ();
+  }
+
+private:
+  using inspection_handle =
+      detail::handle<CuratorInspection, curator_inspection_ref, curator_inspection_unref>;
+
+  static participant
+  copy (const CuratorParticipant *one)
+  {
+    gsize size = 0;
+    const void *data = g_bytes_get_data (curator_participant_get_data (one), &size);
+    return { static_cast<participant_kind> (curator_participant_get_kind (one)),
+             curator_participant_is_holder (one) != FALSE,
+             curator_participant_get_position (one),
+             curator_participant_get_node_path (one),
+             curator_participant_get_session_id (one),
+             curator_participant_is_readable (one) != FALSE,
+             std::chrono::milliseconds (curator_participant_get_age_ms (one)),
+             curator_participant_get_token (one),
+             curator_participant_get_number (one),
+             size > 0 ? std::string (static_cast<const char *> (data), size) : std::string () };
+  }
+
+  inspection_handle handle_;
+};
+
+/** The result of find_locks(). */
+struct found_locks
+{
+  std::vector<std::string> paths; /**< in byte order */
+  bool complete;                  /**< false if there were more nodes, or one was not readable */
+};
+
+/** Paths of the locks that are held or waited for at or below a path: curator_find_locks().
+ *  @param max_nodes  how many nodes to list at most; 0 for 100000 */
+inline found_locks
+find_locks (const client &client, const std::string &path, unsigned max_nodes = 0)
+{
+  detail::outcome outcome;
+  gboolean complete = FALSE;
+  char **paths =
+      outcome.check (curator_find_locks (detail::require (client.native_handle ()),
+                                         detail::c_text (path), max_nodes, &complete, outcome));
+  return { detail::take_strings (paths), complete != FALSE };
+}
+
+/** Escapes bytes from a server for printing: curator_escape_name(). */
+inline std::string
+escape_name (std::string_view bytes)
+{
+  const std::unique_ptr<char, void (*) (gpointer)> text (
+      curator_escape_name (bytes.data (), static_cast<gssize> (bytes.size ())), g_free);
+  return text.get ();
+}
 }
 }
 

@@ -2,6 +2,10 @@
  *
  * A message names the path and the operation. Programs must decide by domain and code only. Later
  * versions may add codes, so treat an unknown code as a failure.
+ *
+ * A misuse is not an error: NULL for an object or a callback, or an error that is set already. As in
+ * GLib the function logs a critical message and returns FALSE, NULL or 0 without setting an error.
+ * Nothing was done then. So test the result, and do not rely on the error to be set after a misuse.
  */
 #ifndef CURATOR_ERROR_H
 #define CURATOR_ERROR_H

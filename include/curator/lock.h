@@ -93,9 +93,17 @@ gboolean curator_lock_is_owned_by_current_thread (CuratorLock *lock);
 CURATOR_API
 char **curator_lock_get_participant_nodes (CuratorLock *lock, GError **error);
 
-/** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object.
- *  Borrowed, valid until the thread releases its last level. NULL if there is none, and always for
- *  a multi-lock. Mirrors InterProcessMutex.getLockPath. */
+/** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object; for a
+ *  multi-lock, a new lease over the holds of its members. The reference keeps the lease valid
+ *  whatever other threads do, but not held. No Java counterpart.
+ *  @return transfer full; NULL if there is none: for a multi-lock, if one member has none */
+CURATOR_API
+CuratorLease *curator_lock_dup_lease (CuratorLock *lock);
+
+/** As curator_lock_dup_lease(), but borrowed, and always NULL for a multi-lock. Valid until the
+ *  thread releases its last level; for a semaphore mutex, which any thread may release, until the
+ *  thread calls this function again. Prefer curator_lock_dup_lease() where other threads use the
+ *  lock. Mirrors InterProcessMutex.getLockPath. */
 CURATOR_API
 CuratorLease *curator_lock_get_lease (CuratorLock *lock);
 

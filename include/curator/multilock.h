@@ -4,6 +4,15 @@
  * others are released and its error is returned; one timeout covers all members. A release tries
  * every member, even if one fails, and reports all failures in one error. Callers that share
  * members must name them in the same order, or they may deadlock.
+ *
+ * When the last member is granted, all are checked. If one was lost while the others were waited for,
+ * all are released and acquired again within the same timeout; with a timeout of 0 the call fails
+ * with LOCK_LOST.
+ *
+ * A multi-lock as a member stands for its own members, at any depth. One without members stands for
+ * nothing. A multi-lock that is left without members protects nothing: acquire and release of a
+ * thread succeed at once, and there is no lease: curator_lock_dup_lease() returns NULL, and
+ * curator_lock_acquire_lease() and curator_lock_acquire_async() fail with UNSUPPORTED.
  */
 #ifndef CURATOR_MULTILOCK_H
 #define CURATOR_MULTILOCK_H
@@ -16,7 +25,7 @@ G_BEGIN_DECLS
 
 /** Creates a lock of other locks. Mirrors InterProcessMultiLock(List<InterProcessLock>).
  *  @param locks    members, also of different clients; the multi-lock takes a reference to each
- *  @param n_locks  with 0, every acquire succeeds at once
+ *  @param n_locks  may be 0
  *  @return a new lock */
 CURATOR_API
 CuratorLock *curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks);

@@ -8,7 +8,7 @@
 G_BEGIN_DECLS
 
 /** Timeout that waits without a limit. Any other negative timeout fails with INVALID_ARGUMENT. */
-#define CURATOR_WAIT_FOREVER ((gint64) -1)
+#define CURATOR_WAIT_FOREVER G_GINT64_CONSTANT (-1)
 
 /** Decides whether and when a failed request is retried; see retry.h. */
 typedef struct _CuratorRetryPolicy CuratorRetryPolicy;

@@ -24,7 +24,10 @@ CuratorAsync *
 curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec)
 {
   CuratorAsync *async = g_new0 (CuratorAsync, 1);
-  curator_client_memory_ref (client);
+  if (client != NULL)
+    {
+      curator_client_memory_ref (client);
+    }
   async->client = client;
   async->spec = *spec;
   async->pending = 2;
@@ -51,8 +54,16 @@ async_free (gpointer data)
   g_clear_object (&async->cancellable);
   g_clear_error (&async->error);
   async->spec.unref_owner (async->spec.owner);
-  curator_client_memory_unref (async->client);
+  g_clear_pointer (&async->client, curator_client_memory_unref);
   g_free (async);
+}
+
+static gpointer
+deliver_without_client (gpointer async)
+{
+  deliver (async);
+  async_free (async);
+  return NULL;
 }
 
 static CURATOR_UNLOCKED void
@@ -97,6 +108,11 @@ void
 curator_async_refuse (CuratorAsync *async, GError *error)
 {
   async->error = error;
+  if (async->client == NULL)
+    {
+      g_thread_unref (g_thread_new ("curator-answer", deliver_without_client, async));
+      return;
+    }
   if (!curator_client_check_forked (async->client, NULL))
     {
       /* The child of a fork has none of our threads. */

@@ -21,7 +21,8 @@ typedef struct
 } CuratorAsyncSpec;
 
 /* Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
- * with the op or, if no op could be started, curator_async_refuse. The callback runs once. */
+ * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without a
+ * client (NULL) only curator_async_refuse is possible; a thread of its own then runs the callback. */
 CuratorAsync *curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec);
 void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer async);
 /* Takes the caller's reference of op. */

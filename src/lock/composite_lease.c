@@ -8,7 +8,8 @@
 #include "lock/gather.h"
 #include "lock/lease-impl.h"
 
-/* LOST as soon as one is, RELEASED once all are. */
+/* LOST as soon as one is, RELEASED once all are. While only some are RELEASED, and not by the release
+ * of the whole, it is SUSPECT. */
 static CuratorLeaseState
 composite_get_state (CuratorLease *lease)
 {
@@ -27,6 +28,10 @@ composite_get_state (CuratorLease *lease)
         {
           worst = MAX (worst, state);
         }
+    }
+  if (n_released > 0 && !g_atomic_int_get (&lease->is_ending))
+    {
+      worst = MAX (worst, CURATOR_LEASE_SUSPECT);
     }
   return n_released == lease->members->len ? CURATOR_LEASE_RELEASED : worst;
 }
@@ -56,11 +61,11 @@ update (gpointer data)
 }
 
 static CURATOR_LOCKED void
-composite_on_member_changed (CuratorLease *member)
+composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
 {
-  if (curator_lease_try_ref (member->composite) != NULL)
+  if (curator_lease_try_ref (lease) != NULL)
     {
-      curator_client_after_unlock (member->client, update, member->composite);
+      curator_client_after_unlock (member->client, update, lease);
     }
 }
 
@@ -69,6 +74,8 @@ static void
 composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
 {
   CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
+
+  g_atomic_int_set (&lease->is_ending, TRUE);
   for (guint i = lease->members->len; i-- > 0;)
     {
       curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
@@ -83,7 +90,7 @@ composite_finalize (CuratorLease *lease)
     {
       CuratorLease *member = g_ptr_array_index (lease->members, i);
       curator_client_lock (member->client);
-      member->composite = NULL;
+      member->composites = g_slist_remove (member->composites, lease);
       curator_client_unlock (member->client);
     }
   g_ptr_array_unref (lease->members);
@@ -114,6 +121,7 @@ curator_lease_new_composite (GPtrArray *members)
                                            .finalize = composite_finalize };
   CuratorLease *lease = g_new0 (CuratorLease, 1);
 
+  curator_not_shared ();
   curator_refs_init (&lease->refs);
   lease->klass = &klass;
   lease->listeners.on_state_lane = TRUE;
@@ -130,7 +138,7 @@ curator_composite_follow_members (CuratorLease *lease)
     {
       CuratorLease *member = g_ptr_array_index (lease->members, i);
       curator_client_lock (member->client);
-      member->composite = lease;
+      member->composites = g_slist_prepend (member->composites, lease);
       curator_client_unlock (member->client);
     }
   /* Some may have changed before they were followed. */

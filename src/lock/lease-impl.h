@@ -17,7 +17,7 @@ typedef struct
   /* Called once, with the client's mutex held, on LOST or RELEASED. */
   void (*on_end) (CuratorLease *lease);
   /* Called with the mutex of the member's client held, for each change of a member. */
-  void (*on_member_changed) (CuratorLease *member);
+  void (*on_member_changed) (CuratorLease *lease, CuratorLease *member);
   /* Called without the mutex, both. finalize frees the fields of the class. */
   void (*release) (CuratorLease *lease, CuratorReleaseDone done, gpointer data);
   void (*finalize) (CuratorLease *lease);
@@ -28,7 +28,8 @@ struct _CuratorLease
   CuratorRefs refs;
   const CuratorLeaseClass *klass;
   CuratorClient *client;           /* a reference */
-  GPtrArray *members;              /* CuratorLease, of a composite; NULL for a single one */
+  GPtrArray *members;              /* CuratorLease of single nodes; NULL for a single one */
+  gint is_ending;                  /* atomic: a composite whose release has begun */
   CuratorLockInternals *internals; /* from here to is_ephemeral: unset in a composite */
   CuratorSession *session;
   char *path; /* full */
@@ -36,7 +37,7 @@ struct _CuratorLease
   gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
 
-  CuratorLease *composite CURATOR_GUARDED; /* that this is a member of; no reference */
+  GSList *composites CURATOR_GUARDED;      /* that this is a member of; no references */
   CuratorPlace place CURATOR_GUARDED;      /* among the nodes of its session */
   CuratorStake stake CURATOR_GUARDED;      /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */

@@ -30,8 +30,9 @@ CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *
 /* A node with this hold's number may be created in line. */
 void curator_lease_share_number (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
 
-/* A multi-lock's lease. Takes members, a non-empty array of CuratorLease. */
-CuratorLease *curator_lease_new_composite (GPtrArray *members) CURATOR_LOCKED;
+/* A multi-lock's lease. Takes members, a non-empty array of CuratorLease, none of them composite. A
+ * lease may be a member of several composites. */
+CuratorLease *curator_lease_new_composite (GPtrArray *members);
 /* From now on its listeners and its descriptor follow the members' states. */
 void curator_composite_follow_members (CuratorLease *lease) CURATOR_UNLOCKED;
 

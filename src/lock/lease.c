@@ -76,9 +76,10 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
     }
   curator_listeners_notify (&lease->listeners, lease->client, call_listener, lease, ref_lease,
                             unref_lease, (int) state);
-  if (lease->composite != NULL)
+  for (GSList *link = lease->composites; link != NULL; link = link->next)
     {
-      lease->composite->klass->on_member_changed (lease);
+      CuratorLease *composite = link->data;
+      composite->klass->on_member_changed (composite, lease);
     }
 }
 

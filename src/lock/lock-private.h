@@ -30,6 +30,9 @@ typedef struct
   gboolean (*is_acquired) (CuratorLock *lock);
   gboolean (*is_owned) (CuratorLock *lock, guint64 owner);
   char **(*get_participants) (CuratorLock *lock, GError **error);
+  /* owner's hold, LOST ones included; NULL if there is none. A new reference. */
+  CuratorLease *(*dup_lease) (CuratorLock *lock, guint64 owner);
+  /* The same, borrowed. NULL: not of this kind of lock. */
   CuratorLease *(*get_lease) (CuratorLock *lock, guint64 owner);
   gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,
                               gpointer user_data, GDestroyNotify destroy, GError **error);
@@ -61,6 +64,9 @@ CuratorOp *curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline
  * granted if error is NULL. */
 CuratorOp *curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done,
                                      gpointer data) CURATOR_UNLOCKED;
+
+/* Why a multi-lock without members grants no lease. */
+GError *curator_lock_no_lease_error (void);
 
 /* The checks of every recipe's constructor: client, path. */
 gboolean curator_lock_check_path (CuratorClient *client, const char *path, GError **error);

@@ -93,6 +93,13 @@ curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone do
   return op;
 }
 
+GError *
+curator_lock_no_lease_error (void)
+{
+  return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                              "a multi-lock without members has no lease");
+}
+
 gboolean
 curator_lock_check_path (CuratorClient *client, const char *path, GError **error)
 {
@@ -158,7 +165,9 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
     }
   curator_await_init (&await, lock->client);
   CuratorOp *op = begin (lock, owner, timeout_ms, curator_await_done, &await);
-  return curator_await_op (&await, op, cancellable, NULL, error);
+  const gboolean acquired = curator_await_op (&await, op, cancellable, NULL, error);
+  curator_reentry_forget_all ();
+  return acquired;
 }
 
 gboolean
@@ -178,11 +187,16 @@ CuratorLease *
 curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                             GError **error)
 {
-  g_return_val_if_fail (lock != NULL && lock->client != NULL, NULL);
+  g_return_val_if_fail (lock != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorAwait await;
   gpointer lease = NULL;
 
+  if (lock->client == NULL)
+    {
+      g_propagate_error (error, curator_lock_no_lease_error ());
+      return NULL;
+    }
   if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
     {
       return NULL;
@@ -209,7 +223,7 @@ void
 curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                             CuratorAcquireCallback callback, gpointer user_data)
 {
-  g_return_if_fail (lock != NULL && lock->client != NULL && callback != NULL);
+  g_return_if_fail (lock != NULL && callback != NULL);
   const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
                                   .unref_owner = unref_lock,
                                   .callback = G_CALLBACK (callback),
@@ -218,6 +232,11 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
   CuratorAsync *async = curator_async_new (lock->client, &spec);
   GError *error = NULL;
 
+  if (lock->client == NULL)
+    {
+      curator_async_refuse (async, curator_lock_no_lease_error ());
+      return;
+    }
   if (!curator_check_call (lock->client, timeout_ms, cancellable, &error))
     {
       curator_async_refuse (async, error);
@@ -278,7 +297,7 @@ static void
 release_without_callback (CuratorLock *lock)
 {
   g_autoptr (GError) ignored = NULL;
-  if (curator_client_check_forked (lock->client, NULL))
+  if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
     {
       lock->klass->release (lock, curator_thread_id (), NULL, NULL, &ignored);
     }
@@ -287,7 +306,7 @@ release_without_callback (CuratorLock *lock)
 void
 curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
 {
-  g_return_if_fail (lock != NULL && lock->client != NULL);
+  g_return_if_fail (lock != NULL);
   if (callback == NULL)
     {
       release_without_callback (lock);
@@ -301,9 +320,13 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
   CuratorAsync *async = curator_async_new (lock->client, &spec);
   GError *error = NULL;
 
-  if (!curator_client_check_forked (lock->client, &error)
-      || !lock->klass->release (lock, curator_thread_id (), curator_async_release_done, async,
-                                &error))
+  if (lock->client == NULL)
+    {
+      curator_async_refuse (async, NULL);
+    }
+  else if (!curator_client_check_forked (lock->client, &error)
+           || !lock->klass->release (lock, curator_thread_id (), curator_async_release_done, async,
+                                     &error))
     {
       curator_async_refuse (async, error);
     }
@@ -338,6 +361,15 @@ curator_lock_get_participant_nodes (CuratorLock *lock, GError **error)
       return NULL;
     }
   return lock->klass->get_participants (lock, error);
+}
+
+CuratorLease *
+curator_lock_dup_lease (CuratorLock *lock)
+{
+  g_return_val_if_fail (lock != NULL, NULL);
+  return lock->client != NULL && curator_client_check_forked (lock->client, NULL)
+             ? lock->klass->dup_lease (lock, curator_thread_id ())
+             : NULL;
 }
 
 CuratorLease *

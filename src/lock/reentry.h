@@ -61,6 +61,13 @@ curator_reentry_remember (const CuratorLock *lock, guint64 *count, CuratorLease 
   curator_last_hold = (CuratorLastHold){ lock->serial, count, lease };
 }
 
+/* Other threads may have entered and released this thread's holds. */
+static inline void
+curator_reentry_forget_all (void)
+{
+  curator_last_hold.serial = 0;
+}
+
 /* The hold is about to be freed. */
 static inline void
 curator_reentry_forget (const CuratorLock *lock)

@@ -21,7 +21,7 @@
 typedef struct
 {
   CuratorLock lock;
-  GPtrArray *members; /* CuratorLock */
+  GPtrArray *members; /* CuratorLock; no multi-locks: members of members stand in their place */
 } MultiLock;
 
 typedef struct
@@ -31,8 +31,8 @@ typedef struct
   guint64 owner;
   gboolean once;
   guint n_held;
-  GPtrArray *leases;                  /* of the members held, when they belong to no thread */
-  guint n_done;                       /* operations of members that have ended */
+  GPtrArray *leases; /* of the members held; NULL for one that owner no longer holds */
+  guint n_done;      /* operations of members that have ended */
   CuratorOp *current CURATOR_GUARDED; /* the member's operation in progress */
   GError *failure CURATOR_GUARDED;    /* the result, once all is rolled back */
 } Chain;
@@ -67,10 +67,7 @@ roll_back (Chain *chain)
         {
           member->klass->release (member, chain->owner, ignore_result, NULL, NULL);
         }
-      else
-        {
-          g_ptr_array_remove_index (chain->leases, chain->n_held);
-        }
+      g_ptr_array_remove_index (chain->leases, chain->n_held);
     }
 }
 
@@ -127,7 +124,10 @@ chain_finalize (CuratorOp *op)
 static void
 unref_lease (gpointer lease)
 {
-  curator_lease_unref (lease);
+  if (lease != NULL)
+    {
+      curator_lease_unref (lease);
+    }
 }
 
 /* No member's operation is in progress. */
@@ -154,10 +154,10 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   if (error == NULL)
     {
       chain->n_held++;
-      if (chain->owner == 0)
-        {
-          g_ptr_array_add (chain->leases, result);
-        }
+      CuratorLock *member = member_at (chain->multi, chain->n_held - 1);
+      g_ptr_array_add (chain->leases, chain->owner != 0
+                                          ? member->klass->dup_lease (member, chain->owner)
+                                          : result);
     }
   curator_client_lock (client);
   CuratorOp *ended = g_steal_pointer (&chain->current);
@@ -181,6 +181,74 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   curator_op_unref (&chain->op);
 }
 
+/* By the clock: a member may have been lost while the next ones were waited for. */
+static CURATOR_UNLOCKED gboolean
+are_all_held (Chain *chain)
+{
+  for (guint i = 0; i < chain->leases->len; i++)
+    {
+      CuratorLease *lease = g_ptr_array_index (chain->leases, i);
+      if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static CURATOR_UNLOCKED void
+chain_succeed (Chain *chain)
+{
+  CuratorClient *client = chain->op.client;
+  g_autoptr (CuratorLease) whole = NULL;
+
+  curator_client_lock (client);
+  const gboolean failed = chain->failure != NULL;
+  if (!failed && chain->owner == 0)
+    {
+      whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
+    }
+  if (!failed)
+    {
+      curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
+    }
+  curator_client_unlock (client);
+  if (whole != NULL)
+    {
+      curator_composite_follow_members (whole);
+    }
+  if (failed)
+    {
+      chain_fail (chain);
+    }
+}
+
+/* All members again, within the same deadline; a single try fails. */
+static CURATOR_UNLOCKED void
+chain_start_over (Chain *chain)
+{
+  CuratorClient *client = chain->op.client;
+
+  roll_back (chain);
+  curator_client_lock (client);
+  if (chain->once && chain->failure == NULL)
+    {
+      chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                            "a member was lost while the others were acquired");
+      curator_op_stop_deadline (&chain->op);
+    }
+  const gboolean failed = chain->failure != NULL;
+  curator_client_unlock (client);
+  if (failed)
+    {
+      chain_fail (chain);
+    }
+  else
+    {
+      chain_next (chain);
+    }
+}
+
 /* Starts the next member, or succeeds. */
 static void
 chain_next (Chain *chain)
@@ -189,26 +257,7 @@ chain_next (Chain *chain)
 
   if (chain->n_held == chain->multi->members->len)
     {
-      g_autoptr (CuratorLease) whole = NULL;
-      curator_client_lock (client);
-      const gboolean failed = chain->failure != NULL;
-      if (!failed && chain->owner == 0)
-        {
-          whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
-        }
-      if (!failed)
-        {
-          curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
-        }
-      curator_client_unlock (client);
-      if (whole != NULL)
-        {
-          curator_composite_follow_members (whole);
-        }
-      if (failed)
-        {
-          chain_fail (chain);
-        }
+      (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
       return;
     }
   CuratorLock *member = member_at (chain->multi, chain->n_held);
@@ -241,6 +290,11 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
                                         .finalize = chain_finalize,
                                         .free_result = unref_lease };
   CuratorClient *client = lock->client;
+
+  if (multi_of (lock)->members->len == 0)
+    {
+      return curator_lock_finished_op (client, curator_lock_no_lease_error (), done, data);
+    }
   Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, deadline_us, done, data);
 
   chain->multi = multi_of (curator_lock_ref (lock));
@@ -259,7 +313,7 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   return &chain->op;
 }
 
-/* Without members there is nothing to acquire. */
+/* Without members every acquire by a thread succeeds. */
 static gboolean
 multi_reenter (CuratorLock *lock, guint64 owner, GError **error)
 {
@@ -310,6 +364,31 @@ multi_is_owned (CuratorLock *lock, guint64 owner)
   return all;
 }
 
+static CURATOR_UNLOCKED CuratorLease *
+multi_dup_lease (CuratorLock *lock, guint64 owner)
+{
+  GPtrArray *members = multi_of (lock)->members;
+  g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
+
+  for (guint i = 0; i < members->len; i++)
+    {
+      CuratorLock *member = g_ptr_array_index (members, i);
+      CuratorLease *lease = member->klass->dup_lease (member, owner);
+      if (lease == NULL)
+        {
+          return NULL;
+        }
+      g_ptr_array_add (leases, lease);
+    }
+  CuratorLease *whole =
+      leases->len > 0 ? curator_lease_new_composite (g_steal_pointer (&leases)) : NULL;
+  if (whole != NULL)
+    {
+      curator_composite_follow_members (whole);
+    }
+  return whole;
+}
+
 static void
 multi_finalize (CuratorLock *lock)
 {
@@ -322,25 +401,46 @@ unref_lock (gpointer lock)
   curator_lock_unref (lock);
 }
 
+static const CuratorLockClass multi_class = { .name = "multi-lock",
+                                              .acquire = multi_acquire,
+                                              .reenter = multi_reenter,
+                                              .release = multi_release,
+                                              .is_acquired = multi_is_acquired,
+                                              .is_owned = multi_is_owned,
+                                              .dup_lease = multi_dup_lease,
+                                              .finalize = multi_finalize };
+
+/* The order of acquires and releases is the same as if the members of a multi-lock stayed inside. */
+static void
+add_member (GPtrArray *members, CuratorLock *lock)
+{
+  if (lock->klass != &multi_class)
+    {
+      g_ptr_array_add (members, curator_lock_ref (lock));
+      return;
+    }
+  GPtrArray *inner = multi_of (lock)->members;
+  for (guint i = 0; i < inner->len; i++)
+    {
+      g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, i)));
+    }
+}
+
 CuratorLock *
 curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 {
-  static const CuratorLockClass klass = { .name = "multi-lock",
-                                          .acquire = multi_acquire,
-                                          .reenter = multi_reenter,
-                                          .release = multi_release,
-                                          .is_acquired = multi_is_acquired,
-                                          .is_owned = multi_is_owned,
-                                          .finalize = multi_finalize };
-
   g_return_val_if_fail (locks != NULL || n_locks == 0, NULL);
-  MultiLock *multi =
-      curator_lock_alloc (sizeof *multi, &klass, n_locks > 0 ? locks[0]->client : NULL);
-  multi->members = g_ptr_array_new_with_free_func (unref_lock);
+  g_autoptr (GPtrArray) members = g_ptr_array_new_with_free_func (unref_lock);
+
   for (gsize i = 0; i < n_locks; i++)
     {
-      g_ptr_array_add (multi->members, curator_lock_ref (locks[i]));
+      g_return_val_if_fail (locks[i] != NULL, NULL);
+      add_member (members, locks[i]);
     }
+  CuratorLock *first = members->len > 0 ? g_ptr_array_index (members, 0) : NULL;
+  MultiLock *multi =
+      curator_lock_alloc (sizeof *multi, &multi_class, first != NULL ? first->client : NULL);
+  multi->members = g_steal_pointer (&members);
   return &multi->lock;
 }
 

@@ -33,7 +33,7 @@ struct _CuratorMutex
 /* Takes internals. */
 CuratorLock *curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                         CuratorLockInternals *internals);
-/* owner's hold, LOST ones included; borrowed. */
-CuratorLease *curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner) CURATOR_LOCKED;
+/* owner's hold, LOST ones included, as a new reference; NULL if there is none. */
+CuratorLease *curator_mutex_dup_lease (CuratorMutex *mutex, guint64 owner) CURATOR_UNLOCKED;
 
 #endif

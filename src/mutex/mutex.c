@@ -76,17 +76,21 @@ drop_empty_table (CuratorMutex *mutex)
     }
 }
 
+/* LOST, or RELEASED through its lease. */
 static CURATOR_LOCKED gboolean
-is_lost (const LockData *hold)
+is_over (const LockData *hold)
 {
-  return curator_lease_state_now (hold->lease) == CURATOR_LEASE_LOST;
+  return curator_lease_state_now (hold->lease) >= CURATOR_LEASE_LOST;
 }
 
 CuratorLease *
-curator_mutex_lease_of (CuratorMutex *mutex, guint64 owner)
+curator_mutex_dup_lease (CuratorMutex *mutex, guint64 owner)
 {
+  curator_client_lock (mutex->lock.client);
   const LockData *hold = find_hold (mutex, owner);
-  return hold != NULL ? hold->lease : NULL;
+  CuratorLease *lease = hold != NULL ? curator_lease_ref (hold->lease) : NULL;
+  curator_client_unlock (mutex->lock.client);
+  return lease;
 }
 
 /* Called at the grant. */
@@ -117,11 +121,15 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 
   curator_client_lock (lock->client);
   LockData *hold = find_hold (mutex, owner);
-  const gboolean lost = hold != NULL && is_lost (hold);
+  const gboolean lost = hold != NULL && is_over (hold);
   if (hold != NULL && !lost)
     {
       hold->count++;
-      curator_reentry_remember (lock, &hold->count, hold->lease);
+      /* A multi-lock may enter for a thread that waits. */
+      if (owner == curator_thread_id ())
+        {
+          curator_reentry_remember (lock, &hold->count, hold->lease);
+        }
     }
   curator_client_unlock (lock->client);
   if (lost)
@@ -213,7 +221,7 @@ mutex_is_acquired (CuratorLock *lock)
       g_hash_table_iter_init (&iter, mutex->lock_data);
       while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
         {
-          acquired = !is_lost (hold);
+          acquired = !is_over (hold);
         }
     }
   curator_client_unlock (lock->client);
@@ -225,7 +233,7 @@ mutex_is_owned (CuratorLock *lock, guint64 owner)
 {
   curator_client_lock (lock->client);
   const LockData *hold = find_hold (mutex_of (lock), owner);
-  const gboolean owned = hold != NULL && !is_lost (hold);
+  const gboolean owned = hold != NULL && !is_over (hold);
   curator_client_unlock (lock->client);
   return owned;
 }
@@ -243,9 +251,16 @@ static CURATOR_UNLOCKED CuratorLease *
 mutex_get_lease (CuratorLock *lock, guint64 owner)
 {
   curator_client_lock (lock->client);
-  CuratorLease *lease = curator_mutex_lease_of (mutex_of (lock), owner);
+  const LockData *hold = find_hold (mutex_of (lock), owner);
+  CuratorLease *lease = hold != NULL ? hold->lease : NULL;
   curator_client_unlock (lock->client);
   return lease;
+}
+
+static CuratorLease *
+mutex_dup_lease (CuratorLock *lock, guint64 owner)
+{
+  return curator_mutex_dup_lease (mutex_of (lock), owner);
 }
 
 static void
@@ -304,6 +319,7 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                           .is_acquired = mutex_is_acquired,
                                           .is_owned = mutex_is_owned,
                                           .get_participants = mutex_get_participants,
+                                          .dup_lease = mutex_dup_lease,
                                           .get_lease = mutex_get_lease,
                                           .make_revocable = mutex_make_revocable,
                                           .finalize = mutex_finalize };

@@ -60,20 +60,7 @@ read_predicate (CuratorQueue *order, gsize index, int max_leases, CuratorPredica
 static CURATOR_UNLOCKED CuratorLease *
 hold_of_companion (CuratorMutex *mutex, guint64 owner)
 {
-  CuratorMutex *companion = mutex->companion;
-
-  if (owner == 0)
-    {
-      return NULL;
-    }
-  curator_client_lock (mutex->lock.client);
-  CuratorLease *lease = curator_mutex_lease_of (companion, owner);
-  if (lease != NULL)
-    {
-      curator_lease_ref (lease);
-    }
-  curator_client_unlock (mutex->lock.client);
-  return lease;
+  return owner != 0 ? curator_mutex_dup_lease (mutex->companion, owner) : NULL;
 }
 
 /* A writer reads at once, under its own number; not if its write hold is lost. */
@@ -87,7 +74,7 @@ new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
     {
       return request;
     }
-  if (curator_lease_get_state (write_hold) == CURATOR_LEASE_LOST)
+  if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                            "the write hold of this thread is lost: release it first");

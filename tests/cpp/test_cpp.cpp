@@ -14,6 +14,8 @@ extern "C"
 #include "integration/fixture.h"
 }
 
+#include "cpp/criticals.hpp"
+
 #include <atomic>
 #include <future>
 #include <mutex>
@@ -359,7 +361,7 @@ test_multi_lock (void **state)
     const std::lock_guard hold (both);
     assert_true (a.is_owned_by_current_thread ());
     assert_true (b.is_acquired_in_this_process ());
-    assert_false (both.current_lease ().has_value ());
+    assert_true (both.current_lease ().value ().fencing_token () > 0);
     assert_int_equal (code_of ([&] { (void) both.participant_nodes (); }),
                       CURATOR_ERROR_UNSUPPORTED);
     assert_int_equal (code_of ([&] { both.make_revocable ([] {}); }), CURATOR_ERROR_UNSUPPORTED);
@@ -394,46 +396,6 @@ test_acquire_async (void **state)
   });
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_TIMED_OUT);
 }
-
-/* Counts critical messages and makes them not fatal while it lives. */
-class criticals
-{
-public:
-  criticals ()
-      : fatal_ (g_log_set_always_fatal (static_cast<GLogLevelFlags> (G_LOG_FATAL_MASK))), count_ (0)
-  {
-    g_log_set_default_handler (note, this);
-  }
-
-  ~criticals ()
-  {
-    g_log_set_default_handler (g_log_default_handler, nullptr);
-    g_log_set_always_fatal (fatal_);
-  }
-
-  int
-  count () const
-  {
-    return count_;
-  }
-
-private:
-  static void
-  note (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
-  {
-    if ((level & G_LOG_LEVEL_CRITICAL) != 0)
-      {
-        static_cast<criticals *> (data)->count_++;
-      }
-    else
-      {
-        g_log_default_handler (domain, level, message, nullptr);
-      }
-  }
-
-  GLogLevelFlags fatal_;
-  std::atomic<int> count_;
-};
 
 void
 test_nothing_is_thrown_into_c (void **state)
@@ -583,6 +545,152 @@ test_revocation (void **state)
   assert_true (which.get_future ().get ().native_handle () == permit.native_handle ());
 }
 
+void
+test_counters_and_trace (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  std::promise<std::pair<std::string, std::chrono::microseconds>> released;
+  curator::client_options options;
+  options.trace = [&] (const curator::trace_event &event) {
+    if (event.kind == curator::trace_kind::released)
+      {
+        released.set_value ({ std::string (event.path), event.duration });
+      }
+  };
+  curator::client client (fixture_server (fixture), options);
+  client.start ();
+  curator::lease hold = curator::mutex (client, "/cpp/traced").acquire_lease ();
+  const std::string node = hold.node_path ();
+  assert_int_equal (client.counter (CURATOR_COUNTER_GRANTS), 1);
+  assert_int_equal (client.counter (CURATOR_COUNTER_RELEASES), 0);
+  assert_true (client.counters ().size () > CURATOR_COUNTER_WAIT_LONGER);
+  hold.release ();
+  assert_int_equal (client.counter (CURATOR_COUNTER_RELEASES), 1);
+  assert_string_equal (curator::to_string (CURATOR_COUNTER_GRANTS), "grants");
+  const auto [path, duration] = released.get_future ().get ();
+  assert_string_equal (path.c_str (), node.c_str ());
+  assert_true (duration.count () > 0);
+}
+
+void
+test_inspection (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::rw_lock lock (client, "/cpp/seen", curator::unlock_mode::wait, "label");
+  const curator::lease hold = lock.writer ().acquire_lease ();
+  assert_int_equal (raw_zk_create (fixture->raw, "/cpp/seen/foreign", "", 0, nullptr), 0);
+  const curator::inspection seen (client, "/cpp/seen");
+  assert_true (seen.path () == "/cpp/seen");
+  assert_true (seen.kind () == curator::lock_kind::read_write);
+  assert_string_equal (to_string (seen.kind ()), "read-write");
+  assert_int_equal (seen.n_holders (), 1);
+  assert_int_equal (seen.n_waiting (), 0);
+  assert_true (seen.next_number () > 0);
+  assert_true (seen.counter_used () >= 0 && seen.counter_used () < 0.1);
+  assert_true (seen.foreign_children () == std::vector<std::string>{ "foreign" });
+  const std::vector<curator::participant> all = seen.share ().participants ();
+  assert_int_equal (all.size (), 1);
+  assert_true (all[0].kind == curator::participant_kind::write);
+  assert_string_equal (to_string (all[0].kind), "write");
+  assert_true (all[0].is_holder && all[0].is_readable);
+  assert_int_equal (all[0].position, 0);
+  assert_true (all[0].node_path == hold.node_path ());
+  assert_true (all[0].session_id == hold.session_id ());
+  assert_true (all[0].token == hold.fencing_token ());
+  assert_true (all[0].data == "label");
+  const curator::found_locks found = curator::find_locks (client, "/cpp/seen");
+  assert_true (found.complete && found.paths == std::vector<std::string>{ "/cpp/seen" });
+  assert_true (curator::escape_name ("a\n") == "a\\x0a");
+}
+
+void
+test_fixed_node_lock (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::fixed_node_lock lock (client, "/cpp/fixed/node");
+  {
+    const std::lock_guard hold (lock);
+    assert_true (raw_zk_exists (fixture->raw, "/cpp/fixed/node"));
+    assert_true (lock.current_lease ()->node_path () == "/cpp/fixed/node");
+    assert_false (other_gets (lock));
+  }
+  assert_true (other_gets (lock));
+}
+
+/* A semaphore of two, written as a driver: each of its functions is called. */
+void
+test_driver (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  std::atomic<int> described (0);
+  std::atomic<int> sorted (0);
+  std::atomic<bool> throws (false);
+  curator::lock_driver_functions functions;
+  functions.creates_the_lock = [&] (curator::node_request &request) {
+    described++;
+    request.set_data ("from " + request.name ());
+    if (throws)
+      {
+        throw std::runtime_error ("from a driver");
+      }
+  };
+  functions.gets_the_lock = [] (const std::vector<std::string_view> &children, std::string_view own,
+                                int max_leases) {
+    std::size_t index = 0;
+    while (children.at (index) != own)
+      {
+        index++;
+      }
+    const auto most = static_cast<std::size_t> (max_leases);
+    return index < most ? curator::predicate_results{ true, {} }
+                        : curator::predicate_results{ false, std::string (children[index - most]) };
+  };
+  functions.fix_for_sorting = [&] (std::string_view name, std::string_view lock_name) {
+    sorted++;
+    const std::size_t at = name.rfind (lock_name);
+    return at == name.npos ? name : name.substr (at + lock_name.size ());
+  };
+  const curator::lock_driver driver (std::move (functions));
+  curator::mutex pair (client, "/cpp/driver", "two-", 2, driver.share ());
+  curator::lease first = pair.acquire_lease ();
+  assert_true (first.data () == "from two-");
+  assert_true (first.node_name ().find ("two-") != std::string::npos);
+  curator::lease second = pair.acquire_lease ();
+  assert_false (pair.try_acquire_lease_for (50ms).has_value ());
+  std::promise<std::string> granted;
+  pair.acquire_async (curator::forever, [&] (curator::lease hold, const curator::error *) {
+    granted.set_value (hold.data ());
+  });
+  criticals seen;
+  first.release ();
+  assert_true (granted.get_future ().get () == "from two-");
+  assert_true (described >= 4 && sorted > 0);
+  second.release (); /* the one that the driver waits for */
+  throws = true;
+  assert_true (pair.acquire_lease ().data () == "from two-");
+  assert_int_equal (seen.count (), 1);
+}
+
+void
+test_versions_of_a_count (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::shared_count count (client, "/cpp/versions", 7);
+  assert_false (count.versioned ().has_value ());
+  count.start ();
+  std::promise<std::int32_t> told;
+  const unsigned id = count.add_listener ([&] (std::int32_t value) { told.set_value (value); });
+  const auto before = count.versioned ();
+  assert_true (before.has_value () && before->value == 7);
+  assert_true (count.try_set (before->version, 8));
+  assert_int_equal (told.get_future ().get (), 8);
+  count.remove_listener (id);
+  assert_false (count.try_set (before->version, 9));
+  assert_int_equal (count.get (), 8);
+}
+
 /* Handles of all kinds in containers, moved and swapped while a lock is held. */
 void
 test_moves (void **state)
@@ -635,6 +743,11 @@ main ()
 #endif
     cmocka_unit_test (test_callback_context),
     cmocka_unit_test (test_revocation),
+    cmocka_unit_test (test_counters_and_trace),
+    cmocka_unit_test (test_inspection),
+    cmocka_unit_test (test_fixed_node_lock),
+    cmocka_unit_test (test_driver),
+    cmocka_unit_test (test_versions_of_a_count),
     cmocka_unit_test (test_moves),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);

@@ -153,6 +153,7 @@ test_creating_locks (void **state)
 
   make_things (&things, state);
   CuratorClient *client = things.client;
+  CuratorLock *const no_lock[] = { things.lock, NULL };
   assert_refused_with (NULL, curator_mutex_new (NULL, "/a", NULL));
   assert_refused_with (NULL, curator_mutex_new (client, "/a", &things.stale));
   assert_refused_with (NULL, curator_fixed_node_lock_new (NULL, "/a", NULL));
@@ -166,6 +167,7 @@ test_creating_locks (void **state)
   assert_refused_with (NULL, curator_rw_lock_ref (NULL));
   assert_refused (curator_rw_lock_unref (NULL));
   assert_refused_with (NULL, curator_multi_lock_new (NULL, 1));
+  assert_refused_with (NULL, curator_multi_lock_new (no_lock, G_N_ELEMENTS (no_lock)));
   assert_refused_with (NULL, curator_multi_lock_new_for_paths (client, NULL, NULL));
   assert_refused_with (NULL, curator_multi_lock_new_for_paths_sorted (client, NULL, NULL));
   drop_things (&things);
@@ -184,7 +186,6 @@ test_locks (void **state)
   assert_refused_with (FALSE, curator_lock_acquire (NULL, 0, NULL, NULL));
   assert_refused_with (FALSE, curator_lock_acquire (lock, 0, NULL, &things.stale));
   assert_refused_with (NULL, curator_lock_acquire_lease (NULL, 0, NULL, NULL));
-  assert_refused_with (NULL, curator_lock_acquire_lease (nothing, 0, NULL, NULL));
   assert_refused_with (NULL, curator_lock_acquire_lease (lock, 0, NULL, &things.stale));
   assert_refused (curator_lock_acquire_async (NULL, 0, NULL, NULL, NULL));
   assert_refused (curator_lock_acquire_async (nothing, 0, NULL, NULL, NULL));
@@ -192,12 +193,12 @@ test_locks (void **state)
   assert_refused_with (FALSE, curator_lock_release (NULL, NULL));
   assert_refused_with (FALSE, curator_lock_release (lock, &things.stale));
   assert_refused (curator_lock_release_async (NULL, NULL, NULL));
-  assert_refused (curator_lock_release_async (nothing, NULL, NULL));
   assert_refused_with (FALSE, curator_lock_is_acquired_in_this_process (NULL));
   assert_refused_with (FALSE, curator_lock_is_owned_by_current_thread (NULL));
   assert_refused_with (NULL, curator_lock_get_participant_nodes (NULL, NULL));
   assert_refused_with (NULL, curator_lock_get_participant_nodes (lock, &things.stale));
   assert_refused_with (NULL, curator_lock_get_lease (NULL));
+  assert_refused_with (NULL, curator_lock_dup_lease (NULL));
   assert_refused_with (FALSE, curator_lock_make_revocable (NULL, NULL, NULL, NULL, NULL));
   assert_refused_with (FALSE, curator_lock_make_revocable (lock, NULL, NULL, NULL, &things.stale));
   drop_things (&things);

@@ -420,6 +420,64 @@ test_own_end_grants_nothing (void **state)
   scene_play (&play);
 }
 
+/* --- a member of a multi-lock is lost ----------------------------------------------------------- */
+
+#define LOST_PATH   "/sim/lost"
+#define WAITED_PATH "/sim/waited"
+
+static CuratorLock *
+nested_lock (SceneMachine *machine)
+{
+  const char *const paths[] = { LOST_PATH, WAITED_PATH, NULL };
+  g_autoptr (CuratorLock) inner = curator_multi_lock_new_for_paths (machine->client, paths, NULL);
+  return curator_multi_lock_new (&inner, 1);
+}
+
+static void
+hold_the_waited_one (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) lock = curator_mutex_new (scene->machines[0].client, WAITED_PATH, NULL);
+
+  EXPECT (scene, curator_lock_acquire (lock, -1, NULL, NULL));
+  scene->held = TRUE;
+  AWAIT (scene, scene_n_children (scene, WAITED_PATH) == 2);
+  g_auto (GStrv) nodes = sim_world_children (scene->world, LOST_PATH);
+  g_autofree char *node = g_strconcat (LOST_PATH "/", nodes[0], NULL);
+  EXPECT (scene, sim_world_delete (scene->world, node));
+  sim_sleep_ms (scene->world, 20000); /* a heartbeat later its holder knows */
+  EXPECT (scene, curator_lock_release (lock, NULL));
+}
+
+/* Both ways of holding take turns under the seeds. */
+static void
+acquire_both (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) both = nested_lock (&scene->machines[1]);
+
+  AWAIT (scene, scene->held);
+  if (g_rand_boolean (sim_world_rand (scene->world)))
+    {
+      EXPECT (scene, curator_lock_acquire (both, 60000, NULL, NULL));
+      EXPECT (scene, curator_lock_is_owned_by_current_thread (both));
+      g_autoptr (CuratorLease) held = curator_lock_dup_lease (both);
+      EXPECT (scene, held != NULL && curator_lease_get_remaining_ms (held) > 0);
+      EXPECT (scene, curator_lock_release (both, NULL));
+      return;
+    }
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (both, 60000, NULL, NULL);
+  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_release (lease, NULL));
+}
+
+static void
+test_member_lost_while_waiting (void **state)
+{
+  const ScenePlay play = { .roles = { hold_the_waited_one, acquire_both } };
+  scene_play (&play);
+}
+
 int
 main (void)
 {
@@ -433,6 +491,7 @@ main (void)
     cmocka_unit_test (test_callbacks_may_block),
     cmocka_unit_test (test_release_in_an_outage),
     cmocka_unit_test (test_own_end_grants_nothing),
+    cmocka_unit_test (test_member_lost_while_waiting),
   };
 
   scene_prepare ("test_sim_promises");

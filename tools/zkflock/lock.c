@@ -225,6 +225,13 @@ hold_without_command (Run *run, gboolean *lost)
 static int
 use_lock (Run *run, gboolean *lost)
 {
+  /* The hold may have ended between the grant and now. */
+  if (curator_lease_get_remaining_ms (run->lease) == 0)
+    {
+      *lost = TRUE;
+      print_error (run->options->paths[0], "lock lost before the command was started");
+      return EXIT_CODE_LOST;
+    }
   print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT,
                  curator_lease_get_node_path (run->lease),
                  curator_lease_get_fencing_token (run->lease));
