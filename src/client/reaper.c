@@ -78,6 +78,23 @@ curator_reaper_pending (CuratorReaper *reaper)
   return reaper->items.length;
 }
 
+gboolean
+curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, gint64 czxid, GBytes *payload)
+{
+  for (GList *link = reaper->items.head; link != NULL; link = link->next)
+    {
+      const Item *item = link->data;
+      const gboolean is_search = item->prefix != NULL || item->numbered != NULL;
+      if (!is_search && (item->czxid == 0 || item->czxid == czxid)
+          && (item->payload == NULL || g_bytes_equal (item->payload, payload))
+          && g_str_equal (item->path, path))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
 static void
 call_done (gpointer data)
 {
@@ -353,6 +370,14 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate
       item_start (item_new (client, unknown->parent, unknown->prefix), G_MAXINT64, NULL, NULL);
       return;
     }
+  if (!unknown->identifiable)
+    {
+      g_autofree char *shown = curator_path_escape (unknown->parent);
+      curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
+                    "nothing distinguishes it from nodes of other clients",
+                    shown);
+      return;
+    }
   if (unknown->sequential)
     {
       Item *item = item_new (client, unknown->parent, NULL);
@@ -383,7 +408,12 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
     {
       curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
     }
-  else if (rc == ZOK || curator_zk_is_ambiguous (rc))
+  else if (rc == ZOK)
+    {
+      curator_reaper_delete_owned (orphan->client, reply->path, unknown->session_id,
+                                   reply->stat->czxid, G_MAXINT64, NULL, NULL);
+    }
+  else if (curator_zk_is_ambiguous (rc))
     {
       curator_reaper_delete_unknown (orphan->client, unknown);
     }
@@ -404,6 +434,7 @@ curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                                             .prefix = g_strdup (unknown->prefix),
                                             .name = g_strdup (unknown->name),
                                             .sequential = unknown->sequential,
+                                            .identifiable = unknown->identifiable,
                                             .session_id = unknown->session_id,
                                             .payload = g_bytes_ref (unknown->payload) };
   curator_request_redirect (request, on_orphan_created, orphan);

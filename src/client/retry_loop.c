@@ -139,7 +139,7 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 
   curator_retry_loop_stop (loop);
   loop->count += count < G_MAXINT ? 1 : 0;
-  if (!policy->is_ours)
+  if (!policy->is_builtin)
     {
       ask_later (loop, count, elapsed_ms, rc);
       return;

@@ -268,13 +268,11 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
 CuratorOp *
 curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAttemptSpec *spec)
 {
-  CuratorLockDriver *driver = internals->driver;
   CuratorAttemptSpec described = *spec;
 
-  if (spec->request == NULL && driver->funcs.creates_the_lock != NULL)
+  if (spec->request == NULL && internals->driver->funcs.creates_the_lock != NULL)
     {
-      described.request = curator_node_request_new (internals->lock_name);
-      driver->funcs.creates_the_lock (driver, described.request, driver->user_data);
+      described.request = curator_node_request_ask (internals);
     }
   curator_client_lock (internals->client);
   CuratorOp *op = curator_lock_internals_attempt_locked (internals, &described);

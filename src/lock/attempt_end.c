@@ -67,6 +67,7 @@ discard_node (Attempt *attempt)
     .prefix = attempt->prefix,
     .name = curator_attempt_name (attempt),
     .sequential = curator_attempt_is_sequential (attempt),
+    .identifiable = curator_attempt_is_identifiable (attempt),
     .session_id = attempt->session != NULL && curator_attempt_is_ephemeral (attempt)
                       ? attempt->session->id
                       : 0,

@@ -193,6 +193,33 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
   queue->names[n] = NULL;
 }
 
+static const char *
+whole_key (const char *name, CuratorQueueKeyFunc key, gpointer user_data)
+{
+  const char *found = key (name, user_data);
+  return found != NULL ? found : name;
+}
+
+void
+curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc key,
+                      gpointer user_data)
+{
+  g_return_if_fail (queue != NULL && name != NULL && key != NULL);
+  const char *own = whole_key (name, key, user_data);
+  gsize place = 0;
+
+  while (place < queue->n_names
+         && strcmp (whole_key (queue->names[place], key, user_data), own) <= 0)
+    {
+      place++;
+    }
+  queue->names = g_renew (char *, queue->names, queue->n_names + 2);
+  memmove (queue->names + place + 1, queue->names + place,
+           (queue->n_names + 1 - place) * sizeof *queue->names);
+  queue->names[place] = (char *) name;
+  queue->n_names++;
+}
+
 void
 curator_queue_clear (CuratorQueue *queue)
 {

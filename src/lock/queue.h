@@ -36,6 +36,10 @@ typedef struct
 void curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_children,
                          CuratorQueueKeyFunc key, gpointer user_data);
 
+/* Puts name, one of the children, to where its key sorts, whatever the key is. */
+void curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc key,
+                           gpointer user_data);
+
 /* Frees what queue owns and empties it; harmless on a queue that is all zero or cleared. */
 void curator_queue_clear (CuratorQueue *queue);
 

@@ -19,10 +19,10 @@ curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDes
 }
 
 CuratorRetryPolicy *
-curator_retry_policy_new_ours (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
 {
   CuratorRetryPolicy *policy = curator_retry_policy_new_custom (func, user_data, destroy);
-  policy->is_ours = TRUE;
+  policy->is_builtin = TRUE;
   return policy;
 }
 
