@@ -404,7 +404,7 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   Orphan *orphan = data;
   CuratorUnknownCreate *unknown = &orphan->unknown;
 
-  if (rc == ZOK && (unknown->prefix != NULL || unknown->sequential))
+  if (rc == ZOK && unknown->prefix != NULL)
     {
       curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
     }
