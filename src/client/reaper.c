@@ -84,7 +84,7 @@ curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, gint64 czxi
   for (GList *link = reaper->items.head; link != NULL; link = link->next)
     {
       const Item *item = link->data;
-      const gboolean is_search = item->prefix != NULL || item->numbered != NULL;
+      const gboolean is_search = item->prefix != NULL || item->sequential_name != NULL;
       if (!is_search && (item->czxid == 0 || item->czxid == czxid)
           && (item->payload == NULL || g_bytes_equal (item->payload, payload))
           && g_str_equal (item->path, path))
