@@ -34,6 +34,7 @@ typedef struct
   GBytes *payload;
   char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
+  gboolean deleting CURATOR_GUARDED; /* the request deletes a node that was read before */
   CuratorTimer *pause CURATOR_GUARDED;
   CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
@@ -169,6 +170,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
   item->request = NULL;
+  item->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE)
     {
       curator_count (item->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
@@ -235,8 +237,23 @@ is_ours (const Item *item, const CuratorZkReply *reply)
                               : curator_reply_has_payload (reply, item->payload));
 }
 
-/* Deletes the node if it is ours. Only its owner's session could replace it between this reply and
- * the delete. */
+/* TRUE if a delete of this path is in flight, after which the name may be another client's. */
+static CURATOR_LOCKED gboolean
+is_being_deleted (const Item *item)
+{
+  for (GList *link = item->client->reaper->items.head; link != NULL; link = link->next)
+    {
+      const Item *other = link->data;
+      if (other->deleting && g_str_equal (other->path, item->path))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* Deletes the node if it is ours. Only this client could make room for another node between this
+ * reply and the delete, and it sends one delete at a time. */
 static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -248,8 +265,13 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     {
       item_retry_later (item);
     }
+  else if (rc == ZOK && is_being_deleted (item))
+    {
+      item_retry_later (item);
+    }
   else if (rc == ZOK && is_ours (item, reply))
     {
+      item->deleting = TRUE;
       item->request = curator_request_remove (client->session, item->path, on_deleted, item);
     }
   else
