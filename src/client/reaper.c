@@ -80,15 +80,19 @@ curator_reaper_pending (CuratorReaper *reaper)
 }
 
 gboolean
-curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, gint64 czxid, GBytes *payload)
+curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, const struct Stat *stat,
+                            GBytes *payload)
 {
   for (GList *link = reaper->items.head; link != NULL; link = link->next)
     {
       const Item *item = link->data;
       const gboolean is_search = item->prefix != NULL || item->sequential_name != NULL;
-      if (!is_search && (item->czxid == 0 || item->czxid == czxid)
-          && (item->payload == NULL || g_bytes_equal (item->payload, payload))
-          && g_str_equal (item->path, path))
+      const gboolean may_match =
+          !item->must_be_ours
+          || (item->owner == stat->ephemeralOwner
+              && (item->czxid == 0 || item->czxid == stat->czxid)
+              && (item->payload == NULL || g_bytes_equal (item->payload, payload)));
+      if (!is_search && may_match && g_str_equal (item->path, path))
         {
           return TRUE;
         }

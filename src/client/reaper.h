@@ -44,9 +44,9 @@ void curator_reaper_delete_unknown (CuratorClient *client,
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                                   const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
 
-/* TRUE if the node with this path, czxid and payload is about to be deleted. */
-gboolean curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, gint64 czxid,
-                                     GBytes *payload) CURATOR_LOCKED;
+/* TRUE if the node of this path, stat and payload is about to be deleted. */
+gboolean curator_reaper_is_deleting (CuratorReaper *reaper, const char *path,
+                                     const struct Stat *stat, GBytes *payload) CURATOR_LOCKED;
 
 CuratorReaper *curator_reaper_new (CuratorClient *client);
 void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;

@@ -21,7 +21,7 @@ matches_unknown_create (Attempt *attempt, const char *path, const CuratorZkReply
 {
   return attempt->unknown && curator_reply_has_payload (reply, attempt->payload)
          && !curator_session_has_stake (attempt->session, path)
-         && !curator_reaper_is_deleting (attempt->op.client->reaper, path, reply->stat->czxid,
+         && !curator_reaper_is_deleting (attempt->op.client->reaper, path, reply->stat,
                                          attempt->payload)
          && curator_attempt_is_identifiable (attempt);
 }
