@@ -289,6 +289,21 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
   curator_client_after_unlock (attempt->op.client, ask_user_driver, question);
 }
 
+/* Recipes that share a path do not exclude each other. */
+static CURATOR_LOCKED void
+warn_once_of_other_recipe (Attempt *attempt, const CuratorQueue *order)
+{
+  CuratorClient *client = attempt->op.client;
+  const char *base = attempt->internals->base;
+
+  if (order->other_recipe != NULL && !g_hash_table_contains (client->mixed_paths, base))
+    {
+      g_hash_table_add (client->mixed_paths, g_strdup (base));
+      curator_warn ("%s is also used by %s: they do not exclude each other",
+                    curator_client_user_path (client, base), order->other_recipe);
+    }
+}
+
 static CURATOR_LOCKED void
 decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order)
 {
@@ -299,9 +314,10 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
       ask_user_driver_later (attempt, children);
       return;
     }
+  const CuratorQueue *queue = curator_order_get (order, children, internals);
   const CuratorVerdict verdict =
-      curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node),
-                     curator_order_get (order, children, internals));
+      curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node), queue);
+  warn_once_of_other_recipe (attempt, queue);
   curator_attempt_apply_verdict (attempt, &verdict);
 }
 

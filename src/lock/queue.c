@@ -134,6 +134,29 @@ curator_queue_standard_key (const char *name, const char *lock_name)
   return found != NULL ? found + lock_length : name;
 }
 
+/* The recipe that creates such names, or NULL. */
+static const char *
+recipe_of (const char *name)
+{
+  static const struct
+  {
+    const char *name;
+    const char *recipe;
+  } kinds[] = { { CURATOR_LOCK_NAME, "a mutex" },
+                { CURATOR_READ_NAME, "a read-write lock" },
+                { CURATOR_WRITE_NAME, "a read-write lock" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      const char *key = curator_queue_standard_key (name, kinds[i].name);
+      if (key != name && curator_queue_parse_number (key, NULL))
+        {
+          return kinds[i].recipe;
+        }
+    }
+  return strcmp (name, CURATOR_LEASES_NAME) == 0 ? "a semaphore" : NULL;
+}
+
 /* The children that are lock nodes, in any order. */
 static gsize
 collect_entries (CuratorQueue *queue, Entry *entries, const char *const *children, gsize n_children,
@@ -149,6 +172,8 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
           || !curator_queue_parse_number (entry.key, &entry.number))
         {
           queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
+          queue->other_recipe =
+              queue->other_recipe != NULL ? queue->other_recipe : recipe_of (children[i]);
           queue->n_foreign++;
           continue;
         }

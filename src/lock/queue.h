@@ -26,6 +26,7 @@ typedef struct
   gssize *writers;           /* for curator_queue_writer_before(); NULL until it is asked */
   gsize n_foreign;           /* children that are not lock nodes */
   const char *first_foreign; /* one of them, for a message; NULL if there is none */
+  const char *other_recipe;  /* what one of them belongs to, as "a semaphore"; NULL if unknown */
   /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with
    * one number (other than a writer and its downgraded readers): Java and we need not agree
    * about the order, so nothing may be granted. */
