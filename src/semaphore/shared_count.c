@@ -42,6 +42,7 @@ struct _CuratorSharedCount
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
   CuratorRequest *reread CURATOR_GUARDED;    /* after a reconnect */
+  gboolean notify_again CURATOR_GUARDED;     /* listeners have heard nothing since a reconnect */
   CuratorSessionHook session_hook CURATOR_GUARDED;
   GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
   CuratorListeners listeners CURATOR_GUARDED;
@@ -110,6 +111,7 @@ notify_hooks (CuratorSharedCount *count)
 static CURATOR_LOCKED void
 notify_listeners (CuratorSharedCount *count)
 {
+  count->notify_again = FALSE;
   curator_listeners_notify (&count->listeners, count->client, call_listener, count, ref_count,
                             unref_count, count->value);
 }
@@ -158,12 +160,11 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   count->reread = NULL;
   if (rc == ZOK)
     {
-      const gint64 before = count->mzxid;
       store_reply (count, reply);
-      if (count->mzxid == before)
-        {
-          notify_listeners (count);
-        }
+    }
+  if (rc == ZOK && count->notify_again)
+    {
+      notify_listeners (count);
     }
 }
 
@@ -174,6 +175,7 @@ on_reconnected (CuratorSessionHook *hook)
   CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
 
   forget_reread (count);
+  count->notify_again = TRUE;
   count->reread = curator_request_get (hook->session, count->path, FALSE, on_reread, count);
 }
 
