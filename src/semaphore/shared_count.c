@@ -99,16 +99,6 @@ forget_reread (CuratorSharedCount *count)
 }
 
 static CURATOR_LOCKED void
-notify_hooks (CuratorSharedCount *count)
-{
-  for (GList *link = count->hooks.head; link != NULL; link = link->next)
-    {
-      CuratorCountHook *hook = link->data;
-      hook->changed (hook, count->value);
-    }
-}
-
-static CURATOR_LOCKED void
 notify_listeners (CuratorSharedCount *count)
 {
   count->notify_again = FALSE;
@@ -130,9 +120,10 @@ store_value (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzx
   count->value = value;
   count->version = version;
   count->mzxid = mzxid;
-  if (changed)
+  for (GList *link = changed ? count->hooks.head : NULL; link != NULL; link = link->next)
     {
-      notify_hooks (count);
+      CuratorCountHook *hook = link->data;
+      hook->changed (hook, value);
     }
   if (changed || written)
     {
@@ -161,10 +152,10 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (rc == ZOK)
     {
       store_reply (count, reply);
-    }
-  if (rc == ZOK && count->notify_again)
-    {
-      notify_listeners (count);
+      if (count->notify_again)
+        {
+          notify_listeners (count);
+        }
     }
 }
 
