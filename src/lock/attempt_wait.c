@@ -314,7 +314,7 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
       ask_user_driver_later (attempt, children);
       return;
     }
-  const CuratorQueue *queue = curator_order_get (order, children, internals);
+  CuratorQueue *queue = curator_order_get (order, children, internals);
   const CuratorVerdict verdict =
       curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node), queue);
   warn_once_of_other_recipe (attempt, queue);

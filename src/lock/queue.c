@@ -242,6 +242,13 @@ curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc
   memmove (queue->names + place + 1, queue->names + place,
            (queue->n_names + 1 - place) * sizeof *queue->names);
   queue->names[place] = (char *) name;
+  /* Some number that leaves them rising. */
+  const gint64 number = place > 0 ? queue->numbers[place - 1] : -1;
+  queue->numbers = g_renew (gint64, queue->numbers, queue->n_names + 1);
+  memmove (queue->numbers + place + 1, queue->numbers + place,
+           (queue->n_names - place) * sizeof *queue->numbers);
+  queue->numbers[place] = number;
+  g_clear_pointer (&queue->writers, g_free);
   queue->n_names++;
 }
 
