@@ -289,7 +289,7 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
 {
   g_return_val_if_fail (queue != NULL && name != NULL, -1);
   const gsize length = strlen (name);
-  gint64 number;
+  gint64 number = 0;
   /* Where the counter broke, numbers do not rise with the order. */
   const gboolean rises = !queue->exhausted && length >= N_DIGITS
                          && curator_queue_parse_number (name + length - N_DIGITS, &number);
