@@ -99,7 +99,7 @@ predicate_64 (int calls)
   const char *own = queue.names[32];
   for (int i = 0; i < calls; i++)
     {
-      if (curator_judge (internals, 1, own, &queue, TRUE).kind != VERDICT_WAIT)
+      if (curator_judge (internals, 1, own, &queue).kind != VERDICT_WAIT)
         {
           abort ();
         }

@@ -54,6 +54,7 @@ typedef void (*CuratorStateListener) (CuratorClient *client, CuratorConnectionSt
 /** Creates a client that is not yet started. Mirrors CuratorFrameworkFactory.newClient.
  *  @param connect_string  "host:port,host:port/chroot"; the default port is 2181; write IPv6
  *                         as [address]:port. curator_client_start() reports an invalid string.
+ *                         The chroot must exist: otherwise acquires fail with ZNONODE
  *                         There is no TLS: start refuses a server written as tls://host or
  *                         ssl://host with UNSUPPORTED
  *  @param retry_policy    the client takes its own reference; NULL for exponential backoff from

@@ -35,7 +35,7 @@ typedef struct
                             gpointer user_data);
 
   /** Decides whether the node holds the lock. Results are zero at entry.
-   *  @param children            names of the children in order, without foreign ones
+   *  @param children            names of the children in order: those with a number, and the attempt's own
    *  @param sequence_node_name  the attempt's own name; always one of them
    *  @param max_leases          how many may hold at the same time
    *  Mirrors getsTheLock. */
@@ -81,7 +81,9 @@ void curator_lock_driver_unref (CuratorLockDriver *driver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLockDriver, curator_lock_driver_unref)
 
 /** Kinds of nodes. Mirrors CreateMode. If a node that is not sequential exists already, the attempt
- *  waits for its deletion and creates it then. */
+ *  waits for its deletion and creates it then: the name excludes others, so such a node never has the
+ *  protection prefix, whatever max_leases is at most one holds, and creating it is the grant unless
+ *  the driver has a predicate. */
 typedef enum
 {
   CURATOR_CREATE_PERSISTENT,            /**< stays until deleted */
@@ -109,8 +111,10 @@ CURATOR_API
 void curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length);
 
 /** Sets whether the name gets the prefix "_c_<uuid>-", which identifies the node if the reply to
- *  its creation is lost; default TRUE. Without the prefix, only the session identifies it. Mirrors
- *  CreateBuilder.withProtection. */
+ *  its creation is lost; default TRUE, but never for a node that is not sequential. Without the
+ *  prefix, an ephemeral node is identified by session and data, and a persistent one by a GUID that
+ *  follows the default data. With data of your own, a persistent node whose creation reply is lost
+ *  may stay behind. Mirrors CreateBuilder.withProtection. */
 CURATOR_API
 void curator_node_request_set_protected (CuratorNodeRequest *request, gboolean protected_);
 

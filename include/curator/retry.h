@@ -16,12 +16,14 @@
 
 G_BEGIN_DECLS
 
-/** The function of a custom policy. Runs on threads of the library, possibly concurrently: return
- *  at once and call nothing that waits for ZooKeeper.
+/** The function of a custom policy. Runs on the caller's thread or on threads of the library,
+ *  possibly concurrently, while the library holds no lock: it may call every function that does not
+ *  wait for ZooKeeper, curator_client_close() included. Return at once: a slow policy delays other
+ *  locks. The answer is dropped if the operation has ended meanwhile.
  *  @param retry_count   number of retries so far; 0 after the first failure
  *  @param elapsed_ms    time since the first try began, in milliseconds
  *  @param sleep_ms      out, never NULL, 0 at entry: how long to wait before the retry, in
- *                       milliseconds; a negative value counts as 0
+ *                       milliseconds; a negative value counts as 0, more than 366 days as 366 days
  *  @return TRUE to retry */
 typedef gboolean (*CuratorRetryFunc) (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms,
                                       gpointer user_data);

@@ -68,7 +68,9 @@ CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 tim
 
 /** Acquires @p n leases or none, within one timeout. Mirrors acquire(int) and
  *  acquire(int, long, TimeUnit).
- *  @param n  at least 1, else INVALID_ARGUMENT; may exceed the number of leases, which may grow
+ *  @param n  at least 1 and, unless the semaphore follows a shared count, at most the number of
+ *            leases, else INVALID_ARGUMENT (Java waits forever). With a shared count, a larger number
+ *            waits until the count has grown
  *  @return a new array of leases with curator_lease_unref() as free function: g_ptr_array_unref()
  *          releases them all in the background. NULL with an error */
 CURATOR_API

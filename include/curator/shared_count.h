@@ -8,8 +8,9 @@
 
 G_BEGIN_DECLS
 
-/** Called with each new value; values that change quickly may be skipped. Runs as a callback; see
- *  client.h. Mirrors SharedCountListener.countHasChanged. */
+/** Called with the value of each write, also if it is the same value, and once after each reconnect.
+ *  Writes in quick succession may be reported as one. Runs as a callback; see client.h. Mirrors
+ *  SharedCountListener.countHasChanged. */
 typedef void (*CuratorSharedCountListener) (CuratorSharedCount *count, gint32 value,
                                             gpointer user_data);
 
@@ -49,7 +50,8 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GErr
 
 /** Sets the value if its version still is @p version. Waits for the server. Mirrors
  *  SharedCount.trySetCount(VersionedValue, int).
- *  @param version  from curator_shared_count_get_versioned()
+ *  @param version  from curator_shared_count_get_versioned(); -1 is INVALID_ARGUMENT (in Java it
+ *                  sets the value unconditionally)
  *  @param set      out, may be NULL: FALSE if another client changed the value first; the call has
  *                  then read the newer value
  *  @return FALSE with an error if the server did not answer; the value may or may not be set */

@@ -90,6 +90,12 @@ on_parents (int rc, gpointer data)
     }
   else
     {
+      GError *missing = curator_parents_chroot_error (call->op.client, rc);
+      if (missing != NULL)
+        {
+          curator_op_finish (&call->op, NULL, missing);
+          return;
+        }
       call_fail (call, rc);
     }
 }

@@ -81,6 +81,7 @@ struct _CuratorClient
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
   GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
   CuratorReaper *reaper;
+  GHashTable *mixed_paths CURATOR_GUARDED; /* paths with two recipes that were warned of */
   guint64 counters[CURATOR_N_COUNTERS] CURATOR_GUARDED;
 };
 

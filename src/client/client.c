@@ -19,6 +19,7 @@ free_client (CuratorClient *client)
   curator_settings_clear (client);
   curator_listeners_clear (&client->listeners);
   curator_reaper_free (client->reaper);
+  g_hash_table_unref (client->mixed_paths);
   curator_dispatch_free (client->dispatch);
   if (client->ops->free != NULL)
     {
@@ -45,6 +46,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   curator_settings_init (client, connect_string, retry_policy);
   client->dispatch = curator_dispatch_new ();
   client->reaper = curator_reaper_new (client);
+  client->mixed_paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   client->state = CURATOR_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);

@@ -327,9 +327,12 @@ curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
 gboolean
 curator_dispatch_step (CuratorClient *client, CuratorLane lane)
 {
+  CuratorClient *before = curator_dispatch_enter (client);
+
   curator_client_memory_ref (client);
   curator_client_lock (client);
   const gboolean stepped = step_and_unlock (client, lane);
+  curator_dispatch_leave (before);
   curator_client_memory_unref (client);
   return stepped;
 }

@@ -23,7 +23,7 @@ struct _CuratorParents
   gpointer data;
 };
 
-static void create_level (CuratorParents *parents) CURATOR_LOCKED;
+static void request_level (CuratorParents *parents) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
 parents_free (CuratorParents *parents)
@@ -42,8 +42,27 @@ finish (CuratorParents *parents, int rc)
   done (rc, data);
 }
 
+static gsize
+chroot_length (const CuratorClient *client)
+{
+  const char *chroot = client->servers != NULL ? client->servers->chroot : NULL;
+  return chroot != NULL ? strlen (chroot) : 0;
+}
+
+GError *
+curator_parents_chroot_error (CuratorClient *client, int rc)
+{
+  if (rc != ZNONODE || chroot_length (client) == 0)
+    {
+      return NULL;
+    }
+  return g_error_new (CURATOR_ZK_ERROR, ZNONODE,
+                      "the chroot %s of the connect string does not exist: create it first",
+                      client->servers->chroot);
+}
+
 static CURATOR_LOCKED void
-on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorParents *parents = data;
   CuratorClient *client = parents->session->client;
@@ -53,17 +72,17 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (rc == ZUNIMPLEMENTED && !client->no_containers)
     {
       client->no_containers = TRUE;
-      create_level (parents);
+      request_level (parents);
       return;
     }
   if (rc == ZNONODE)
     {
       up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
     }
-  if (up != NULL && up != parents->path)
+  if (up != NULL && up != parents->path && (gsize) (up - parents->path) > chroot_length (client))
     {
       parents->length = (gsize) (up - parents->path);
-      create_level (parents);
+      request_level (parents);
       return;
     }
   if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0')
@@ -72,18 +91,25 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
-  create_level (parents);
+  request_level (parents);
 }
 
 static void
-create_level (CuratorParents *parents)
+request_level (CuratorParents *parents)
 {
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
+
+  if (parents->length <= chroot_length (client))
+    {
+      parents->request =
+          curator_request_exists (parents->session, level, FALSE, on_answered, parents);
+      return;
+    }
   /* Curator writes zero bytes too, not null data. */
   parents->request =
       curator_request_create (parents->session, level, NULL,
-                              client->no_containers ? 0 : ZOO_CONTAINER, on_created, parents);
+                              client->no_containers ? 0 : ZOO_CONTAINER, on_answered, parents);
 }
 
 CuratorParents *
@@ -96,7 +122,7 @@ curator_parents_make (CuratorSession *session, const char *path, CuratorParentsD
   parents->length = strlen (path);
   parents->done = done;
   parents->data = data;
-  create_level (parents);
+  request_level (parents);
   return parents;
 }
 

@@ -34,6 +34,7 @@ typedef struct
   GBytes *payload;
   char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
+  gboolean deleting CURATOR_GUARDED; /* the request deletes a node that was read before */
   CuratorTimer *pause CURATOR_GUARDED;
   CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
@@ -76,6 +77,27 @@ guint
 curator_reaper_pending (CuratorReaper *reaper)
 {
   return reaper->items.length;
+}
+
+gboolean
+curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, const struct Stat *stat,
+                            GBytes *payload)
+{
+  for (GList *link = reaper->items.head; link != NULL; link = link->next)
+    {
+      const Item *item = link->data;
+      const gboolean is_search = item->prefix != NULL || item->sequential_name != NULL;
+      const gboolean may_match =
+          !item->must_be_ours
+          || (item->owner == stat->ephemeralOwner
+              && (item->czxid == 0 || item->czxid == stat->czxid)
+              && (item->payload == NULL || g_bytes_equal (item->payload, payload)));
+      if (!is_search && may_match && g_str_equal (item->path, path))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
 }
 
 static void
@@ -152,6 +174,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
   item->request = NULL;
+  item->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE)
     {
       curator_count (item->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
@@ -218,8 +241,23 @@ is_ours (const Item *item, const CuratorZkReply *reply)
                               : curator_reply_has_payload (reply, item->payload));
 }
 
-/* Deletes the node if it is ours. Only its owner's session could replace it between this reply and
- * the delete. */
+/* TRUE if a delete of this path is in flight, after which the name may be another client's. */
+static CURATOR_LOCKED gboolean
+is_being_deleted (const Item *item)
+{
+  for (GList *link = item->client->reaper->items.head; link != NULL; link = link->next)
+    {
+      const Item *other = link->data;
+      if (other->deleting && g_str_equal (other->path, item->path))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* Deletes the node if it is ours. Only this client could make room for another node between this
+ * reply and the delete, and it sends one delete at a time. */
 static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -231,8 +269,13 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     {
       item_retry_later (item);
     }
+  else if (rc == ZOK && is_being_deleted (item))
+    {
+      item_retry_later (item);
+    }
   else if (rc == ZOK && is_ours (item, reply))
     {
+      item->deleting = TRUE;
       item->request = curator_request_remove (client->session, item->path, on_deleted, item);
     }
   else
@@ -353,6 +396,14 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate
       item_start (item_new (client, unknown->parent, unknown->prefix), G_MAXINT64, NULL, NULL);
       return;
     }
+  if (!unknown->identifiable)
+    {
+      g_autofree char *shown = curator_path_escape (unknown->parent);
+      curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
+                    "nothing distinguishes it from nodes of other clients",
+                    shown);
+      return;
+    }
   if (unknown->sequential)
     {
       Item *item = item_new (client, unknown->parent, NULL);
@@ -379,11 +430,16 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   Orphan *orphan = data;
   CuratorUnknownCreate *unknown = &orphan->unknown;
 
-  if (rc == ZOK && (unknown->prefix != NULL || unknown->sequential))
+  if (rc == ZOK && unknown->prefix != NULL)
     {
       curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
     }
-  else if (rc == ZOK || curator_zk_is_ambiguous (rc))
+  else if (rc == ZOK)
+    {
+      curator_reaper_delete_owned (orphan->client, reply->path, unknown->session_id,
+                                   reply->stat->czxid, G_MAXINT64, NULL, NULL);
+    }
+  else if (curator_zk_is_ambiguous (rc))
     {
       curator_reaper_delete_unknown (orphan->client, unknown);
     }
@@ -404,6 +460,7 @@ curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                                             .prefix = g_strdup (unknown->prefix),
                                             .name = g_strdup (unknown->name),
                                             .sequential = unknown->sequential,
+                                            .identifiable = unknown->identifiable,
                                             .session_id = unknown->session_id,
                                             .payload = g_bytes_ref (unknown->payload) };
   curator_request_redirect (request, on_orphan_created, orphan);

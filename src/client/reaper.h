@@ -27,20 +27,26 @@ void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint6
 typedef struct
 {
   const char *parent;
-  const char *prefix;  /* "_c_<uuid>-" if the name begins with it, else NULL */
-  const char *name;    /* the name after the prefix */
-  gboolean sequential; /* the server appends a number */
-  gint64 session_id;   /* of the create; 0 for a persistent node */
+  const char *prefix;    /* "_c_<uuid>-" if the name begins with it, else NULL */
+  const char *name;      /* the name after the prefix */
+  gboolean sequential;   /* the server appends a number */
+  gboolean identifiable; /* no other client can have created an equal node */
+  gint64 session_id;     /* of the create; 0 for a persistent node */
   GBytes *payload;
 } CuratorUnknownCreate;
 
 /* The outcome is unknown: deletes every child with the prefix. Without a prefix, deletes the node
- * of that name, or each one with a number, if owner and payload match and no hold here uses it. */
+ * of that name, or each one with a number, if owner and payload match and no hold here uses it. A
+ * node that is not identifiable stays, with a warning: it may be a hold of another client. */
 void curator_reaper_delete_unknown (CuratorClient *client,
                                     const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
 /* The create is in flight and its caller gave up: deletes the node that it creates. */
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                                   const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
+
+/* TRUE if the node of this path, stat and payload is about to be deleted. */
+gboolean curator_reaper_is_deleting (CuratorReaper *reaper, const char *path,
+                                     const struct Stat *stat, GBytes *payload) CURATOR_LOCKED;
 
 CuratorReaper *curator_reaper_new (CuratorClient *client);
 void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;

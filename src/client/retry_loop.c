@@ -1,13 +1,17 @@
 /* Runs a step of an operation when connected, and again as often as the retry policy allows.
  *
- * Mirrors RetryLoop. Threads: any; guarded by the client's mutex. It sleeps by a timer and never
- * blocks.
+ * Mirrors RetryLoop. Threads: any; guarded by the client's mutex, except that a custom policy is asked
+ * without it. It sleeps by a timer and never blocks.
  */
 #include "client/retry_loop.h"
 
 #include "client/client-private.h"
 #include "client/monitor.h"
 #include "client/session.h"
+#include "retry/retry_policy.h"
+
+/* A year: longer than anybody waits, and far from where a time overflows. */
+#define MAX_SLEEP_MS (G_GINT64_CONSTANT (366) * 24 * 60 * 60 * 1000)
 
 static void try_now (CuratorRetryLoop *loop) CURATOR_LOCKED;
 
@@ -62,20 +66,86 @@ curator_retry_loop_begin (CuratorRetryLoop *loop)
   try_now (loop);
 }
 
-void
-curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
+/* A question to a user's policy, which is asked without our mutex. */
+struct _CuratorRetryQuestion
 {
-  const gint64 now = curator_client_now_us (loop->client);
-  gint64 sleep_ms = 0;
+  CuratorClient *client;                  /* a memory reference */
+  CuratorRetryPolicy *policy;             /* a reference */
+  CuratorRetryLoop *loop CURATOR_GUARDED; /* NULL: stopped, and nobody wants the answer */
+  int count;
+  gint64 elapsed_ms;
+  int rc;
+};
 
-  curator_retry_loop_stop (loop);
-  if (!curator_retry_policy_allow_retry (loop->client->retry_policy, loop->count++,
-                                         (now - loop->start_us) / 1000, &sleep_ms))
+static CURATOR_LOCKED void
+obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
+{
+  if (!allowed)
     {
       loop->give_up (loop->data, rc);
       return;
     }
-  loop->timer = curator_timer_add (loop->client, now + MAX (sleep_ms, 0) * 1000, on_slept, loop);
+  loop->timer =
+      curator_timer_after (loop->client, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000, on_slept, loop);
+}
+
+/* @locks none. */
+static CURATOR_UNLOCKED void
+ask_user (gpointer data)
+{
+  CuratorRetryQuestion *question = data;
+  CuratorClient *client = question->client;
+  gint64 sleep_ms = 0;
+  const gboolean allowed = curator_retry_policy_allow_retry (question->policy, question->count,
+                                                             question->elapsed_ms, &sleep_ms);
+
+  curator_client_lock (client);
+  CuratorRetryLoop *loop = question->loop;
+  if (loop != NULL)
+    {
+      loop->question = NULL;
+      obey (loop, allowed, sleep_ms, question->rc);
+    }
+  curator_client_unlock (client);
+  curator_retry_policy_unref (question->policy);
+  curator_client_memory_unref (client);
+  g_free (question);
+}
+
+static CURATOR_LOCKED void
+ask_later (CuratorRetryLoop *loop, int count, gint64 elapsed_ms, int rc)
+{
+  CuratorRetryQuestion *question = g_new (CuratorRetryQuestion, 1);
+
+  curator_client_memory_ref (loop->client);
+  *question =
+      (CuratorRetryQuestion){ .client = loop->client,
+                              .policy = curator_retry_policy_ref (loop->client->retry_policy),
+                              .loop = loop,
+                              .count = count,
+                              .elapsed_ms = elapsed_ms,
+                              .rc = rc };
+  loop->question = question;
+  curator_client_after_unlock (loop->client, ask_user, question);
+}
+
+void
+curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
+{
+  CuratorRetryPolicy *policy = loop->client->retry_policy;
+  const gint64 elapsed_ms = (curator_client_now_us (loop->client) - loop->start_us) / 1000;
+  const int count = loop->count;
+  gint64 sleep_ms = 0;
+
+  curator_retry_loop_stop (loop);
+  loop->count += count < G_MAXINT ? 1 : 0;
+  if (!policy->is_builtin)
+    {
+      ask_later (loop, count, elapsed_ms, rc);
+      return;
+    }
+  const gboolean allowed = curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
+  obey (loop, allowed, sleep_ms, rc);
 }
 
 void
@@ -89,6 +159,11 @@ void
 curator_retry_loop_stop (CuratorRetryLoop *loop)
 {
   curator_timer_cancel (loop->client, &loop->timer);
+  if (loop->question != NULL)
+    {
+      loop->question->loop = NULL;
+      loop->question = NULL;
+    }
   if (loop->waiting)
     {
       loop->waiting = FALSE;

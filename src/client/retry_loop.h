@@ -11,6 +11,8 @@
 #include "client/client-private.h"
 #include "guards.h"
 
+typedef struct _CuratorRetryQuestion CuratorRetryQuestion;
+
 typedef struct
 {
   CuratorClient *client;
@@ -20,11 +22,12 @@ typedef struct
   int count CURATOR_GUARDED;
   gboolean waiting CURATOR_GUARDED;
   gint64 start_us CURATOR_GUARDED;
-  CuratorTimer *timer CURATOR_GUARDED; /* the sleep, or the connection timeout */
-  GList link;                          /* in client->connection_waiters while waiting */
+  CuratorTimer *timer CURATOR_GUARDED;            /* the sleep, or the connection timeout */
+  CuratorRetryQuestion *question CURATOR_GUARDED; /* a custom policy is being asked */
+  GList link;                                     /* in client->connection_waiters while waiting */
 } CuratorRetryLoop;
 
-/* run may be called inside begin. */
+/* run may be called inside begin, give_up inside again. Stop the loop before its memory is freed. */
 void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
                               void (*run) (gpointer data), void (*give_up) (gpointer data, int rc),
                               gpointer data) CURATOR_LOCKED;

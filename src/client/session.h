@@ -30,6 +30,9 @@ struct _CuratorSessionHook
 {
   GList link;
   CuratorSession *session CURATOR_GUARDED; /* NULL while not added */
+  /* Called when the session is connected, and each time that it is again. May be NULL; must neither
+   * add nor remove a hook. */
+  void (*connected) (CuratorSessionHook *hook);
   void (*died) (CuratorSessionHook *hook); /* with the mutex held; unlinked before */
 };
 

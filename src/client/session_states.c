@@ -119,6 +119,19 @@ curator_session_die (CuratorSession *session, int rc)
 }
 
 static CURATOR_LOCKED void
+notify_hooks (CuratorSession *session)
+{
+  for (GList *link = session->hooks.head; link != NULL; link = link->next)
+    {
+      CuratorSessionHook *hook = link->data;
+      if (hook->connected != NULL)
+        {
+          hook->connected (hook);
+        }
+    }
+}
+
+static CURATOR_LOCKED void
 on_connected (CuratorSession *session)
 {
   CuratorClient *client = session->client;
@@ -143,6 +156,7 @@ on_connected (CuratorSession *session)
   client->ever_connected = TRUE;
   curator_heartbeat_connected (session);
   curator_watches_connected (session);
+  notify_hooks (session);
   curator_reaper_connected (client->reaper);
   curator_retry_loop_connected (client);
 }

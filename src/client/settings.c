@@ -51,8 +51,8 @@ local_address (void)
   return g_bytes_new (text, strlen (text));
 }
 
-/* We add the chroot, not the library, so that a missing one is created like any other parent. start
- * reports an invalid connect string. */
+/* We add the chroot, not the library, so that a missing one can be reported. start reports an invalid
+ * connect string. */
 static void
 update_prefix (CuratorClient *client)
 {

@@ -84,6 +84,8 @@ gboolean curator_attempt_is_ephemeral (const Attempt *attempt);
 gboolean curator_attempt_has_queue (const Attempt *attempt);
 /* TRUE if waiters of one session with consecutive numbers hand the lock over directly. */
 gboolean curator_attempt_has_neighbours (const Attempt *attempt) CURATOR_LOCKED;
+/* FALSE: another client may have created a node with the same name, owner and payload. */
+gboolean curator_attempt_is_identifiable (const Attempt *attempt) CURATOR_LOCKED;
 /* The node's name, without prefix and number. */
 const char *curator_attempt_name (const Attempt *attempt);
 

@@ -70,6 +70,12 @@ on_parents (int rc, gpointer data)
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
     }
+  GError *missing = curator_parents_chroot_error (attempt->op.client, rc);
+  if (missing != NULL)
+    {
+      curator_attempt_fail (attempt, missing);
+      return;
+    }
   curator_attempt_step_failed (attempt, rc, "creating the parents of a node in");
 }
 
@@ -145,6 +151,11 @@ choose_payload (Attempt *attempt)
     {
       attempt->payload = g_bytes_new (NULL, 0);
       return;
+    }
+  /* Each create has a GUID of its own: an earlier one may still be deleted by it. */
+  if (attempt->request->has_guid)
+    {
+      curator_node_request_set_guid (attempt->request, attempt->op.client);
     }
   GBytes *payload = attempt->request->data != NULL ? attempt->request->data
                     : internals->data != NULL      ? internals->data
@@ -268,13 +279,11 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
 CuratorOp *
 curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAttemptSpec *spec)
 {
-  CuratorLockDriver *driver = internals->driver;
   CuratorAttemptSpec described = *spec;
 
-  if (spec->request == NULL && driver->funcs.creates_the_lock != NULL)
+  if (spec->request == NULL && internals->driver->funcs.creates_the_lock != NULL)
     {
-      described.request = curator_node_request_new (internals->lock_name);
-      driver->funcs.creates_the_lock (driver, described.request, driver->user_data);
+      described.request = curator_node_request_ask (internals);
     }
   curator_client_lock (internals->client);
   CuratorOp *op = curator_lock_internals_attempt_locked (internals, &described);

@@ -25,17 +25,12 @@ curator_attempt_stop_watching (Attempt *attempt)
   attempt->is_next = FALSE;
 }
 
-/* A sequential name is unique. Without a number, the next holder's node has the same name. */
+/* The next holder's node may have the same name. A number does not make it unique: the counter
+ * restarts when the parent is recreated. */
 static CURATOR_LOCKED void
 delete_plain_node (Attempt *attempt)
 {
-  CuratorClient *client = attempt->op.client;
-  if (curator_attempt_is_sequential (attempt))
-    {
-      curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
-      return;
-    }
-  curator_reaper_delete_owned (client, attempt->node,
+  curator_reaper_delete_owned (attempt->op.client, attempt->node,
                                curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0,
                                attempt->czxid, G_MAXINT64, NULL, NULL);
 }
@@ -67,6 +62,7 @@ discard_node (Attempt *attempt)
     .prefix = attempt->prefix,
     .name = curator_attempt_name (attempt),
     .sequential = curator_attempt_is_sequential (attempt),
+    .identifiable = curator_attempt_is_identifiable (attempt),
     .session_id = attempt->session != NULL && curator_attempt_is_ephemeral (attempt)
                       ? attempt->session->id
                       : 0,
@@ -239,8 +235,7 @@ finish_granted (Attempt *attempt)
   note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
   const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
                                   .czxid = attempt->czxid,
-                                  .name_is_unique = attempt->request->protected_
-                                                    || curator_attempt_is_sequential (attempt),
+                                  .name_is_unique = attempt->request->protected_,
                                   .is_ephemeral = curator_attempt_is_ephemeral (attempt),
                                   .stake = &attempt->stake,
                                   .place = &attempt->place,

@@ -14,13 +14,16 @@
 
 static void read_next_candidate (Attempt *attempt) CURATOR_LOCKED;
 
-/* Without a GUID, another attempt of this session may have created an equal node. A node that is
- * in use here is not the missing one. */
+/* Without a GUID, another attempt of this session may have created an equal node. A node that is in
+ * use here, or about to be deleted, is not the missing one. */
 static CURATOR_LOCKED gboolean
 matches_unknown_create (Attempt *attempt, const char *path, const CuratorZkReply *reply)
 {
   return attempt->unknown && curator_reply_has_payload (reply, attempt->payload)
-         && !curator_session_has_stake (attempt->session, path);
+         && !curator_session_has_stake (attempt->session, path)
+         && !curator_reaper_is_deleting (attempt->op.client->reaper, path, reply->stat,
+                                         attempt->payload)
+         && curator_attempt_is_identifiable (attempt);
 }
 
 /* Decides whether the node is ours. */

@@ -7,15 +7,13 @@
 gboolean
 curator_attempt_is_sequential (const Attempt *attempt)
 {
-  return attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
-         || attempt->request->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+  return curator_node_request_is_sequential (attempt->request);
 }
 
 gboolean
 curator_attempt_is_ephemeral (const Attempt *attempt)
 {
-  return attempt->request->mode == CURATOR_CREATE_EPHEMERAL
-         || attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+  return curator_node_request_is_ephemeral (attempt->request);
 }
 
 /* A node without a number has no place in a queue: creating it is the grant, unless a driver
@@ -26,6 +24,14 @@ curator_attempt_has_queue (const Attempt *attempt)
   const CuratorLockDriver *driver = attempt->internals->driver;
   return curator_attempt_is_sequential (attempt)
          || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
+}
+
+/* The payload of a revocable node is empty, whatever the request has. */
+gboolean
+curator_attempt_is_identifiable (const Attempt *attempt)
+{
+  return attempt->request->protected_ || curator_attempt_is_ephemeral (attempt)
+         || (attempt->request->has_guid && attempt->payload == attempt->request->data);
 }
 
 const char *

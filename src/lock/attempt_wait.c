@@ -39,7 +39,7 @@ on_front_gone (Attempt *attempt)
   /* The second watch stays: its node is probably the next one in front. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
   attempt->is_next = FALSE;
-  if (!curator_attempt_has_queue (attempt))
+  if (attempt->node == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
     }
@@ -56,10 +56,8 @@ on_front_gone (Attempt *attempt)
 static CURATOR_LOCKED void
 on_watch_failed (Attempt *attempt, int rc)
 {
-  const gboolean has_queue = curator_attempt_has_queue (attempt);
-
   curator_attempt_stop_watching (attempt);
-  curator_attempt_set_state (attempt, has_queue ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
+  curator_attempt_set_state (attempt, attempt->node != NULL ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -219,6 +217,13 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
                        "the sequence numbers below %s are exhausted",
                        curator_client_user_path (attempt->op.client, attempt->internals->base)));
       break;
+    case VERDICT_UNNUMBERED:
+      curator_attempt_fail (
+          attempt,
+          g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                       "the driver finds no sequence number in the name of its node \"%s\"",
+                       curator_path_leaf (attempt->node)));
+      break;
     case VERDICT_GRANTED:
       curator_attempt_grant (attempt);
       break;
@@ -249,11 +254,9 @@ ask_user_driver (gpointer data)
   Attempt *attempt = question->attempt;
   g_auto (CuratorQueue) order = { 0 };
 
-  curator_queue_init (&order, (const char *const *) question->children->pdata,
-                      question->children->len, curator_lock_internals_key, attempt->internals);
   const CuratorVerdict verdict =
-      curator_judge (attempt->internals, question->max_leases, question->own, &order,
-                     curator_attempt_is_sequential (attempt));
+      curator_judge_by_user (attempt->internals, question->max_leases, question->own,
+                             curator_attempt_is_sequential (attempt), question->children, &order);
 
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
@@ -286,6 +289,21 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
   curator_client_after_unlock (attempt->op.client, ask_user_driver, question);
 }
 
+/* Recipes that share a path do not exclude each other. */
+static CURATOR_LOCKED void
+warn_once_of_other_recipe (Attempt *attempt, const CuratorQueue *order)
+{
+  CuratorClient *client = attempt->op.client;
+  const char *base = attempt->internals->base;
+
+  if (order->other_recipe != NULL && !g_hash_table_contains (client->mixed_paths, base))
+    {
+      g_hash_table_add (client->mixed_paths, g_strdup (base));
+      curator_warn ("%s is also used by %s: they do not exclude each other",
+                    curator_client_user_path (client, base), order->other_recipe);
+    }
+}
+
 static CURATOR_LOCKED void
 decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order)
 {
@@ -296,9 +314,10 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
       ask_user_driver_later (attempt, children);
       return;
     }
-  const CuratorVerdict verdict = curator_judge (
-      internals, internals->max_leases, curator_path_leaf (attempt->node),
-      curator_order_get (order, children, internals), curator_attempt_is_sequential (attempt));
+  CuratorQueue *queue = curator_order_get (order, children, internals);
+  const CuratorVerdict verdict =
+      curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node), queue);
+  warn_once_of_other_recipe (attempt, queue);
   curator_attempt_apply_verdict (attempt, &verdict);
 }
 

@@ -17,6 +17,7 @@ struct _CuratorNodeRequest
   CuratorCreateMode mode;
   GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
+  gboolean has_guid;           /* data ends in one, so that no other node has this data */
   CuratorLease *required_hold; /* a reference; the node needs this hold; or NULL */
 };
 
@@ -115,6 +116,12 @@ char **curator_lock_internals_one_participant (CuratorLockInternals *internals,
  * freed. */
 CuratorNodeRequest *curator_node_request_default (void);
 CuratorNodeRequest *curator_node_request_new (const char *name);
+/* Asks the driver to describe its node. */
+CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) CURATOR_UNLOCKED;
+/* Sets the client's default data, followed by a GUID. */
+void curator_node_request_set_guid (CuratorNodeRequest *request, CuratorClient *client);
+gboolean curator_node_request_is_sequential (const CuratorNodeRequest *request);
+gboolean curator_node_request_is_ephemeral (const CuratorNodeRequest *request);
 void curator_node_request_free (CuratorNodeRequest *request);
 
 #endif

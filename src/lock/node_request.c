@@ -2,6 +2,7 @@
  *
  * Threads: any; no lock, because a request belongs to one attempt.
  */
+#include "client/uuid.h"
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 
@@ -23,6 +24,49 @@ curator_node_request_default (void)
   static CuratorNodeRequest plain = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
                                       .protected_ = TRUE };
   return &plain;
+}
+
+gboolean
+curator_node_request_is_sequential (const CuratorNodeRequest *request)
+{
+  return request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
+         || request->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+}
+
+gboolean
+curator_node_request_is_ephemeral (const CuratorNodeRequest *request)
+{
+  return request->mode == CURATOR_CREATE_EPHEMERAL
+         || request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+}
+
+void
+curator_node_request_set_guid (CuratorNodeRequest *request, CuratorClient *client)
+{
+  gsize length;
+  const char *address = g_bytes_get_data (client->default_data, &length);
+  g_autofree char *uuid = curator_uuid_new (client->ops);
+  g_autofree char *payload = g_strdup_printf ("%.*s %s", (int) length, address, uuid);
+
+  curator_node_request_set_data (request, payload, strlen (payload));
+  request->has_guid = TRUE;
+}
+
+/* Without a number, names that differ would exclude nobody. And what is to tell a persistent node from
+ * those of others, whatever becomes of the answer to its creation, is then in the data. */
+CuratorNodeRequest *
+curator_node_request_ask (CuratorLockInternals *internals)
+{
+  CuratorLockDriver *driver = internals->driver;
+  CuratorNodeRequest *request = curator_node_request_new (internals->lock_name);
+
+  driver->funcs.creates_the_lock (driver, request, driver->user_data);
+  request->protected_ = request->protected_ && curator_node_request_is_sequential (request);
+  if (!request->protected_ && !curator_node_request_is_ephemeral (request) && request->data == NULL)
+    {
+      curator_node_request_set_guid (request, internals->client);
+    }
+  return request;
 }
 
 void

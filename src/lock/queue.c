@@ -134,6 +134,29 @@ curator_queue_standard_key (const char *name, const char *lock_name)
   return found != NULL ? found + lock_length : name;
 }
 
+/* The recipe that creates such names, or NULL. */
+static const char *
+recipe_of (const char *name)
+{
+  static const struct
+  {
+    const char *name;
+    const char *recipe;
+  } kinds[] = { { CURATOR_LOCK_NAME, "a mutex" },
+                { CURATOR_READ_NAME, "a read-write lock" },
+                { CURATOR_WRITE_NAME, "a read-write lock" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      const char *key = curator_queue_standard_key (name, kinds[i].name);
+      if (key != name && curator_queue_parse_number (key, NULL))
+        {
+          return kinds[i].recipe;
+        }
+    }
+  return strcmp (name, CURATOR_LEASES_NAME) == 0 ? "a semaphore" : NULL;
+}
+
 /* The children that are lock nodes, in any order. */
 static gsize
 collect_entries (CuratorQueue *queue, Entry *entries, const char *const *children, gsize n_children,
@@ -149,6 +172,8 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
           || !curator_queue_parse_number (entry.key, &entry.number))
         {
           queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
+          queue->other_recipe =
+              queue->other_recipe != NULL ? queue->other_recipe : recipe_of (children[i]);
           queue->n_foreign++;
           continue;
         }
@@ -191,6 +216,40 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
         }
     }
   queue->names[n] = NULL;
+}
+
+static const char *
+whole_key (const char *name, CuratorQueueKeyFunc key, gpointer user_data)
+{
+  const char *found = key (name, user_data);
+  return found != NULL ? found : name;
+}
+
+void
+curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc key,
+                      gpointer user_data)
+{
+  g_return_if_fail (queue != NULL && name != NULL && key != NULL);
+  const char *own = whole_key (name, key, user_data);
+  gsize place = 0;
+
+  while (place < queue->n_names
+         && strcmp (whole_key (queue->names[place], key, user_data), own) <= 0)
+    {
+      place++;
+    }
+  queue->names = g_renew (char *, queue->names, queue->n_names + 2);
+  memmove (queue->names + place + 1, queue->names + place,
+           (queue->n_names + 1 - place) * sizeof *queue->names);
+  queue->names[place] = (char *) name;
+  /* Some number that leaves them rising. */
+  const gint64 number = place > 0 ? queue->numbers[place - 1] : -1;
+  queue->numbers = g_renew (gint64, queue->numbers, queue->n_names + 1);
+  memmove (queue->numbers + place + 1, queue->numbers + place,
+           (queue->n_names - place) * sizeof *queue->numbers);
+  queue->numbers[place] = number;
+  g_clear_pointer (&queue->writers, g_free);
+  queue->n_names++;
 }
 
 void

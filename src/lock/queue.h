@@ -26,6 +26,7 @@ typedef struct
   gssize *writers;           /* for curator_queue_writer_before(); NULL until it is asked */
   gsize n_foreign;           /* children that are not lock nodes */
   const char *first_foreign; /* one of them, for a message; NULL if there is none */
+  const char *other_recipe;  /* what one of them belongs to, as "a semaphore"; NULL if unknown */
   /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with
    * one number (other than a writer and its downgraded readers): Java and we need not agree
    * about the order, so nothing may be granted. */
@@ -35,6 +36,10 @@ typedef struct
 /* Fills queue, whatever it held. The children must outlive it. Any bytes may be in them. */
 void curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_children,
                          CuratorQueueKeyFunc key, gpointer user_data);
+
+/* Puts name, one of the children, to where its key sorts, whatever the key is. */
+void curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc key,
+                           gpointer user_data);
 
 /* Frees what queue owns and empties it; harmless on a queue that is all zero or cleared. */
 void curator_queue_clear (CuratorQueue *queue);

@@ -62,21 +62,15 @@ ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQu
     }
 }
 
-CuratorVerdict
-curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-               CuratorQueue *order, gboolean sequential)
+static CuratorVerdict
+ask_driver (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *order,
+            gssize index)
 {
   CuratorLockDriver *driver = internals->driver;
   CuratorPredicateResults results = { 0 };
   CuratorVerdict verdict = { .kind = VERDICT_WAIT, .n_foreign = order->n_foreign };
-  const gssize index = sequential ? curator_queue_index_of (order, own) : 0;
 
   note_foreign (internals, order);
-  if (sequential && (order->exhausted || index < 0))
-    {
-      verdict.kind = order->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING;
-      return verdict;
-    }
   ask (internals, max_leases, own, order, index, &results);
   if (results.gets_the_lock)
     {
@@ -84,9 +78,57 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
       return verdict;
     }
   verdict.watch = results.path_to_watch;
+  apply_shortcuts (&verdict, driver, max_leases, order, index);
+  return verdict;
+}
+
+CuratorVerdict
+curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
+               CuratorQueue *order)
+{
+  const gssize index = curator_queue_index_of (order, own);
+
+  if (order->exhausted || index < 0)
+    {
+      const CuratorVerdict verdict = { .kind =
+                                           order->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING,
+                                       .n_foreign = order->n_foreign };
+      return verdict;
+    }
+  return ask_driver (internals, max_leases, own, order, index);
+}
+
+static gboolean
+is_child (const GPtrArray *children, const char *name)
+{
+  for (guint i = 0; i < children->len; i++)
+    {
+      if (g_str_equal (g_ptr_array_index (children, i), name))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+CuratorVerdict
+curator_judge_by_user (CuratorLockInternals *internals, int max_leases, const char *own,
+                       gboolean sequential, const GPtrArray *children, CuratorQueue *order)
+{
+  curator_queue_init (order, (const char *const *) children->pdata, children->len,
+                      curator_lock_internals_key, internals);
+  const gboolean numbered = curator_queue_index_of (order, own) >= 0;
+
+  if (numbered || (sequential && order->exhausted) || !is_child (children, own))
+    {
+      return curator_judge (internals, max_leases, own, order);
+    }
   if (sequential)
     {
-      apply_shortcuts (&verdict, driver, max_leases, order, index);
+      const CuratorVerdict verdict = { .kind = VERDICT_UNNUMBERED };
+      return verdict;
     }
-  return verdict;
+  curator_queue_insert (order, own, curator_lock_internals_key, internals);
+  order->n_foreign--;
+  return ask_driver (internals, max_leases, own, order, -1);
 }

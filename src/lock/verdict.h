@@ -8,8 +8,9 @@
 
 typedef enum
 {
-  VERDICT_MISSING,   /* the node is not in the list */
-  VERDICT_EXHAUSTED, /* the sequence numbers are exhausted: nothing may be granted */
+  VERDICT_MISSING,    /* the node is not in the list */
+  VERDICT_UNNUMBERED, /* a sequential node, but the driver finds no number in its name */
+  VERDICT_EXHAUSTED,  /* the sequence numbers are exhausted: nothing may be granted */
   VERDICT_GRANTED,
   VERDICT_WAIT
 } CuratorVerdictKind;
@@ -23,9 +24,13 @@ typedef struct
   gsize n_foreign;          /* children that are no lock nodes */
 } CuratorVerdict;
 
-/* Called with the client's mutex held for a built-in driver, without it for a user's. own: the
- * node's leaf name. */
+/* The verdict on a node with a number. own: its leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-                              CuratorQueue *order, gboolean sequential);
+                              CuratorQueue *order);
+/* The verdict of a user's driver on any node, without the client's mutex. Fills order from children,
+ * which must outlive it. */
+CuratorVerdict curator_judge_by_user (CuratorLockInternals *internals, int max_leases,
+                                      const char *own, gboolean sequential,
+                                      const GPtrArray *children, CuratorQueue *order);
 
 #endif

@@ -9,25 +9,17 @@
  */
 #include "client/client-private.h"
 #include "client/path.h"
-#include "client/uuid.h"
 #include "curator/mutex.h"
 #include "lock/lease-private.h"
 #include "mutex/mutex-private.h"
-
-#include <string.h>
 
 static CuratorNodeRequest *
 new_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
-  gsize length;
-  const char *address = g_bytes_get_data (mutex->lock.client->default_data, &length);
-  g_autofree char *uuid = curator_uuid_new (mutex->lock.client->ops);
-  g_autofree char *payload = g_strdup_printf ("%.*s %s", (int) length, address, uuid);
-
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
   curator_node_request_set_protected (request, FALSE);
-  curator_node_request_set_data (request, payload, strlen (payload));
+  curator_node_request_set_guid (request, mutex->lock.client);
   return request;
 }
 

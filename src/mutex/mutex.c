@@ -332,14 +332,15 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
 static gboolean
 check_lock_name (const char *lock_name, GError **error)
 {
-  if (lock_name != NULL && *lock_name != '\0' && strlen (lock_name) <= 64)
+  const gboolean fits = lock_name != NULL && *lock_name != '\0' && strlen (lock_name) <= 64;
+
+  if (fits && strchr (lock_name, '/') == NULL)
     {
       g_autofree char *path = curator_path_join ("/", lock_name);
-      return strchr (lock_name, '/') == NULL ? curator_path_validate (path, error)
-                                             : curator_path_validate ("", error);
+      return curator_path_validate (path, error);
     }
   g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                       "a lock name has 1 to 64 bytes");
+                       fits ? "a lock name has no slash" : "a lock name has 1 to 64 bytes");
   return FALSE;
 }
 

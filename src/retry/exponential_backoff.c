@@ -81,7 +81,7 @@ curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms, gint
   backoff->max_retries = MIN (max_retries, MAX_RETRIES_LIMIT);
   pthread_mutex_init (&backoff->mutex, NULL);
   backoff->rand = g_rand_new ();
-  return curator_retry_policy_new_custom (allow_with_backoff, backoff, backoff_free);
+  return curator_retry_policy_new_builtin (allow_with_backoff, backoff, backoff_free);
 }
 
 gboolean

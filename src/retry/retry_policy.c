@@ -18,6 +18,14 @@ curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDes
   return policy;
 }
 
+CuratorRetryPolicy *
+curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+{
+  CuratorRetryPolicy *policy = curator_retry_policy_new_custom (func, user_data, destroy);
+  policy->is_builtin = TRUE;
+  return policy;
+}
+
 gboolean
 curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, int retry_count, gint64 elapsed_ms,
                                   gint64 *sleep_ms)

@@ -12,10 +12,15 @@ struct _CuratorRetryPolicy
 {
   CuratorRefs ref_count;
   /* Constant from here on. */
+  gboolean is_builtin; /* func is the library's own and may run under the client's mutex */
   CuratorRetryFunc func;
   gpointer user_data;
   GDestroyNotify destroy;
 };
+
+/* A policy of the library's: func never calls the user. */
+CuratorRetryPolicy *curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data,
+                                                      GDestroyNotify destroy);
 
 /* For tests: makes the random numbers of an exponential policy repeatable. FALSE if it has none. */
 gboolean curator_retry_policy_seed (CuratorRetryPolicy *policy, guint32 seed);

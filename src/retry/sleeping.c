@@ -20,7 +20,7 @@ new_sleeping (CuratorRetryFunc func, int n, gint64 sleep_ms, gint64 max_elapsed_
   sleeping->n = n;
   sleeping->sleep_ms = sleep_ms;
   sleeping->max_elapsed_ms = max_elapsed_ms;
-  return curator_retry_policy_new_custom (func, sleeping, g_free);
+  return curator_retry_policy_new_builtin (func, sleeping, g_free);
 }
 
 static gboolean

@@ -89,10 +89,7 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
     }
   semaphore->count = curator_shared_count_ref (count);
   semaphore->count_hook.changed = on_count_changed;
-  const gint32 value = curator_shared_count_add_hook (count, &semaphore->count_hook);
-  curator_client_lock (client);
-  semaphore->leases->max_leases = value;
-  curator_client_unlock (client);
+  curator_shared_count_add_hook (count, &semaphore->count_hook);
   return semaphore;
 }
 

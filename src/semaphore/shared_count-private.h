@@ -15,9 +15,9 @@ struct _CuratorCountHook
 };
 
 CuratorClient *curator_shared_count_get_client (CuratorSharedCount *count);
-/* changed runs for every value seen from now on; returns the current one. */
-gint32 curator_shared_count_add_hook (CuratorSharedCount *count,
-                                      CuratorCountHook *hook) CURATOR_UNLOCKED;
+/* changed runs for the current value, and for every later one. */
+void curator_shared_count_add_hook (CuratorSharedCount *count,
+                                    CuratorCountHook *hook) CURATOR_UNLOCKED;
 void curator_shared_count_remove_hook (CuratorSharedCount *count,
                                        CuratorCountHook *hook) CURATOR_UNLOCKED;
 

@@ -14,6 +14,7 @@
 #include "client/listeners.h"
 #include "client/log.h"
 #include "client/monitor.h"
+#include "client/request.h"
 #include "client/session.h"
 #include "client/settings.h"
 #include "client/watches.h"
@@ -40,6 +41,8 @@ struct _CuratorSharedCount
   gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
+  CuratorRequest *reread CURATOR_GUARDED;    /* after a reconnect */
+  gboolean notify_again CURATOR_GUARDED;     /* listeners have heard nothing since a reconnect */
   CuratorSessionHook session_hook CURATOR_GUARDED;
   GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
   CuratorListeners listeners CURATOR_GUARDED;
@@ -86,6 +89,25 @@ unref_count (gpointer count)
 }
 
 static CURATOR_LOCKED void
+forget_reread (CuratorSharedCount *count)
+{
+  if (count->reread != NULL)
+    {
+      curator_request_forget (count->reread);
+      count->reread = NULL;
+    }
+}
+
+static CURATOR_LOCKED void
+notify_listeners (CuratorSharedCount *count)
+{
+  count->notify_again = FALSE;
+  curator_listeners_notify (&count->listeners, count->client, call_listener, count, ref_count,
+                            unref_count, count->value);
+}
+
+/* Listeners hear of every write, also of the same value; the first read is no write. */
+static CURATOR_LOCKED void
 store_value (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 {
   if (count->known && mzxid < count->mzxid)
@@ -93,27 +115,66 @@ store_value (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzx
       return;
     }
   const gboolean changed = value != count->value;
+  const gboolean written = count->known && mzxid > count->mzxid;
   count->known = TRUE;
   count->value = value;
   count->version = version;
   count->mzxid = mzxid;
-  if (!changed)
-    {
-      return;
-    }
-  for (GList *link = count->hooks.head; link != NULL; link = link->next)
+  for (GList *link = changed ? count->hooks.head : NULL; link != NULL; link = link->next)
     {
       CuratorCountHook *hook = link->data;
       hook->changed (hook, value);
     }
-  curator_listeners_notify (&count->listeners, count->client, call_listener, count, ref_count,
-                            unref_count, value);
+  if (changed || written)
+    {
+      notify_listeners (count);
+    }
+}
+
+static CURATOR_LOCKED void
+store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
+{
+  gint32 value;
+  if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
+    {
+      store_value (count, value, reply->stat->version, reply->stat->mzxid);
+      return;
+    }
+  curator_warn ("%s holds no shared count: its payload is too short", count->path);
+}
+
+static CURATOR_LOCKED void
+on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorSharedCount *count = data;
+
+  count->reread = NULL;
+  if (rc == ZOK)
+    {
+      store_reply (count, reply);
+      if (count->notify_again)
+        {
+          notify_listeners (count);
+        }
+    }
+}
+
+/* Listeners also hear the value after each reconnect. If this read fails, so does the connection. */
+static CURATOR_LOCKED void
+on_reconnected (CuratorSessionHook *hook)
+{
+  CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
+
+  forget_reread (count);
+  count->notify_again = TRUE;
+  count->reread = curator_request_get (hook->session, count->path, FALSE, on_reread, count);
 }
 
 static CURATOR_LOCKED void
 stop_watching (CuratorSharedCount *count)
 {
   curator_timer_cancel (count->client, &count->retry_timer);
+  forget_reread (count);
   curator_session_remove_hook (&count->session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
 }
@@ -132,18 +193,10 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
           gpointer data)
 {
   CuratorSharedCount *count = data;
-  gint32 value;
 
   if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
     {
-      if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
-        {
-          store_value (count, value, reply->stat->version, reply->stat->mzxid);
-        }
-      else
-        {
-          curator_warn ("%s holds no shared count: its payload is too short", count->path);
-        }
+      store_reply (count, reply);
     }
   else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
     {
@@ -163,6 +216,7 @@ static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
   CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
+  forget_reread (count);
   g_clear_pointer (&count->watch, curator_watch_release);
   follow (count);
 }
@@ -178,6 +232,7 @@ follow (CuratorSharedCount *count)
       return;
     }
   count->session_hook.died = on_session_died;
+  count->session_hook.connected = on_reconnected;
   curator_session_add_hook (session, &count->session_hook);
   count->watch = curator_watch_add (session, count->path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED,
                                     on_watch, count);
@@ -350,6 +405,12 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
 {
   g_return_val_if_fail (count != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  if (version == -1)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "version -1 would overwrite the count whatever its version is");
+      return FALSE;
+    }
   g_autoptr (GError) local = NULL;
   g_autoptr (GBytes) bytes = encode (value);
   gboolean repeated = FALSE;
@@ -423,15 +484,14 @@ curator_shared_count_get_client (CuratorSharedCount *count)
   return count->client;
 }
 
-gint32
+void
 curator_shared_count_add_hook (CuratorSharedCount *count, CuratorCountHook *hook)
 {
   curator_client_lock (count->client);
   hook->link = (GList){ .data = hook };
   g_queue_push_tail_link (&count->hooks, &hook->link);
-  const gint32 value = count->value;
+  hook->changed (hook, count->value);
   curator_client_unlock (count->client);
-  return value;
 }
 
 void

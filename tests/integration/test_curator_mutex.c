@@ -3,6 +3,8 @@
  * ported. */
 #include "fixture.h"
 
+#include <string.h>
+
 #define LOCK_PATH "/locks/our-lock"
 
 /* TestInterProcessMutexBase.testLocker: held inside the scope, not after it. */
@@ -284,10 +286,32 @@ test_revoking (void **state)
   assert_no_residue (fixture, LOCK_PATH, 3000);
 }
 
+/* The driver of Java's test: it overrides createsTheLock, with protection and without a number. */
 static void
 make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
 {
-  curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT_SEQUENTIAL);
+  curator_node_request_set_protected (request, TRUE);
+  curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT);
+}
+
+/* StandardLockInternalsDriver.getsTheLock, which takes for granted that it finds its own node. */
+static void
+decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+                const char *own, int max_leases, CuratorPredicateResults *results,
+                gpointer user_data)
+{
+  gsize index = 0;
+  while (index < n_children && strcmp (children[index], own) != 0)
+    {
+      index++;
+    }
+  if (index == n_children)
+    {
+      g_atomic_int_inc ((int *) user_data);
+      return;
+    }
+  results->gets_the_lock = index < (gsize) max_leases;
+  results->path_to_watch = results->gets_the_lock ? NULL : children[index - (gsize) max_leases];
 }
 
 /* testPersistentLock: the node outlives the session that created it, and the release deletes it. */
@@ -296,21 +320,35 @@ test_persistent_lock (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = make_persistent };
-  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
+  int missed = 0;
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = make_persistent,
+                                         .gets_the_lock = decide_as_java };
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, &missed, NULL);
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock =
       curator_mutex_new_with_driver (client, "/persistent", "lock-", 1, driver, &error);
   assert_ok (lock != NULL, &error);
+  g_autoptr (CuratorLock) other =
+      curator_mutex_new_with_driver (direct, "/persistent", "lock-", 1, driver, &error);
+  assert_ok (other != NULL, &error);
   assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
+  assert_true (curator_lock_is_acquired_in_this_process (lock));
   g_autofree char *node = g_strdup (curator_lease_get_node_path (curator_lock_get_lease (lock)));
   assert_int_equal (raw_zk_owner (fixture->raw, node), 0);
+  assert_false (curator_lock_acquire (other, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_true (raw_zk_exists (fixture->raw, node));
+  assert_false (curator_lock_acquire (other, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_ok (curator_lock_release (lock, &error), &error);
   assert_true (raw_zk_wait_gone (fixture->raw, node, 3000));
+  assert_ok (curator_lock_acquire (other, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (other, &error), &error);
+  assert_int_equal (missed, 0);
   curator_client_close (client);
 }
 

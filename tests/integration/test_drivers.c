@@ -213,6 +213,7 @@ test_several_leases (void **state)
   assert_null (curator_mutex_new_with_driver (client, "/driver/n", "lock-", 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_null (curator_mutex_new_with_driver (client, "/driver/n", "a/b", 1, NULL, &error));
+  assert_string_equal (error->message, "a lock name has no slash");
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_no_residue (fixture, "/driver/n", SETTLE_MS);
 }
@@ -242,6 +243,119 @@ test_one_name (void **state)
   assert_no_residue (fixture, "/driver/one", SETTLE_MS);
 }
 
+/* Java's predicate. Counts in max_leases_seen when it is not shown its own node. */
+static void
+decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+                const char *own, int max_leases, CuratorPredicateResults *results,
+                gpointer user_data)
+{
+  gsize index = 0;
+  while (index < n_children && strcmp (children[index], own) != 0)
+    {
+      index++;
+    }
+  if (index == n_children)
+    {
+      g_atomic_int_inc (&((Plan *) user_data)->max_leases_seen);
+      return;
+    }
+  results->gets_the_lock = index == 0;
+  results->path_to_watch = index == 0 ? NULL : children[index - 1];
+}
+
+/* Waits until one of the two is granted, asserts that the other is not, and releases it. */
+static Taking *
+assert_one_granted (Taking *left, Taking *right)
+{
+  const gint64 deadline = wait_now_ms () + LONG_MS;
+  while (!taking_has_returned (left) && !taking_has_returned (right) && wait_now_ms () < deadline)
+    {
+      wait_ms (1);
+    }
+  wait_ms (50);
+  assert_true (taking_has_returned (left) != taking_has_returned (right));
+  Taking *granted = taking_has_returned (left) ? left : right;
+  taking_assert_granted (granted);
+  taking_give_back (granted);
+  return granted == left ? right : left;
+}
+
+/* Two clients contend, one of them with two attempts. */
+static void
+contend_as_planned (Fixture *fixture, Plan *plan, gboolean has_predicate, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
+                                         .gets_the_lock = has_predicate ? decide_as_java : NULL };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) second_client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, plan, 1);
+  g_autoptr (CuratorLock) second = lock_of (second_client, path, &funcs, plan, 1);
+  g_autoptr (Taking) holder = taking_of_lock (lock);
+  assert_false (curator_lock_acquire (second, 100, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  g_autoptr (Taking) waiter = taking_start_lock (second, LONG_MS, NULL);
+  g_autoptr (Taking) neighbour = taking_start_lock (lock, LONG_MS, NULL);
+  wait_ms (100);
+  assert_false (taking_has_returned (waiter) || taking_has_returned (neighbour));
+  taking_give_back (holder);
+  Taking *last = assert_one_granted (waiter, neighbour);
+  taking_assert_granted (last);
+  taking_give_back (last);
+  assert_no_residue (fixture, path, SETTLE_MS);
+  assert_int_equal (plan->max_leases_seen, 0);
+}
+
+static void
+test_every_kind_of_node_excludes (void **state)
+{
+  for (int kind = 0; kind < 16; kind++)
+    {
+      Plan plan = { .mode = (CuratorCreateMode) (kind & 3), .protected_ = (kind & 4) != 0 };
+      g_autofree char *path = g_strdup_printf ("/driver/kind-%d", kind);
+      contend_as_planned (*state, &plan, (kind & 8) != 0, path);
+    }
+}
+
+/* A name in which the driver finds no number looks foreign to all contenders: an error at once. */
+static void
+test_name_without_its_number (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE, .name = "other-" };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/number", &funcs, &plan, 1);
+  assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_no_residue (fixture, "/driver/number", SETTLE_MS);
+}
+
+/* The reply to the create is lost. A persistent node is found by a GUID in its data; data that is not
+ * unique must not be taken for proof, or two clients would hold one node. */
+static void
+test_equal_nodes_of_unknown_outcome (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  Plan plan = { .mode = CURATOR_CREATE_PERSISTENT, .name = "one" };
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = lock_of (direct, "/driver/equal", &funcs, &plan, 1);
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/equal", &funcs, &plan, 1);
+  g_autoptr (Taking) holder = taking_of_lock (theirs);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  wait_ms (200);
+  assert_true (raw_zk_exists (fixture->raw, "/driver/equal/one"));
+  taking_give_back (holder);
+  assert_no_residue (fixture, "/driver/equal", SETTLE_MS);
+}
+
 int
 main (void)
 {
@@ -253,6 +367,9 @@ main (void)
     heal_and_test (test_without_a_node_to_watch),
     heal_and_test (test_several_leases),
     heal_and_test (test_one_name),
+    heal_and_test (test_every_kind_of_node_excludes),
+    heal_and_test (test_name_without_its_number),
+    heal_and_test (test_equal_nodes_of_unknown_outcome),
   };
   return cmocka_run_group_tests_name ("drivers", tests, fixture_start, fixture_stop);
 }

@@ -256,6 +256,12 @@ test_refused_arguments (void **state)
       assert_null (curator_semaphore_acquire_n (semaphore, numbers[i], 100, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
+  /* More than there are would wait forever, and keep all others from their leases. */
+  assert_null (curator_semaphore_acquire_n (semaphore, 2, CURATOR_WAIT_FOREVER, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  g_autoptr (Taking) taking = taking_start (semaphore, 2, CURATOR_WAIT_FOREVER, NULL);
+  assert_true (taking_wait (taking, LONG_MS));
+  assert_curator_error (&taking->error, CURATOR_ERROR_INVALID_ARGUMENT);
   g_autofree char *much = g_malloc0 (4097);
   curator_semaphore_set_node_data (semaphore, much, 4097);
   assert_null (curator_semaphore_acquire (semaphore, 100, NULL, &error));
@@ -263,6 +269,7 @@ test_refused_arguments (void **state)
   g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 0);
+  assert_false (raw_zk_exists (fixture->raw, "/semaphore/bad"));
 }
 
 static void

@@ -172,8 +172,8 @@ test_multi_client_different_seed (void **state)
   assert_int_equal (curator_shared_count_get (second), 10);
 }
 
-/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: an
- * outage is no change, and a change during it is reported once afterwards. */
+/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: the
+ * value is reported once after an outage, whether or not it changed meanwhile. */
 static void
 test_disconnect (void **state)
 {
@@ -189,8 +189,9 @@ test_disconnect (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_counter (&seen.calls, 1, LONG_MS);
   wait_ms (100);
-  assert_int_equal (g_atomic_int_get (&seen.calls), 0);
+  assert_int_equal (g_atomic_int_get (&seen.calls), 1);
   assert_int_equal (curator_shared_count_get (count), 10);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 2, LONG_MS));
@@ -198,7 +199,8 @@ test_disconnect (void **state)
   set_count (setter, 12);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_counter (&seen.last, 12, LONG_MS);
-  assert_int_equal (g_atomic_int_get (&seen.calls), 1);
+  wait_ms (100);
+  assert_int_equal (g_atomic_int_get (&seen.calls), 2);
   curator_client_close (client);
 }
 
@@ -229,6 +231,48 @@ test_reconnect_and_new_session (void **state)
   wait_ms (100);
   assert_int_equal (curator_shared_count_get (count), 5);
   curator_client_close (client);
+}
+
+/* As SharedValue's: a listener hears every write, also of the same value, and after a reconnect. */
+static void
+test_listeners_hear_every_write (void **state)
+{
+  Fixture *fixture = *state;
+  Seen ours = { 0 };
+  Seen theirs = { 0 };
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) setter = count_started (direct, "/count/every", 1);
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/every", 1);
+  curator_shared_count_add_listener (setter, note_value, &ours, NULL);
+  curator_shared_count_add_listener (count, note_value, &theirs, NULL);
+  for (int i = 1; i <= 5; i++)
+    {
+      set_count (setter, 7);
+      assert_counter (&ours.calls, i, LONG_MS);
+      assert_counter (&theirs.calls, i, LONG_MS);
+    }
+  proxy_cut (fixture->proxy);
+  assert_counter (&theirs.calls, 6, LONG_MS);
+  fixture_expire (fixture);
+  assert_counter (&theirs.calls, 7, LONG_MS);
+  set_count (setter, 7);
+  assert_counter (&theirs.calls, 8, LONG_MS);
+  assert_counter (&ours.calls, 6, LONG_MS);
+  curator_client_close (client);
+}
+
+static void
+test_no_version_is_refused (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  gboolean set = FALSE;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/version", 1);
+  assert_false (curator_shared_count_try_set (count, -1, 2, &set, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (curator_shared_count_get (count), 1);
 }
 
 /* The write succeeded and its answer was lost: set still returns TRUE. */
@@ -327,6 +371,8 @@ main (void)
     heal_and_test (test_multi_client_different_seed),
     heal_and_test (test_disconnect),
     heal_and_test (test_reconnect_and_new_session),
+    heal_and_test (test_listeners_hear_every_write),
+    heal_and_test (test_no_version_is_refused),
     heal_and_test (test_try_set_answer_lost),
     heal_and_test (test_unusable_payload_and_missing_node),
     heal_and_test (test_p30_resize_while_running),

@@ -219,6 +219,92 @@ test_chroot (void **state)
   assert_true (waiter->acquired);
 }
 
+/* A typo in the chroot must not become a private lock. */
+static void
+test_missing_chroot (void **state)
+{
+  Fixture *fixture = *state;
+  g_autofree char *address = g_strconcat (fixture_server (fixture), "/typo/app", NULL);
+  g_autoptr (CuratorClient) client = client_connect (address);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/a/b");
+  g_autoptr (CuratorLock) fixed = curator_fixed_node_lock_new (client, "/c", NULL);
+  g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/d/e", 1, NULL);
+  for (int made = 0; made < 2; made++)
+    {
+      for (int i = 0; i < 3; i++)
+        {
+          g_autoptr (GError) error = NULL;
+          assert_false (i == 0   ? curator_lock_acquire (lock, LONG_MS, NULL, &error)
+                        : i == 1 ? curator_lock_acquire (fixed, LONG_MS, NULL, &error)
+                                 : curator_shared_count_start (count, &error));
+          assert_non_null (strstr (error->message, "the chroot /typo/app"));
+          assert_error (&error, CURATOR_ZK_ERROR, ZNONODE);
+        }
+      assert_int_equal (raw_zk_exists (fixture->raw, "/typo"), made);
+      raw_zk_make_path (fixture->raw, "/typo");
+    }
+  raw_zk_make_path (fixture->raw, "/typo/app");
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_shared_count_start (count, &error), &error);
+}
+
+static int n_mixed; /* warnings */
+
+static GLogWriterOutput
+count_mixed (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if ((level & G_LOG_LEVEL_WARNING) != 0 && g_str_equal (fields[i].key, "MESSAGE")
+          && strstr (fields[i].value, "do not exclude each other") != NULL)
+        {
+          g_atomic_int_inc (&n_mixed);
+          return G_LOG_WRITER_HANDLED;
+        }
+    }
+  return g_log_writer_default (level, fields, n_fields, data);
+}
+
+static void
+acquire_and_release (CuratorLock *lock)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+/* Each pair of recipes on one path: a warning, once. Two of one recipe: none. */
+static void
+test_mixed_recipes (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  for (int kinds = 0; kinds < 6; kinds++)
+    {
+      g_autofree char *path = g_strdup_printf ("/mixed/%d", kinds);
+      g_autoptr (CuratorLock) mutex = mutex_new (client, path);
+      g_autoptr (CuratorLock) permit = curator_semaphore_mutex_new (client, path, NULL);
+      g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, path, NULL, 0, NULL);
+      CuratorLock *locks[] = { mutex, curator_rw_lock_write_lock (rw_lock), permit };
+      CuratorLock *first = locks[kinds % 3];
+      CuratorLock *second = locks[kinds / 3];
+      const int expected = first == second ? 0 : 1;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (first, LONG_MS, NULL, &error);
+      assert_ok (lease != NULL, &error);
+      g_atomic_int_set (&n_mixed, 0);
+      if (first == second)
+        {
+          assert_ok (curator_lease_release (lease, &error), &error);
+        }
+      acquire_and_release (second);
+      acquire_and_release (second);
+      assert_int_equal (g_atomic_int_get (&n_mixed), expected);
+    }
+}
+
 static void
 test_acl (void **state)
 {
@@ -307,8 +393,11 @@ main (void)
     heal_and_test (test_p4_acquire_survives_reaped_parents),
     heal_and_test (test_namespace),
     heal_and_test (test_chroot),
+    heal_and_test (test_missing_chroot),
+    heal_and_test (test_mixed_recipes),
     heal_and_test (test_acl),
     heal_and_test (test_participants_in_order),
   };
+  g_log_set_writer_func (count_mixed, NULL, NULL);
   return cmocka_run_group_tests_name ("wire", tests, fixture_start_with_reaper, fixture_stop);
 }

@@ -41,17 +41,27 @@ add_contender (SimMember *member, int i)
   sim_actor_new (member->contest->world, member->process, contender->name, sim_contend, contender);
 }
 
+static CuratorRetryPolicy *
+new_policy (SimWorld *world)
+{
+  CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
+
+  curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (world)));
+  return policy;
+}
+
 static void
 add_member (SimContest *contest, int i)
 {
   SimMember *member = g_new0 (SimMember, 1);
   char name[] = { (char) ('A' + i), '\0' };
   g_autoptr (GError) error = NULL;
-  CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
+  CuratorRetryPolicy *policy;
 
-  curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (contest->world)));
   member->contest = contest;
   member->index = i;
+  policy = contest->recipe->policy != NULL ? contest->recipe->policy (member)
+                                           : new_policy (contest->world);
   member->process = sim_process_new (contest->world, name);
   member->client =
       curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (member->process));

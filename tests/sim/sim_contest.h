@@ -65,6 +65,7 @@ typedef struct
    * member->lock. */
   void (*set_up) (SimContest *contest);
   void (*open) (SimMember *member);
+  CuratorRetryPolicy *(*policy) (SimMember *member); /* transfer full */
   void (*settle) (SimMember *member); /* ends activity outside of acquires */
   void (*close) (SimMember *member);
   /* Run by the contender. A round is one acquire with its hold and release. */
@@ -85,6 +86,7 @@ extern const SimRecipe sim_recipe_semaphore_mutex;
 extern const SimRecipe sim_recipe_rwlock;
 extern const SimRecipe sim_recipe_semaphore;
 extern const SimRecipe sim_recipe_multilock;
+extern const SimRecipe sim_recipe_driver;
 
 struct _SimContest
 {

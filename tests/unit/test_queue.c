@@ -610,6 +610,37 @@ test_p10_many_children (void **state)
     }
 }
 
+/* A name without a number goes where Java's String.compareTo of the keys puts it. */
+static void
+test_insert (void **state)
+{
+  static const char *const children[] = { "a-lock-0000000002", "b-lock-0000000001", NULL };
+  static const char *const first[] = { "lock-", "b-lock-0000000001", "a-lock-0000000002", NULL };
+  static const char *const middle[] = { "b-lock-0000000001", "lock-00000000015",
+                                        "a-lock-0000000002", NULL };
+  static const char *const last[] = { "b-lock-0000000001", "a-lock-0000000002", "node", NULL };
+  static const char *const *const expected[] = { first, middle, last };
+  static const char *const names[] = { "lock-", "lock-00000000015", "node" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_auto (CuratorQueue) queue = { 0 };
+      g_auto (CuratorQueue) empty = { 0 };
+      curator_queue_init (&queue, children, 2, lock_key, (gpointer) "lock-");
+      curator_queue_insert (&queue, names[i], lock_key, (gpointer) "lock-");
+      assert_int_equal (queue.n_names, 3);
+      for (gsize k = 0; k < 3; k++)
+        {
+          assert_string_equal (queue.names[k], expected[i][k]);
+        }
+      assert_null (queue.names[3]);
+      curator_queue_init (&empty, children, 0, lock_key, (gpointer) "lock-");
+      curator_queue_insert (&empty, names[i], lock_key, (gpointer) "lock-");
+      assert_int_equal (empty.n_names, 1);
+      assert_string_equal (empty.names[0], names[i]);
+    }
+}
+
 int
 main (void)
 {
@@ -628,6 +659,7 @@ main (void)
     cmocka_unit_test (test_p7_order_of_negative_numbers),
     cmocka_unit_test (test_p6_random_against_the_oracle),
     cmocka_unit_test (test_random_numbers),
+    cmocka_unit_test (test_insert),
     cmocka_unit_test (test_p10_many_children),
   };
 
