@@ -478,6 +478,34 @@ test_member_lost_while_waiting (void **state)
   scene_play (&play);
 }
 
+/* --- a shared count that a server refuses to let us follow is followed a little later ------------ */
+
+static void
+follow_after_a_refusal (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorSharedCount) count =
+      curator_shared_count_new (a->client, "/sim/count", 1, NULL);
+  const guint n_reads = sim_world_n_requests (scene->world, a->process, SIM_OP_GET);
+
+  /* start reads it once, and once more with a watch. */
+  sim_world_script (scene->world, a->process, SIM_OP_GET, n_reads + 2, ZTHROTTLEDOP,
+                    SIM_BEFORE_EFFECT);
+  EXPECT (scene, curator_shared_count_start (count, NULL));
+  sim_sleep_ms (scene->world, 5000);
+  sim_world_set_number (scene->world, "/sim/count", 5);
+  AWAIT (scene, curator_shared_count_get (count) == 5);
+  curator_shared_count_close (count);
+}
+
+static void
+test_count_is_followed_after_a_refusal (void **state)
+{
+  const ScenePlay play = { .roles = { follow_after_a_refusal } };
+  scene_play (&play);
+}
+
 int
 main (void)
 {
@@ -492,6 +520,7 @@ main (void)
     cmocka_unit_test (test_release_in_an_outage),
     cmocka_unit_test (test_own_end_grants_nothing),
     cmocka_unit_test (test_member_lost_while_waiting),
+    cmocka_unit_test (test_count_is_followed_after_a_refusal),
   };
 
   scene_prepare ("test_sim_promises");
