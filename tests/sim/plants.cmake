@@ -226,6 +226,10 @@ curator_plant(
   shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count.c
   EXPECT "expectation failed"
   CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
+# A retry timer goes on while its attempt waits.
+curator_plant(
+  timer_outlives_its_state SCENE test_timer_ends_with_its_state FILE lock/attempt_state.c EXPECT "crash: Aborted"
+  CHANGE "if (rows[state].is_passive)" "if (FALSE)")
 
 # --- the semaphore mutex ---
 curator_plant(

@@ -487,11 +487,9 @@ follow_after_a_refusal (gpointer data)
   SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, "/sim/count", 1, NULL);
-  const guint n_reads = sim_world_n_requests (scene->world, a->process, SIM_OP_GET);
 
   /* start reads it once, and once more with a watch. */
-  sim_world_script (scene->world, a->process, SIM_OP_GET, n_reads + 2, ZTHROTTLEDOP,
-                    SIM_BEFORE_EFFECT);
+  sim_world_script (scene->world, a->process, SIM_OP_GET, 2, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
   EXPECT (scene, curator_shared_count_start (count, NULL));
   sim_sleep_ms (scene->world, 5000);
   sim_world_set_number (scene->world, "/sim/count", 5);
@@ -504,6 +502,66 @@ test_count_is_followed_after_a_refusal (void **state)
 {
   const ScenePlay play = { .roles = { follow_after_a_refusal } };
   scene_play (&play);
+}
+
+/* --- a retry timer ends with the state that it was for ------------------------------------------- */
+
+static int n_stopped; /* schedules in which a timer had to be stopped */
+
+static guint
+n_lists (Scene *scene)
+{
+  return sim_world_n_requests (scene->world, scene->machines[0].process, SIM_OP_CHILDREN);
+}
+
+static void
+never_told (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, gpointer data)
+{
+  g_clear_pointer (&leases, g_ptr_array_unref);
+}
+
+/* The limit and the children of a waiter change: it lists, and sets its watch again. One of these two
+ * reads is refused; the answer to the other lets it wait again. A timer that goes on then would send
+ * one more list. Where the refusal comes last, the timer sends a list and the watch. */
+static void
+refuse_one_of_two_lists (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorSharedCount) count =
+      curator_shared_count_new (a->client, "/sim/count", 1, NULL);
+  EXPECT (scene, curator_shared_count_start (count, NULL));
+  g_autoptr (CuratorSemaphore) semaphore =
+      curator_semaphore_new_with_shared_count (a->client, "/sim/permits", count, NULL);
+  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  curator_semaphore_acquire_async (semaphore, 1, -1, NULL, never_told, NULL);
+  sim_sleep_ms (scene->world, 1000);
+
+  GRand *rand = sim_world_rand (scene->world);
+  const guint before = n_lists (scene);
+  sim_world_script (scene->world, a->process, SIM_OP_CHILDREN,
+                    (guint) g_rand_int_range (rand, 1, 3), ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
+  sim_world_set_number (scene->world, "/sim/count", 0);
+  sim_sleep_us (scene->world, g_rand_int_range (rand, 0, 3000));
+  sim_world_put (scene->world, "/sim/permits/leases/foreign", "", 0);
+  sim_sleep_ms (scene->world, 100);
+  const guint soon = n_lists (scene) - before;
+  sim_sleep_ms (scene->world, 5000);
+  const guint later = n_lists (scene) - before;
+  sim_trace (scene->world, "%u lists soon, %u later", soon, later);
+  EXPECT (scene, later == soon || later == soon + 2);
+  n_stopped += soon >= 2 && later == soon ? 1 : 0;
+  curator_shared_count_close (count);
+}
+
+static void
+test_timer_ends_with_its_state (void **state)
+{
+  const ScenePlay play = { .roles = { refuse_one_of_two_lists }, .n_seeds = 100 };
+  scene_play (&play);
+  print_message ("a timer was stopped in %d of 100 schedules\n", n_stopped);
+  assert_true (n_stopped > 0);
 }
 
 int
@@ -521,6 +579,7 @@ main (void)
     cmocka_unit_test (test_own_end_grants_nothing),
     cmocka_unit_test (test_member_lost_while_waiting),
     cmocka_unit_test (test_count_is_followed_after_a_refusal),
+    cmocka_unit_test (test_timer_ends_with_its_state),
   };
 
   scene_prepare ("test_sim_promises");
