@@ -12,28 +12,13 @@
 #include "client/dispatch-private.h"
 #include "client/log.h"
 #include "client/monitor.h"
+#include "client/timers.h"
 #include "guards.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
-
-typedef enum
-{
-  CLOCK_RUNNING, /* CLOCK_MONOTONIC, which stands still while the machine sleeps */
-  CLOCK_ALWAYS,  /* CLOCK_BOOTTIME */
-  N_CLOCKS
-} Clock;
-
-struct _CuratorTimer
-{
-  gint64 when_us;
-  guint64 order; /* timers due at the same time fire in the order in which they were set */
-  CuratorWork func;
-  gpointer data;
-  GSequenceIter *place CURATOR_GUARDED;
-};
 
 typedef struct
 {
@@ -51,9 +36,8 @@ typedef struct
 
 struct _CuratorDispatch
 {
-  GSequence *timers[N_CLOCKS] CURATOR_GUARDED;
+  CuratorTimers timers;
   CuratorAlarm alarm; /* the timer lane waits for it; open while that lane runs */
-  guint64 last_order CURATOR_GUARDED;
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
@@ -73,10 +57,7 @@ curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
 
-  for (int clock = 0; clock < N_CLOCKS; clock++)
-    {
-      dispatch->timers[clock] = g_sequence_new (g_free);
-    }
+  curator_timers_init (&dispatch->timers);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
@@ -94,68 +75,21 @@ curator_dispatch_free (CuratorDispatch *dispatch)
       g_queue_clear_full (&dispatch->jobs[lane], g_free);
       pthread_cond_destroy (&dispatch->work_added[lane]);
     }
-  for (int clock = 0; clock < N_CLOCKS; clock++)
-    {
-      g_sequence_free (dispatch->timers[clock]);
-    }
+  curator_timers_clear (&dispatch->timers);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
 }
 
-static int
-compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
-{
-  const CuratorTimer *x = a;
-  const CuratorTimer *y = b;
-  if (x->when_us != y->when_us)
-    {
-      return x->when_us < y->when_us ? -1 : 1;
-    }
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
 static CURATOR_LOCKED CuratorTimer *
-first_of_clock (CuratorDispatch *dispatch, Clock clock)
-{
-  GSequenceIter *first = g_sequence_get_begin_iter (dispatch->timers[clock]);
-  return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
-}
-
-/* What the monotonic clock shows when the other one shows when_us, unless the machine sleeps. */
-static gint64
-monotonic_of_boottime (CuratorClient *client, gint64 when_us)
-{
-  return curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
-}
-
-/* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is none. */
-static CURATOR_LOCKED CuratorTimer *
-first_timer (CuratorClient *client, gint64 *due_us)
-{
-  CuratorTimer *running = first_of_clock (client->dispatch, CLOCK_RUNNING);
-  CuratorTimer *always = first_of_clock (client->dispatch, CLOCK_ALWAYS);
-  const gint64 running_us = running != NULL ? running->when_us : G_MAXINT64;
-  const gint64 always_us =
-      always != NULL ? monotonic_of_boottime (client, always->when_us) : G_MAXINT64;
-
-  *due_us = MIN (running_us, always_us);
-  return always_us < running_us ? always : running;
-}
-
-static CURATOR_LOCKED CuratorTimer *
-add_timer (CuratorClient *client, Clock clock, gint64 when_us, CuratorWork func, gpointer data)
+add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, CuratorWork func,
+           gpointer data)
 {
   CuratorDispatch *dispatch = client->dispatch;
-  CuratorTimer *timer = g_new (CuratorTimer, 1);
+  CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
 
-  timer->when_us = when_us;
-  timer->order = ++dispatch->last_order;
-  timer->func = func;
-  timer->data = data;
-  timer->place = g_sequence_insert_sorted (dispatch->timers[clock], timer, compare_timers, NULL);
-  /* Most timers are cancelled long before their time: the lane is woken for an earlier one only. */
+  /* Most timers are cancelled before they fire, so only an earlier one wakes the lane. */
   gint64 due_us;
-  if (first_timer (client, &due_us) == timer
+  if (curator_timers_first (&dispatch->timers, client, &due_us) == timer
       && due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       curator_alarm_wake (&dispatch->alarm);
@@ -166,13 +100,13 @@ add_timer (CuratorClient *client, Clock clock, gint64 when_us, CuratorWork func,
 CuratorTimer *
 curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
 {
-  return add_timer (client, CLOCK_RUNNING, when_us, func, data);
+  return add_timer (client, CURATOR_CLOCK_RUNNING, when_us, func, data);
 }
 
 CuratorTimer *
 curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
 {
-  return add_timer (client, CLOCK_ALWAYS, when_us, func, data);
+  return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data);
 }
 
 CuratorTimer *
@@ -186,7 +120,7 @@ curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {
   if (*timer != NULL)
     {
-      g_sequence_remove ((*timer)->place);
+      curator_timers_remove (*timer);
       *timer = NULL;
     }
 }
@@ -282,7 +216,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
   if (lane == CURATOR_LANE_TIMERS)
     {
       gint64 due_us;
-      first_timer (client, &due_us);
+      curator_timers_first (&client->dispatch->timers, client, &due_us);
       return due_us;
     }
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
@@ -300,10 +234,10 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
   if (lane == CURATOR_LANE_TIMERS)
     {
       gint64 due_us;
-      const CuratorTimer *first = first_timer (client, &due_us);
+      CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
       g_assert (first != NULL);
       const CuratorTimer timer = *first;
-      g_sequence_remove (timer.place);
+      curator_timers_remove (first);
       timer.func (timer.data);
       curator_client_unlock (client);
       return TRUE;

@@ -23,8 +23,6 @@
 #include "guards.h"
 #include "lock/lock-private.h"
 
-#include <string.h>
-
 #define FOLLOW_RETRY_US (G_USEC_PER_SEC)
 
 struct _CuratorSharedCount
@@ -49,26 +47,6 @@ struct _CuratorSharedCount
 };
 
 static void follow (CuratorSharedCount *count) CURATOR_LOCKED;
-
-static GBytes *
-encode (gint32 value)
-{
-  const guint32 wire = GUINT32_TO_BE ((guint32) value);
-  return g_bytes_new (&wire, sizeof wire);
-}
-
-static gboolean
-decode (const char *data, gsize length, gint32 *value)
-{
-  guint32 wire;
-  if (length < sizeof wire)
-    {
-      return FALSE;
-    }
-  memcpy (&wire, data, sizeof wire);
-  *value = (gint32) GUINT32_FROM_BE (wire);
-  return TRUE;
-}
 
 static void
 call_listener (GCallback func, gpointer count, int value, gpointer user_data)
@@ -135,7 +113,7 @@ static CURATOR_LOCKED void
 store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
 {
   gint32 value;
-  if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
+  if (curator_count_decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
     {
       store_value (count, value, reply->stat->version, reply->stat->mzxid);
       return;
@@ -300,7 +278,7 @@ read_now (CuratorSharedCount *count, GError **error)
   gsize length;
   const char *data = g_bytes_get_data (result->data, &length);
   gint32 value;
-  if (!decode (data, length, &value))
+  if (!curator_count_decode (data, length, &value))
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the node holds no shared count: its payload is too short");
@@ -318,7 +296,7 @@ curator_shared_count_start (CuratorSharedCount *count, GError **error)
   g_return_val_if_fail (count != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_autoptr (GError) local = NULL;
-  g_autoptr (GBytes) seed = encode (count->seed);
+  g_autoptr (GBytes) seed = curator_count_encode (count->seed);
   g_autoptr (CuratorCallResult) created =
       curator_call (count->client, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
 
@@ -388,7 +366,7 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **erro
 {
   g_return_val_if_fail (count != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_autoptr (GBytes) bytes = encode (value);
+  g_autoptr (GBytes) bytes = curator_count_encode (value);
   g_autoptr (CuratorCallResult) result =
       curator_call (count->client, CURATOR_CALL_SET, count->path, bytes, -1, NULL, error);
   if (result == NULL)
@@ -412,7 +390,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
       return FALSE;
     }
   g_autoptr (GError) local = NULL;
-  g_autoptr (GBytes) bytes = encode (value);
+  g_autoptr (GBytes) bytes = curator_count_encode (value);
   gboolean repeated = FALSE;
   g_autoptr (CuratorCallResult) result = curator_call (count->client, CURATOR_CALL_SET, count->path,
                                                        bytes, version, &repeated, &local);
