@@ -20,7 +20,7 @@
 
 #define CLOSE_MS         5000 /* closing a client takes at most this long */
 #define HURRIED_CLOSE_MS 800  /* bound of the close when there is nothing to release */
-#define CONNECT_POLL_MS  50
+#define CONNECT_POLL_MS  20
 
 typedef struct
 {
@@ -40,6 +40,7 @@ typedef struct
   gboolean unreachable;
   GMainLoop *loop;
   gint64 connect_by_us;
+  Probe *probe;  /* why there is no connection yet, or NULL */
   gint finished; /* atomic: the client is closed */
 } Run;
 
@@ -104,28 +105,19 @@ on_connect_timer (gpointer data)
       print_verbose (run->options, "connected");
       return G_SOURCE_REMOVE;
     }
-  if (g_get_monotonic_time () < run->connect_by_us)
+  /* The servers are asked for a cause only if the connection does not come at once. */
+  if (run->probe == NULL)
+    {
+      run->probe = probe_start (run->options->hosts, run->options->connect_timeout_ms / 2);
+    }
+  if (g_get_monotonic_time () < run->connect_by_us
+      && !(run->options->wait_ms == 0 && probe_all_refuse (run->probe)))
     {
       return G_SOURCE_CONTINUE;
     }
   run->unreachable = TRUE;
   g_main_loop_quit (run->loop);
   return G_SOURCE_REMOVE;
-}
-
-static int
-report_unreachable (Run *run)
-{
-  g_autofree char *hosts = curator_escape_name (run->options->hosts, -1);
-  print_error (run->options->paths[0], "no server of %s could be reached", hosts);
-  return EXIT_CODE_UNREACHABLE;
-}
-
-static gboolean
-is_no_answer (const GError *error)
-{
-  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
 }
 
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
@@ -159,7 +151,7 @@ report_failed_wait (Run *run)
   /* Without a connection, a timeout does not prove that there is another holder. */
   if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
     {
-      return report_unreachable (run);
+      return connect_report_failure (run->options, run->probe);
     }
   return fail_with (run->options, run->error);
 }
@@ -172,7 +164,7 @@ wait_for_lock (Run *run, int *exit_code)
   g_autoptr (GError) error = NULL;
 
   run->cancellable = g_cancellable_new ();
-  run->connect_by_us = g_get_monotonic_time () + run->options->session_timeout_ms * 1000;
+  run->connect_by_us = g_get_monotonic_time () + run->options->connect_timeout_ms * 1000;
   run->contest = contest_start (run->options, run->client, run->cancellable, on_granted, on_revoked,
                                 run, &error);
   if (run->contest == NULL)
@@ -356,6 +348,11 @@ run_with_client (Run *run)
   const gint64 bound_ms =
       granted && !lost ? run->options->session_timeout_ms + CLOSE_MS : HURRIED_CLOSE_MS;
   notify_send ("STOPPING=1");
+  if (run->unreachable)
+    {
+      /* There never was a session, so there is nothing to release. */
+      _exit (code);
+    }
   if (granted && !lost)
     {
       print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
@@ -402,6 +399,7 @@ lock_and_run (const Options *options)
       code = run_with_client (&run);
       curator_client_unref (run.client);
     }
+  probe_free (run.probe);
   g_clear_object (&run.cancellable);
   g_clear_error (&run.error);
   g_main_loop_unref (run.loop);

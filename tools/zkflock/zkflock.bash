@@ -14,7 +14,7 @@ _zkflock() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local verbs='who top tree revoke doctor' i word
   local options='-x --exclusive -s --shared -N --leases --multi -n --nonblock -w --wait -E --conflict-exit-code -Z --hosts
-    --session-timeout --kill-after --on-suspend= --revocable --label --auth-file --acl= --interval --iterations --json --verbose
+    --session-timeout --connect-timeout --kill-after --on-suspend= --revocable --label --auth-file --acl= --interval --iterations --json --verbose
     -h --help -V --version'
   COMPREPLY=()
 
@@ -22,7 +22,7 @@ _zkflock() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
-      -N | --leases | --multi | -w | --wait | -E | --conflict-exit-code | -Z | --hosts | --session-timeout | --kill-after | \
+      -N | --leases | --multi | -w | --wait | -E | --conflict-exit-code | -Z | --hosts | --session-timeout | --connect-timeout | --kill-after | \
         --label | --auth-file | --interval | --iterations) ((i++)) ;;
       /*)
         if declare -F _command_offset >/dev/null; then
@@ -40,7 +40,7 @@ _zkflock() {
     --on-suspend | =) mapfile -t COMPREPLY < <(compgen -W 'continue pause kill open creator' -- "${cur#=}") && return ;;
     --acl) mapfile -t COMPREPLY < <(compgen -W 'open creator' -- "$cur") && return ;;
     --multi) mapfile -t COMPREPLY < <(compgen -W "$(_zkflock_paths)" -- "$cur") && return ;;
-    -N | --leases | -w | --wait | -E | --conflict-exit-code | --session-timeout | --kill-after | --label | --interval | \
+    -N | --leases | -w | --wait | -E | --conflict-exit-code | --session-timeout | --connect-timeout | --kill-after | --label | --interval | \
       --iterations) return ;;
     -Z | --hosts) mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur") && return ;;
   esac

@@ -16,7 +16,7 @@
 typedef struct
 {
   gboolean exclusive, shared, nonblock, no_fork, verbose, json, version, revocable;
-  char *wait, *code, *leases, *hosts, *session_timeout, *kill_after, *on_suspend;
+  char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
   char **multi;
 } Raw;
@@ -86,6 +86,8 @@ add_common_options (GOptionContext *context, Raw *raw)
       "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
     { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
       "Session timeout to request (15)", "SECONDS" },
+    { "connect-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->connect_timeout,
+      "Give up connecting after this long (the session timeout)", "SECONDS" },
     { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
       "File of scheme:credentials lines; mode 0600", "FILE" },
     { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Access to created nodes: open or creator",
@@ -188,6 +190,7 @@ parse_values (Options *options, const Raw *raw)
 
   if (!parse_seconds ("-w", raw->wait, &options->wait_ms)
       || !parse_seconds ("--session-timeout", raw->session_timeout, &options->session_timeout_ms)
+      || !parse_seconds ("--connect-timeout", raw->connect_timeout, &options->connect_timeout_ms)
       || !parse_seconds ("--kill-after", raw->kill_after, &options->kill_after_ms)
       || !parse_seconds ("--interval", raw->interval, &options->interval_ms)
       || !parse_int ("--iterations", raw->iterations, 0, G_MAXINT, &options->iterations)
@@ -201,6 +204,10 @@ parse_values (Options *options, const Raw *raw)
   options->on_suspend = (OnSuspend) suspend;
   options->acl_creator = acl == 1;
   options->wait_ms = raw->nonblock ? 0 : options->wait_ms;
+  if (raw->connect_timeout == NULL)
+    {
+      options->connect_timeout_ms = options->session_timeout_ms;
+    }
   return TRUE;
 }
 
@@ -246,6 +253,10 @@ check_combination (const Options *options, const Raw *raw)
   else if (options->session_timeout_ms <= 0 || options->session_timeout_ms > 3600 * 1000)
     {
       usage ("--session-timeout must be more than 0 and at most 3600 seconds");
+    }
+  else if (options->connect_timeout_ms <= 0 || options->connect_timeout_ms > 3600 * 1000)
+    {
+      usage ("--connect-timeout must be more than 0 and at most 3600 seconds");
     }
   else
     {
@@ -416,11 +427,19 @@ parse (Options *options, Raw *raw, char ***words)
 static void
 clear_raw (Raw *raw)
 {
-  char **const strings[] = {
-    &raw->wait,       &raw->code,       &raw->leases, &raw->hosts,     &raw->session_timeout,
-    &raw->kill_after, &raw->on_suspend, &raw->label,  &raw->auth_file, &raw->acl,
-    &raw->interval,   &raw->iterations
-  };
+  char **const strings[] = { &raw->wait,
+                             &raw->code,
+                             &raw->leases,
+                             &raw->hosts,
+                             &raw->session_timeout,
+                             &raw->connect_timeout,
+                             &raw->kill_after,
+                             &raw->on_suspend,
+                             &raw->label,
+                             &raw->auth_file,
+                             &raw->acl,
+                             &raw->interval,
+                             &raw->iterations };
   for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
     {
       g_free (*strings[i]);
