@@ -28,6 +28,7 @@ typedef struct
   gboolean has_helpers;
   Launcher launcher;
   Guard guard;
+  Cgroup cgroup;
   CuratorClient *client;
   GCancellable *cancellable;
   Contest *contest;
@@ -76,6 +77,13 @@ on_revoked (gpointer data)
     }
 }
 
+static gboolean
+has_exited (pid_t pid)
+{
+  siginfo_t info = { 0 };
+  return waitid (P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 static void
 on_signal (int signal, gpointer data)
 {
@@ -87,9 +95,10 @@ on_signal (int signal, gpointer data)
       g_main_loop_quit (run->loop);
     }
   else if (signal == SIGCHLD && run->has_helpers
-           && waitpid (run->launcher.pid, NULL, WNOHANG | WNOWAIT) == run->launcher.pid)
+           && (has_exited (run->launcher.pid) || has_exited (run->guard.pid)))
     {
-      /* The launcher was killed: the command can no longer be run. */
+      /* Without the launcher the command cannot be run, and without the guard not safely. */
+      print_error (run->options->paths[0], "a helper process of zkflock was killed");
       run->signal = SIGKILL;
       g_main_loop_quit (run->loop);
     }
@@ -237,6 +246,7 @@ use_lock (Run *run, gboolean *lost)
                               .path = run->options->paths[0],
                               .launcher = &run->launcher,
                               .guard = &run->guard,
+                              .cgroup = &run->cgroup,
                               .lease = run->lease,
                               .session_timeout_ms =
                                   curator_client_get_session_timeout (run->client),
@@ -370,10 +380,20 @@ run_with_client (Run *run)
   return code;
 }
 
+/* Without one, the process group alone is killed. */
+static void
+own_cgroup (Run *run)
+{
+  if (cgroup_create (&run->cgroup) && cgroup_add (&run->cgroup, run->launcher.pid))
+    {
+      print_verbose (run->options, "the command has a control group of its own");
+    }
+}
+
 int
 lock_and_run (const Options *options)
 {
-  Run run = { .options = options };
+  Run run = { .options = options, .cgroup = { .parent_fd = -1, .fd = -1 } };
   int code = EXIT_CODE_UNREACHABLE;
 
   open_standard_descriptors ();
@@ -381,7 +401,8 @@ lock_and_run (const Options *options)
   if (options->command != NULL)
     {
       run.has_helpers = launcher_start (&run.launcher, options->command);
-      if (!run.has_helpers || !guard_start (&run.guard))
+      own_cgroup (&run);
+      if (!run.has_helpers || !guard_start (&run.guard, &run.cgroup))
         {
           print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
           return code;
@@ -399,6 +420,7 @@ lock_and_run (const Options *options)
       code = run_with_client (&run);
       curator_client_unref (run.client);
     }
+  cgroup_close (&run.cgroup);
   probe_free (run.probe);
   g_clear_object (&run.cancellable);
   g_clear_error (&run.error);
