@@ -6,10 +6,12 @@
 #include "base/message.h"
 #include "base/version.h"
 
+#include <curator/curator.h>
 #include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_HOSTS    "localhost:2181"
+#define MAX_VERB_LENGTH  16
 #define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
 
 /* The options as GOption parses them. */
@@ -48,6 +50,73 @@ usage (const char *format, ...)
   print_error (NULL, "%s", text);
 }
 
+static guint
+edit_distance (const char *a, const char *b)
+{
+  const gsize length = strlen (b);
+  g_autofree guint *row = g_new (guint, length + 1);
+
+  for (guint j = 0; j <= length; j++)
+    {
+      row[j] = j;
+    }
+  for (guint i = 1; a[i - 1] != '\0'; i++)
+    {
+      guint diagonal = row[0];
+      row[0] = i;
+      for (guint j = 1; j <= length; j++)
+        {
+          const guint change = diagonal + (a[i - 1] != b[j - 1]);
+          diagonal = row[j];
+          row[j] = MIN (change, MIN (row[j], row[j - 1]) + 1);
+        }
+    }
+  return row[length];
+}
+
+/* The verb that was meant, or NULL. */
+static const char *
+suggest_verb (const char *word)
+{
+  static const char *const others[][2] = { { "list", "tree" },   { "ls", "tree" },
+                                           { "status", "who" },  { "show", "who" },
+                                           { "watch", "top" },   { "unlock", "revoke" },
+                                           { "check", "doctor" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      if (strcmp (word, others[i][0]) == 0)
+        {
+          return others[i][1];
+        }
+    }
+  for (int i = VERB_WHO; strlen (word) <= MAX_VERB_LENGTH && i <= VERB_DOCTOR; i++)
+    {
+      if (edit_distance (word, verb_names[i]) <= strlen (verb_names[i]) / 3)
+        {
+          return verb_names[i];
+        }
+    }
+  return NULL;
+}
+
+static void
+report_no_path (const char *word)
+{
+  const char *verb = suggest_verb (word);
+  g_autofree char *shown = curator_escape_name (word, -1);
+
+  if (verb != NULL)
+    {
+      usage ("\"%s\" is no verb, and a path begins with a slash; did you mean \"%s\"?", shown,
+             verb);
+    }
+  else
+    {
+      usage ("\"%s\" is no verb, and a path begins with a slash; see zkflock --help", shown);
+    }
+}
+
 static void
 add_lock_options (GOptionContext *context, Raw *raw)
 {
@@ -72,6 +141,10 @@ add_lock_options (GOptionContext *context, Raw *raw)
       "End the command when another client asks for the lock", NULL },
     { "label", 0, 0, G_OPTION_ARG_STRING, &raw->label,
       "Label that \"zkflock who\" shows (user@host:pid)", "TEXT" },
+    /* Other names that flock(1) has for the same. */
+    { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->wait, NULL, NULL },
+    { "nb", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->nonblock, NULL, NULL },
+    { "e", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL },
     { "no-fork", 'F', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->no_fork, NULL, NULL },
     { NULL },
   };
@@ -319,6 +392,11 @@ parse_lock_words (Options *options, char **words, char **multi)
       usage ("PATH is missing; see zkflock --help");
       return FALSE;
     }
+  if (*words[0] != '/')
+    {
+      report_no_path (words[0]);
+      return FALSE;
+    }
   g_ptr_array_add (paths, g_strdup (words[0]));
   for (guint i = 0; multi != NULL && multi[i] != NULL; i++)
     {
@@ -447,6 +525,47 @@ clear_raw (Raw *raw)
   g_strfreev (raw->multi);
 }
 
+/* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */
+static gboolean
+add_environment (char ***words)
+{
+  const char *text = g_getenv ("ZKFLOCK_OPTIONS");
+  g_auto (GStrv) options = NULL;
+  g_autoptr (GError) error = NULL;
+  Raw scratch = { 0 };
+
+  if (text == NULL || text[strspn (text, " \t\n")] == '\0')
+    {
+      return TRUE;
+    }
+  if (!g_shell_parse_argv (text, NULL, &options, &error))
+    {
+      usage ("ZKFLOCK_OPTIONS: %s", error->message);
+      return FALSE;
+    }
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_strv_builder_add (builder, (*words)[0]);
+  g_strv_builder_addv (builder, (const char **) options);
+  g_auto (GStrv) alone = g_strv_builder_end (builder);
+  g_strv_builder_add (builder, (*words)[0]);
+  g_strv_builder_addv (builder, (const char **) options);
+  g_strv_builder_addv (builder, (const char **) *words + 1);
+  const gboolean parsed = parse_with_glib (&scratch, &alone, FALSE);
+  clear_raw (&scratch);
+  if (!parsed)
+    {
+      return FALSE;
+    }
+  if (g_strv_length (alone) > 1)
+    {
+      usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
+      return FALSE;
+    }
+  g_strfreev (*words);
+  *words = g_strv_builder_end (builder);
+  return TRUE;
+}
+
 gboolean
 options_parse (Options *options, int argc, char **argv, int *exit_code)
 {
@@ -454,7 +573,7 @@ options_parse (Options *options, int argc, char **argv, int *exit_code)
   g_auto (GStrv) words = g_strdupv (argv);
 
   set_defaults (options);
-  const gboolean parsed = parse (options, &raw, &words);
+  const gboolean parsed = add_environment (&words) && parse (options, &raw, &words);
   const gboolean version = raw.version;
   clear_raw (&raw);
   if (parsed && version)
