@@ -255,7 +255,7 @@ static void
 meet_signal (const Cell *cell)
 {
   static const char *const patient[] = { "--verbose", "-w", "60", NULL };
-  g_autoptr (Cli) holder = start_holder (cell);
+  G_GNUC_UNUSED g_autoptr (Cli) holder = start_holder (cell);
   Cli *cli = start (cell, fixture_server (cell->fixture), patient, "turn", "0");
 
   assert_true (cli_wait_text (cli->err, "connected", CLI_MS));
