@@ -155,8 +155,8 @@ nobody_and_nothing (void **state)
 static char *
 doctor_says (Fixture *fixture, int code, const char *path, const char *session_timeout)
 {
-  return cli_run (fixture, code, "doctor", "--json", "--session-timeout", session_timeout, path,
-                  NULL);
+  return cli_run (fixture, code, "doctor", "--json", "--connect-timeout", "30", "--session-timeout",
+                  session_timeout, path, NULL);
 }
 
 static void
