@@ -8,6 +8,8 @@
  *   stubborn LOG        beats, ignores TERM, and so does a child of it
  *   daemon LOG          beats, and so does a grandchild whose parent has ended
  *   keys LOG            logs each line of standard input as KEY
+ *   escape LOG          beats, and so does a child in a session of its own
+ *   root LOG            becomes root for good, as sudo does, and beats (set-uid root needed)
  *   leave LOG           leaves a child behind that beats, and ends
  *   polite LOG N        beats; on TERM logs GOT and ends with N
  *   show LOG            logs environment, descriptors and process group
@@ -93,6 +95,28 @@ be_stubborn (void)
 {
   signal (SIGTERM, SIG_IGN);
   fork ();
+  beat ();
+  return 0;
+}
+
+static int
+escape (void)
+{
+  if (fork () == 0)
+    {
+      setsid ();
+    }
+  beat ();
+  return 0;
+}
+
+static int
+become_root (void)
+{
+  if (setresuid (0, 0, 0) != 0)
+    {
+      return 95;
+    }
   beat ();
   return 0;
 }
@@ -243,6 +267,14 @@ main (int argc, char **argv)
     {
       beat ();
       return 0;
+    }
+  if (strcmp (mode, "escape") == 0)
+    {
+      return escape ();
+    }
+  if (strcmp (mode, "root") == 0)
+    {
+      return become_root ();
     }
   if (strcmp (mode, "stubborn") == 0)
     {

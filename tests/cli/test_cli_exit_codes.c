@@ -80,6 +80,42 @@ conflict_and_time_out (void **state)
   g_unlink (log);
 }
 
+/* flock's other names. A writer is one who excludes readers. */
+static void
+names_of_flock (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autofree char *log = cli_new_file ();
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_zkflock (server, "-e", "/flock", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  assert_run (9, NULL, server, "-s", "--nb", "-E", "9", "/flock", CLI_COMMAND, "exit", "0");
+  assert_run (9, NULL, server, "-s", "--timeout", "0.2", "-E", "9", "/flock", CLI_COMMAND, "exit",
+              "0");
+  g_unlink (log);
+}
+
+static void
+options_of_the_environment (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autofree char *log = cli_new_file ();
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_zkflock (server, "/environment", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  g_setenv ("ZKFLOCK_OPTIONS", "-n -E 8 --label 'two words'", TRUE);
+  assert_run (8, NULL, server, "/environment", CLI_COMMAND, "exit", "0");
+  assert_run (9, NULL, server, "-E", "9", "/environment", CLI_COMMAND, "exit", "0");
+  g_setenv ("ZKFLOCK_OPTIONS", "-n /path", TRUE);
+  assert_run (64, "ZKFLOCK_OPTIONS holds options only", server, "/environment", "true");
+  g_setenv ("ZKFLOCK_OPTIONS", "'", TRUE);
+  assert_run (64, "ZKFLOCK_OPTIONS", server, "/environment", "true");
+  g_unsetenv ("ZKFLOCK_OPTIONS");
+  g_unlink (log);
+}
+
 static void
 usage_errors (void **state)
 {
@@ -87,6 +123,9 @@ usage_errors (void **state)
 
   assert_run (64, "PATH is missing", server);
   assert_run (64, "slash", server, "relative", "true");
+  assert_run (64, "did you mean \"tree\"?", server, "list");
+  assert_run (64, "did you mean \"doctor\"?", server, "docter", "/p");
+  assert_run (64, "is no verb", server, "frobnicate", "true");
   assert_run (64, "Unknown option", server, "--frobnicate", "/p", "true");
   assert_run (64, "-F cannot exist here", server, "-F", "/p", "true");
   assert_run (64, "exclude each other", server, "-s", "-x", "/p", "true");
@@ -188,6 +227,8 @@ main (void)
     cmocka_unit_test (command_died_of_a_signal),
     cmocka_unit_test (options_stop_at_path),
     cmocka_unit_test (conflict_and_time_out),
+    cmocka_unit_test (names_of_flock),
+    cmocka_unit_test (options_of_the_environment),
     cmocka_unit_test (usage_errors),
     cmocka_unit_test (unreachable),
     cmocka_unit_test (lock_lost),

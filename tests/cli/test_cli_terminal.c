@@ -53,6 +53,52 @@ waiter_start (Fixture *fixture, const char *label, const char *path, guint n)
   return waiter;
 }
 
+/* The server stops under it: the age of the data is shown, and goes when there is an answer. */
+static void
+top_marks_old_data (void **state)
+{
+  Fixture *fixture = *state;
+  G_GNUC_UNUSED g_autoptr (Cli) holder = holder_start (fixture, "somebody", "/old/one");
+  g_autoptr (Terminal) terminal = top_start (fixture, "/old");
+
+  assert_shows (terminal, "/old/one");
+  zk_server_freeze (fixture->server);
+  const gboolean marked = terminal_wait_text (terminal, "no answer for 4 s", CLI_MS);
+  zk_server_thaw (fixture->server);
+  assert_true (marked);
+  G_GNUC_UNUSED g_autoptr (Cli) other = holder_start (fixture, "another", "/old/two");
+  assert_shows (terminal, "/old/two");
+  g_autofree char *picture = terminal_get_picture (terminal);
+  assert_null (strstr (picture, "no answer"));
+}
+
+/* More locks than rows. */
+static void
+top_scrolls (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Terminal) terminal = NULL;
+
+  for (int i = 0; i < 40; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/many/lock-%02d", i);
+      g_autofree char *node =
+          g_strconcat (path, "/_c_00000000-0000-4000-8000-000000000000-lock-", NULL);
+      raw_zk_make_path (fixture->raw, path);
+      raw_zk_create (fixture->raw, node, NULL, ZOO_PERSISTENT_SEQUENTIAL, NULL);
+    }
+  terminal = top_start (fixture, "/many");
+  assert_shows (terminal, "/many/lock-00");
+  g_autofree char *first = terminal_get_picture (terminal);
+  assert_null (strstr (first, "/many/lock-39"));
+  terminal_type (terminal, "  ");
+  assert_shows (terminal, "/many/lock-39");
+  terminal_type (terminal, "g");
+  assert_shows (terminal, "/many/lock-00");
+  terminal_type (terminal, "\x1b[B");
+  assert_shows (terminal, "/many/lock-20");
+}
+
 /* Names too long for their columns, in a picture that fits. */
 static void
 top_fits_into_80_columns (void **state)
@@ -296,9 +342,14 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (top_fits_into_80_columns), cmocka_unit_test (top_of_one_lock_shows_everybody),
-    cmocka_unit_test (ctrl_z_and_ctrl_c),        cmocka_unit_test (ctrl_c_ends_the_script_too),
-    cmocka_unit_test (background_to_foreground), cmocka_unit_test (command_in_a_pipeline),
+    cmocka_unit_test (top_fits_into_80_columns),
+    cmocka_unit_test (top_marks_old_data),
+    cmocka_unit_test (top_scrolls),
+    cmocka_unit_test (top_of_one_lock_shows_everybody),
+    cmocka_unit_test (ctrl_z_and_ctrl_c),
+    cmocka_unit_test (ctrl_c_ends_the_script_too),
+    cmocka_unit_test (background_to_foreground),
+    cmocka_unit_test (command_in_a_pipeline),
     cmocka_unit_test (ctrl_z_without_a_shell),
   };
   g_setenv ("TERM", "xterm", TRUE);

@@ -143,9 +143,9 @@ tree_and_top_find_all (void **state)
 static void
 nobody_and_nothing (void **state)
 {
-  g_autofree char *who = cli_run (*state, 0, "who", "/nobody", NULL);
+  g_autofree char *who = cli_run (*state, 3, "who", "/nobody", NULL);
   g_autofree char *tree = cli_run (*state, 0, "tree", "/nobody", NULL);
-  g_autofree char *json = cli_run (*state, 0, "who", "--json", "/nobody", NULL);
+  g_autofree char *json = cli_run (*state, 3, "who", "--json", "/nobody", NULL);
 
   assert_string_equal (who, "/nobody: free\n");
   assert_string_equal (tree, "");
@@ -155,8 +155,8 @@ nobody_and_nothing (void **state)
 static char *
 doctor_says (Fixture *fixture, int code, const char *path, const char *session_timeout)
 {
-  return cli_run (fixture, code, "doctor", "--json", "--session-timeout", session_timeout, path,
-                  NULL);
+  return cli_run (fixture, code, "doctor", "--json", "--connect-timeout", "30", "--session-timeout",
+                  session_timeout, path, NULL);
 }
 
 static void
@@ -179,6 +179,67 @@ doctor_finds_a_foreign_child (void **state)
   g_autofree char *json = doctor_says (fixture, 1, "/foreign", "10");
   assert_json (json, "[(f['check'], f['level'], 'junk' in f['text']) for f in d]",
                "[('foreign', 'problem', True)]");
+  queue_free (&queue);
+}
+
+/* No lock node is there. The paths of idle locks are no problem. */
+static void
+doctor_finds_a_foreign_child_of_a_free_path (void **state)
+{
+  Fixture *fixture = *state;
+
+  raw_zk_make_path (fixture->raw, "/idle");
+  g_free (cli_run (fixture, 0, "/idle/lock", CLI_COMMAND, "exit", "0", NULL));
+  g_autofree char *idle = doctor_says (fixture, 0, "/idle", "10");
+  assert_json (idle, "d", "[]");
+  raw_zk_create (fixture->raw, "/idle/junk", NULL, ZOO_PERSISTENT, NULL);
+  g_autofree char *json = doctor_says (fixture, 1, "/idle", "10");
+  assert_json (json, "[(f['check'], f['level'], '(junk)' in f['text']) for f in d]",
+               "[('foreign', 'problem', True)]");
+}
+
+static void
+lost_output_is_an_error (void **state)
+{
+  Queue queue = queue_on (*state, "/full");
+  static const char *const commands[] = { "who /full",
+                                          "who --json /full",
+                                          "tree",
+                                          "doctor --session-timeout 10 --json /full",
+                                          "top --iterations 1 /full",
+                                          "--version",
+                                          "-n /full-hold" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      g_autofree char *script = g_strdup_printf ("exec %s -Z %s %s >/dev/full", ZKFLOCK,
+                                                 fixture_server (*state), commands[i]);
+      g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", script, NULL);
+      const int code = cli_wait (cli, CLI_MS);
+      if (code != 74)
+        {
+          print_error ("%s: %d\n", commands[i], code);
+        }
+      assert_int_equal (code, 74);
+    }
+  queue_free (&queue);
+}
+
+/* The holder keeps its label, and is not told to have been asked. */
+static void
+revoke_asks_only_what_is_revocable (void **state)
+{
+  Fixture *fixture = *state;
+  Queue queue = queue_on (fixture, "/firm");
+  g_autoptr (Cli) revoke =
+      cli_zkflock (fixture_server (fixture), "revoke", "-E", "5", "/firm", NULL);
+
+  assert_int_equal (cli_wait (revoke, CLI_MS), 5);
+  g_autofree char *err = cli_stderr (revoke);
+  assert_string_equal (
+      err, "zkflock: /firm: first@host holds it and has not made it revocable: not asked\n");
+  g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/firm", NULL);
+  assert_json (json, "d['participants'][0]['label']", "first@host");
   queue_free (&queue);
 }
 
@@ -244,7 +305,7 @@ p7_doctor_finds_a_counter_near_its_end (void **state)
   g_autofree char *json = doctor_says (fixture, 1, "/worn", "10");
   assert_json (json, "[(f['check'], f['level'], '93 %' in f['text']) for f in d]",
                "[('counter', 'problem', True)]");
-  g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/worn", NULL);
+  g_autofree char *who = cli_run (fixture, 3, "who", "--json", "/worn", NULL);
   assert_json (who, "round (d['counter_used'], 3)", "0.931");
   g_autofree char *ended = doctor_says (fixture, 1, "/ended", "10");
   assert_json (ended, "[(f['check'], 'exhausted' in f['text']) for f in d]", "[('counter', True)]");
@@ -263,6 +324,9 @@ main (void)
     heal_and_test (nobody_and_nothing),
     heal_and_test (doctor_is_content),
     heal_and_test (doctor_finds_a_foreign_child),
+    heal_and_test (doctor_finds_a_foreign_child_of_a_free_path),
+    heal_and_test (lost_output_is_an_error),
+    heal_and_test (revoke_asks_only_what_is_revocable),
     heal_and_test (p26_doctor_finds_a_node_without_owner),
     heal_and_test (p26_doctor_finds_an_absent_owner),
     heal_and_test (doctor_finds_a_timeout_too_short),

@@ -119,7 +119,7 @@ hold_run (Hold *hold, gboolean *lost)
   if (!print_token (hold))
     {
       print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
-      return EXIT_CODE_UNREACHABLE;
+      return EXIT_CODE_OUTPUT;
     }
   signals_set_handler (on_signal, hold);
   const guint sources[] = {

@@ -20,7 +20,7 @@
 
 #define CLOSE_MS         5000 /* closing a client takes at most this long */
 #define HURRIED_CLOSE_MS 800  /* bound of the close when there is nothing to release */
-#define CONNECT_POLL_MS  50
+#define CONNECT_POLL_MS  20
 
 typedef struct
 {
@@ -28,6 +28,7 @@ typedef struct
   gboolean has_helpers;
   Launcher launcher;
   Guard guard;
+  Cgroup cgroup;
   CuratorClient *client;
   GCancellable *cancellable;
   Contest *contest;
@@ -40,6 +41,7 @@ typedef struct
   gboolean unreachable;
   GMainLoop *loop;
   gint64 connect_by_us;
+  Probe *probe;  /* why there is no connection yet, or NULL */
   gint finished; /* atomic: the client is closed */
 } Run;
 
@@ -75,6 +77,13 @@ on_revoked (gpointer data)
     }
 }
 
+static gboolean
+has_exited (pid_t pid)
+{
+  siginfo_t info = { 0 };
+  return waitid (P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 static void
 on_signal (int signal, gpointer data)
 {
@@ -86,9 +95,10 @@ on_signal (int signal, gpointer data)
       g_main_loop_quit (run->loop);
     }
   else if (signal == SIGCHLD && run->has_helpers
-           && waitpid (run->launcher.pid, NULL, WNOHANG | WNOWAIT) == run->launcher.pid)
+           && (has_exited (run->launcher.pid) || has_exited (run->guard.pid)))
     {
-      /* The launcher was killed: the command can no longer be run. */
+      /* Without the launcher the command cannot be run, and without the guard not safely. */
+      print_error (run->options->paths[0], "a helper process of zkflock was killed");
       run->signal = SIGKILL;
       g_main_loop_quit (run->loop);
     }
@@ -104,28 +114,19 @@ on_connect_timer (gpointer data)
       print_verbose (run->options, "connected");
       return G_SOURCE_REMOVE;
     }
-  if (g_get_monotonic_time () < run->connect_by_us)
+  /* The servers are asked for a cause only if the connection does not come at once. */
+  if (run->probe == NULL)
+    {
+      run->probe = probe_start (run->options->hosts, run->options->connect_timeout_ms / 2);
+    }
+  if (g_get_monotonic_time () < run->connect_by_us
+      && !(run->options->wait_ms == 0 && probe_all_refuse (run->probe)))
     {
       return G_SOURCE_CONTINUE;
     }
   run->unreachable = TRUE;
   g_main_loop_quit (run->loop);
   return G_SOURCE_REMOVE;
-}
-
-static int
-report_unreachable (Run *run)
-{
-  g_autofree char *hosts = curator_escape_name (run->options->hosts, -1);
-  print_error (run->options->paths[0], "no server of %s could be reached", hosts);
-  return EXIT_CODE_UNREACHABLE;
-}
-
-static gboolean
-is_no_answer (const GError *error)
-{
-  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
 }
 
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
@@ -159,7 +160,7 @@ report_failed_wait (Run *run)
   /* Without a connection, a timeout does not prove that there is another holder. */
   if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
     {
-      return report_unreachable (run);
+      return connect_report_failure (run->options, run->probe);
     }
   return fail_with (run->options, run->error);
 }
@@ -172,7 +173,7 @@ wait_for_lock (Run *run, int *exit_code)
   g_autoptr (GError) error = NULL;
 
   run->cancellable = g_cancellable_new ();
-  run->connect_by_us = g_get_monotonic_time () + run->options->session_timeout_ms * 1000;
+  run->connect_by_us = g_get_monotonic_time () + run->options->connect_timeout_ms * 1000;
   run->contest = contest_start (run->options, run->client, run->cancellable, on_granted, on_revoked,
                                 run, &error);
   if (run->contest == NULL)
@@ -245,6 +246,7 @@ use_lock (Run *run, gboolean *lost)
                               .path = run->options->paths[0],
                               .launcher = &run->launcher,
                               .guard = &run->guard,
+                              .cgroup = &run->cgroup,
                               .lease = run->lease,
                               .session_timeout_ms =
                                   curator_client_get_session_timeout (run->client),
@@ -356,6 +358,11 @@ run_with_client (Run *run)
   const gint64 bound_ms =
       granted && !lost ? run->options->session_timeout_ms + CLOSE_MS : HURRIED_CLOSE_MS;
   notify_send ("STOPPING=1");
+  if (run->unreachable)
+    {
+      /* There never was a session, so there is nothing to release. */
+      _exit (code);
+    }
   if (granted && !lost)
     {
       print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
@@ -373,10 +380,20 @@ run_with_client (Run *run)
   return code;
 }
 
+/* Without one, the process group alone is killed. */
+static void
+own_cgroup (Run *run)
+{
+  if (cgroup_create (&run->cgroup) && cgroup_add (&run->cgroup, run->launcher.pid))
+    {
+      print_verbose (run->options, "the command has a control group of its own");
+    }
+}
+
 int
 lock_and_run (const Options *options)
 {
-  Run run = { .options = options };
+  Run run = { .options = options, .cgroup = { .parent_fd = -1, .fd = -1 } };
   int code = EXIT_CODE_UNREACHABLE;
 
   open_standard_descriptors ();
@@ -384,7 +401,8 @@ lock_and_run (const Options *options)
   if (options->command != NULL)
     {
       run.has_helpers = launcher_start (&run.launcher, options->command);
-      if (!run.has_helpers || !guard_start (&run.guard))
+      own_cgroup (&run);
+      if (!run.has_helpers || !guard_start (&run.guard, &run.cgroup))
         {
           print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
           return code;
@@ -402,6 +420,8 @@ lock_and_run (const Options *options)
       code = run_with_client (&run);
       curator_client_unref (run.client);
     }
+  cgroup_close (&run.cgroup);
+  probe_free (run.probe);
   g_clear_object (&run.cancellable);
   g_clear_error (&run.error);
   g_main_loop_unref (run.loop);

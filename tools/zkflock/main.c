@@ -5,7 +5,21 @@
 #include "runner/terminal.h"
 #include "views/views.h"
 
+#include <errno.h>
 #include <locale.h>
+#include <stdio.h>
+
+/* A full disk shows up at the last write. */
+static int
+finish_output (int code)
+{
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    {
+      return code;
+    }
+  print_error (NULL, "cannot write to standard output: %s", g_strerror (errno));
+  return EXIT_CODE_OUTPUT;
+}
 
 int
 main (int argc, char **argv)
@@ -21,6 +35,10 @@ main (int argc, char **argv)
       outcome_start ();
       silence_logs (options.verbose);
       code = verbs[options.verb](&options);
+    }
+  if (options.verb != VERB_LOCK || code == 0)
+    {
+      code = finish_output (code);
     }
   options_clear (&options);
   terminal_follow_signal ();

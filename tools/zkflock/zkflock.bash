@@ -10,11 +10,19 @@ _zkflock_paths() {
   done < <(timeout 2 zkflock tree --session-timeout 1 2>/dev/null)
 }
 
+# compgen -W would expand its words, and a path may hold "$(...)".
+_zkflock_complete_paths() {
+  local path
+  while IFS= read -r path; do
+    [[ $path == "$1"* ]] && COMPREPLY+=("$(printf '%q' "$path")")
+  done < <(_zkflock_paths)
+}
+
 _zkflock() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local verbs='who top tree revoke doctor' i word
   local options='-x --exclusive -s --shared -N --leases --multi -n --nonblock -w --wait -E --conflict-exit-code -Z --hosts
-    --session-timeout --kill-after --on-suspend= --revocable --label --auth-file --acl= --interval --iterations --json --verbose
+    --session-timeout --connect-timeout --kill-after --on-suspend= --revocable --label --auth-file --acl= --interval --iterations --json --verbose
     -h --help -V --version'
   COMPREPLY=()
 
@@ -22,7 +30,7 @@ _zkflock() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
-      -N | --leases | --multi | -w | --wait | -E | --conflict-exit-code | -Z | --hosts | --session-timeout | --kill-after | \
+      -N | --leases | --multi | -w | --wait | -E | --conflict-exit-code | -Z | --hosts | --session-timeout | --connect-timeout | --kill-after | \
         --label | --auth-file | --interval | --iterations) ((i++)) ;;
       /*)
         if declare -F _command_offset >/dev/null; then
@@ -39,14 +47,17 @@ _zkflock() {
     --auth-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --on-suspend | =) mapfile -t COMPREPLY < <(compgen -W 'continue pause kill open creator' -- "${cur#=}") && return ;;
     --acl) mapfile -t COMPREPLY < <(compgen -W 'open creator' -- "$cur") && return ;;
-    --multi) mapfile -t COMPREPLY < <(compgen -W "$(_zkflock_paths)" -- "$cur") && return ;;
-    -N | --leases | -w | --wait | -E | --conflict-exit-code | --session-timeout | --kill-after | --label | --interval | \
+    --multi) _zkflock_complete_paths "$cur" && return ;;
+    -N | --leases | -w | --wait | -E | --conflict-exit-code | --session-timeout | --connect-timeout | --kill-after | --label | --interval | \
       --iterations) return ;;
     -Z | --hosts) mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur") && return ;;
   esac
   case $cur in
     -*) mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur") ;;
-    *) mapfile -t COMPREPLY < <(compgen -W "$verbs $(_zkflock_paths)" -- "$cur") ;;
+    *)
+      mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$cur")
+      _zkflock_complete_paths "$cur"
+      ;;
   esac
 }
 

@@ -8,6 +8,10 @@
 
 #define ALL_PERMISSIONS 0x1f
 #define RETRY_PAUSE_MS  250
+/* Of the questions to the servers after a failure. */
+#define PROBE_TIMEOUT_MS 1000
+#define PROBE_WAIT_MS    2000
+#define PROBE_POLL_MS    10
 
 static void
 use_creator_acl (CuratorClient *client)
@@ -40,7 +44,7 @@ connect_start (const Options *options, int *exit_code)
       curator_retry_policy_new_until_elapsed (2 * options->session_timeout_ms, RETRY_PAUSE_MS);
   g_autoptr (CuratorClient) client = curator_client_new (options->hosts, policy);
   curator_client_set_session_timeout (client, options->session_timeout_ms);
-  curator_client_set_connection_timeout (client, options->session_timeout_ms);
+  curator_client_set_connection_timeout (client, options->connect_timeout_ms);
   curator_client_set_default_data (client, options->label, strlen (options->label));
   if (options->verb == VERB_LOCK)
     {
@@ -62,6 +66,23 @@ connect_start (const Options *options, int *exit_code)
   return g_steal_pointer (&client);
 }
 
+int
+connect_report_failure (const Options *options, Probe *probe)
+{
+  Probe *asked = probe == NULL ? probe_start (options->hosts, PROBE_TIMEOUT_MS) : NULL;
+  const gint64 until = g_get_monotonic_time () + PROBE_WAIT_MS * 1000;
+
+  while (asked != NULL && !probe_is_complete (asked) && g_get_monotonic_time () < until)
+    {
+      g_usleep (PROBE_POLL_MS * 1000);
+    }
+  g_autofree char *hosts = curator_escape_name (options->hosts, -1);
+  g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
+  print_error (options->paths[0], "no server of %s could be reached: %s", hosts, causes);
+  probe_free (asked);
+  return EXIT_CODE_UNREACHABLE;
+}
+
 CuratorClient *
 connect_and_wait (const Options *options, int *exit_code)
 {
@@ -72,17 +93,16 @@ connect_and_wait (const Options *options, int *exit_code)
     {
       return NULL;
     }
-  if (curator_client_block_until_connected (client, options->session_timeout_ms, NULL, &error))
+  if (curator_client_block_until_connected (client, options->connect_timeout_ms, NULL, &error))
     {
       return g_steal_pointer (&client);
     }
-  *exit_code = exit_code_of (options, error);
-  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+  if (is_no_answer (error))
     {
-      print_error (options->paths[0], "no server of %s could be reached", options->hosts);
-      *exit_code = EXIT_CODE_UNREACHABLE;
+      *exit_code = connect_report_failure (options, NULL);
       return NULL;
     }
+  *exit_code = exit_code_of (options, error);
   print_error (options->paths[0], "%s", error->message);
   return NULL;
 }

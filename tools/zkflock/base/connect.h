@@ -3,6 +3,7 @@
 #define ZKFLOCK_CONNECT_H
 
 #include "base/options.h"
+#include "base/probe.h"
 
 #include <curator/curator.h>
 
@@ -10,5 +11,8 @@
 CuratorClient *connect_start (const Options *options, int *exit_code);
 /* The same, but waits for the connection: for the verbs that only read. */
 CuratorClient *connect_and_wait (const Options *options, int *exit_code);
+/* Prints that no server could be reached, and why; returns the exit code. Asks the servers if probe
+ * is NULL. */
+int connect_report_failure (const Options *options, Probe *probe);
 
 #endif

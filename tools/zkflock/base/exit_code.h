@@ -4,8 +4,11 @@
 
 enum
 {
+  EXIT_CODE_FREE = 3, /* of who: nobody holds the lock or waits for it */
   EXIT_CODE_USAGE = 64,
   EXIT_CODE_UNREACHABLE = 69,
+  EXIT_CODE_NOT_KILLED = 70,
+  EXIT_CODE_OUTPUT = 74,
   EXIT_CODE_LOST = 75,
   EXIT_CODE_REFUSED = 77,
   EXIT_CODE_NOT_EXECUTABLE = 126,

@@ -6,17 +6,19 @@
 #include "base/message.h"
 #include "base/version.h"
 
+#include <curator/curator.h>
 #include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_HOSTS    "localhost:2181"
+#define MAX_VERB_LENGTH  16
 #define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
 
 /* The options as GOption parses them. */
 typedef struct
 {
   gboolean exclusive, shared, nonblock, no_fork, verbose, json, version, revocable;
-  char *wait, *code, *leases, *hosts, *session_timeout, *kill_after, *on_suspend;
+  char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
   char **multi;
 } Raw;
@@ -48,6 +50,73 @@ usage (const char *format, ...)
   print_error (NULL, "%s", text);
 }
 
+static guint
+edit_distance (const char *a, const char *b)
+{
+  const gsize length = strlen (b);
+  g_autofree guint *row = g_new (guint, length + 1);
+
+  for (guint j = 0; j <= length; j++)
+    {
+      row[j] = j;
+    }
+  for (guint i = 1; a[i - 1] != '\0'; i++)
+    {
+      guint diagonal = row[0];
+      row[0] = i;
+      for (guint j = 1; j <= length; j++)
+        {
+          const guint change = diagonal + (a[i - 1] != b[j - 1]);
+          diagonal = row[j];
+          row[j] = MIN (change, MIN (row[j], row[j - 1]) + 1);
+        }
+    }
+  return row[length];
+}
+
+/* The verb that was meant, or NULL. */
+static const char *
+suggest_verb (const char *word)
+{
+  static const char *const others[][2] = { { "list", "tree" },   { "ls", "tree" },
+                                           { "status", "who" },  { "show", "who" },
+                                           { "watch", "top" },   { "unlock", "revoke" },
+                                           { "check", "doctor" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      if (strcmp (word, others[i][0]) == 0)
+        {
+          return others[i][1];
+        }
+    }
+  for (int i = VERB_WHO; strlen (word) <= MAX_VERB_LENGTH && i <= VERB_DOCTOR; i++)
+    {
+      if (edit_distance (word, verb_names[i]) <= strlen (verb_names[i]) / 3)
+        {
+          return verb_names[i];
+        }
+    }
+  return NULL;
+}
+
+static void
+report_no_path (const char *word)
+{
+  const char *verb = suggest_verb (word);
+  g_autofree char *shown = curator_escape_name (word, -1);
+
+  if (verb != NULL)
+    {
+      usage ("\"%s\" is no verb, and a path begins with a slash; did you mean \"%s\"?", shown,
+             verb);
+    }
+  else
+    {
+      usage ("\"%s\" is no verb, and a path begins with a slash; see zkflock --help", shown);
+    }
+}
+
 static void
 add_lock_options (GOptionContext *context, Raw *raw)
 {
@@ -72,6 +141,10 @@ add_lock_options (GOptionContext *context, Raw *raw)
       "End the command when another client asks for the lock", NULL },
     { "label", 0, 0, G_OPTION_ARG_STRING, &raw->label,
       "Label that \"zkflock who\" shows (user@host:pid)", "TEXT" },
+    /* Other names that flock(1) has for the same. */
+    { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->wait, NULL, NULL },
+    { "nb", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->nonblock, NULL, NULL },
+    { "e", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL },
     { "no-fork", 'F', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->no_fork, NULL, NULL },
     { NULL },
   };
@@ -86,6 +159,8 @@ add_common_options (GOptionContext *context, Raw *raw)
       "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
     { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
       "Session timeout to request (15)", "SECONDS" },
+    { "connect-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->connect_timeout,
+      "Give up connecting after this long (the session timeout)", "SECONDS" },
     { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
       "File of scheme:credentials lines; mode 0600", "FILE" },
     { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Access to created nodes: open or creator",
@@ -188,6 +263,7 @@ parse_values (Options *options, const Raw *raw)
 
   if (!parse_seconds ("-w", raw->wait, &options->wait_ms)
       || !parse_seconds ("--session-timeout", raw->session_timeout, &options->session_timeout_ms)
+      || !parse_seconds ("--connect-timeout", raw->connect_timeout, &options->connect_timeout_ms)
       || !parse_seconds ("--kill-after", raw->kill_after, &options->kill_after_ms)
       || !parse_seconds ("--interval", raw->interval, &options->interval_ms)
       || !parse_int ("--iterations", raw->iterations, 0, G_MAXINT, &options->iterations)
@@ -201,6 +277,10 @@ parse_values (Options *options, const Raw *raw)
   options->on_suspend = (OnSuspend) suspend;
   options->acl_creator = acl == 1;
   options->wait_ms = raw->nonblock ? 0 : options->wait_ms;
+  if (raw->connect_timeout == NULL)
+    {
+      options->connect_timeout_ms = options->session_timeout_ms;
+    }
   return TRUE;
 }
 
@@ -246,6 +326,10 @@ check_combination (const Options *options, const Raw *raw)
   else if (options->session_timeout_ms <= 0 || options->session_timeout_ms > 3600 * 1000)
     {
       usage ("--session-timeout must be more than 0 and at most 3600 seconds");
+    }
+  else if (options->connect_timeout_ms <= 0 || options->connect_timeout_ms > 3600 * 1000)
+    {
+      usage ("--connect-timeout must be more than 0 and at most 3600 seconds");
     }
   else
     {
@@ -306,6 +390,11 @@ parse_lock_words (Options *options, char **words, char **multi)
   if (n == 0)
     {
       usage ("PATH is missing; see zkflock --help");
+      return FALSE;
+    }
+  if (*words[0] != '/')
+    {
+      report_no_path (words[0]);
       return FALSE;
     }
   g_ptr_array_add (paths, g_strdup (words[0]));
@@ -416,16 +505,65 @@ parse (Options *options, Raw *raw, char ***words)
 static void
 clear_raw (Raw *raw)
 {
-  char **const strings[] = {
-    &raw->wait,       &raw->code,       &raw->leases, &raw->hosts,     &raw->session_timeout,
-    &raw->kill_after, &raw->on_suspend, &raw->label,  &raw->auth_file, &raw->acl,
-    &raw->interval,   &raw->iterations
-  };
+  char **const strings[] = { &raw->wait,
+                             &raw->code,
+                             &raw->leases,
+                             &raw->hosts,
+                             &raw->session_timeout,
+                             &raw->connect_timeout,
+                             &raw->kill_after,
+                             &raw->on_suspend,
+                             &raw->label,
+                             &raw->auth_file,
+                             &raw->acl,
+                             &raw->interval,
+                             &raw->iterations };
   for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
     {
       g_free (*strings[i]);
     }
   g_strfreev (raw->multi);
+}
+
+/* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */
+static gboolean
+add_environment (char ***words)
+{
+  const char *text = g_getenv ("ZKFLOCK_OPTIONS");
+  g_auto (GStrv) options = NULL;
+  g_autoptr (GError) error = NULL;
+  Raw scratch = { 0 };
+
+  if (text == NULL || text[strspn (text, " \t\n")] == '\0')
+    {
+      return TRUE;
+    }
+  if (!g_shell_parse_argv (text, NULL, &options, &error))
+    {
+      usage ("ZKFLOCK_OPTIONS: %s", error->message);
+      return FALSE;
+    }
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_strv_builder_add (builder, (*words)[0]);
+  g_strv_builder_addv (builder, (const char **) options);
+  g_auto (GStrv) alone = g_strv_builder_end (builder);
+  g_strv_builder_add (builder, (*words)[0]);
+  g_strv_builder_addv (builder, (const char **) options);
+  g_strv_builder_addv (builder, (const char **) *words + 1);
+  const gboolean parsed = parse_with_glib (&scratch, &alone, FALSE);
+  clear_raw (&scratch);
+  if (!parsed)
+    {
+      return FALSE;
+    }
+  if (g_strv_length (alone) > 1)
+    {
+      usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
+      return FALSE;
+    }
+  g_strfreev (*words);
+  *words = g_strv_builder_end (builder);
+  return TRUE;
 }
 
 gboolean
@@ -435,7 +573,7 @@ options_parse (Options *options, int argc, char **argv, int *exit_code)
   g_auto (GStrv) words = g_strdupv (argv);
 
   set_defaults (options);
-  const gboolean parsed = parse (options, &raw, &words);
+  const gboolean parsed = add_environment (&words) && parse (options, &raw, &words);
   const gboolean version = raw.version;
   clear_raw (&raw);
   if (parsed && version)

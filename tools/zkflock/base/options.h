@@ -34,6 +34,7 @@ typedef struct
   Verb verb;
   char *hosts;
   gint64 session_timeout_ms;
+  gint64 connect_timeout_ms;
   char *label;
   char *auth_file;
   gboolean acl_creator;

@@ -36,6 +36,13 @@ is_refusal (const GError *error)
          || g_error_matches (error, CURATOR_ZK_ERROR, ZAUTHFAILED);
 }
 
+gboolean
+is_no_answer (const GError *error)
+{
+  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
+}
+
 int
 exit_code_of (const Options *options, const GError *error)
 {

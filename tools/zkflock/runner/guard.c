@@ -12,6 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FIRST_FREE_FD   10
+#define REMOVE_PAUSE_MS 5
+#define REMOVE_TRIES    200
+
 struct _GuardBoard
 {
   _Atomic gint64 deadline_us;
@@ -27,28 +31,47 @@ boottime_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
+/* Moves the kept descriptors to 3 and the numbers that follow; -1 is kept as -1. */
 static void
-close_all_but (int kept)
+close_all_but (int **kept, int n)
 {
   const int null = open ("/dev/null", O_RDWR);
+
   for (int fd = 0; fd <= 2; fd++)
     {
       dup2 (null, fd);
     }
-  if (kept > 3)
+  for (int i = 0; i < n; i++)
     {
-      close_range (3, (unsigned) kept - 1, 0);
+      *kept[i] = *kept[i] >= 0 ? fcntl (*kept[i], F_DUPFD, FIRST_FREE_FD) : -1;
     }
-  close_range ((unsigned) kept + 1, ~0U, 0);
+  for (int i = 0; i < n; i++)
+    {
+      *kept[i] = *kept[i] >= 0 ? dup2 (*kept[i], 3 + i) : -1;
+    }
+  close_range (3 + (unsigned) n, ~0U, 0);
 }
 
 static void
-kill_group (GuardBoard *board)
+kill_group (GuardBoard *board, const Cgroup *cgroup)
 {
   const pid_t group = (pid_t) atomic_load (&board->group);
   if (group > 1)
     {
+      cgroup_kill (cgroup);
       kill (-group, SIGKILL);
+    }
+}
+
+/* What was killed a moment ago is still in it. */
+static void
+remove_cgroup (const Cgroup *cgroup)
+{
+  const struct timespec pause = { .tv_nsec = REMOVE_PAUSE_MS * 1000000 };
+
+  for (int i = 0; i < REMOVE_TRIES && !cgroup_remove (cgroup); i++)
+    {
+      nanosleep (&pause, NULL);
     }
 }
 
@@ -64,7 +87,7 @@ set_timer (int timer, gint64 at_us)
 
 /* A byte on the pipe: the board has changed. End of file: zkflock has ended. */
 G_GNUC_NORETURN static void
-run_guard (int fd, GuardBoard *board)
+run_guard (int fd, GuardBoard *board, Cgroup cgroup)
 {
   sigset_t all;
   char byte;
@@ -73,7 +96,7 @@ run_guard (int fd, GuardBoard *board)
   sigprocmask (SIG_SETMASK, &all, NULL);
   setpgid (0, 0);
   prctl (PR_SET_NAME, "zkflock-guard");
-  close_all_but (fd);
+  close_all_but ((int *[]){ &fd, &cgroup.fd, &cgroup.parent_fd }, 3);
   const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
   struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = timer, .events = POLLIN } };
   for (;;)
@@ -81,14 +104,15 @@ run_guard (int fd, GuardBoard *board)
       poll (polls, G_N_ELEMENTS (polls), -1);
       if (polls[0].revents != 0 && read (fd, &byte, 1) <= 0)
         {
-          kill_group (board);
+          kill_group (board, &cgroup);
+          remove_cgroup (&cgroup);
           _exit (0);
         }
       const gint64 deadline = atomic_load (&board->deadline_us);
       if (boottime_us () >= deadline)
         {
           atomic_store (&board->has_killed, 1);
-          kill_group (board);
+          kill_group (board, &cgroup);
           /* Kill once; zkflock reports the loss. */
           atomic_store (&board->deadline_us, G_MAXINT64 / 2);
         }
@@ -97,7 +121,7 @@ run_guard (int fd, GuardBoard *board)
 }
 
 gboolean
-guard_start (Guard *guard)
+guard_start (Guard *guard, const Cgroup *cgroup)
 {
   int ends[2];
 
@@ -112,7 +136,7 @@ guard_start (Guard *guard)
   const pid_t pid = fork ();
   if (pid == 0)
     {
-      run_guard (ends[0], guard->board);
+      run_guard (ends[0], guard->board, *cgroup);
     }
   close (ends[0]);
   guard->pid = pid;

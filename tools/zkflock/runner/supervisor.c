@@ -20,6 +20,8 @@
 
 #define GROUP_POLL_MS 10
 #define STOP_CHECK_MS 200
+/* A busy machine may take so long to end a process that was killed. */
+#define KILL_WAIT_MS 2000
 
 struct _Supervisor
 {
@@ -43,13 +45,57 @@ struct _Supervisor
   gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
   gboolean was_asked_for_loss;
   gboolean killed_for_loss;
+  gint64 killed_at_us;
+  gboolean signal_refused; /* no process of the group may be signalled; reported */
+  char *survivors;         /* what could not be killed, or NULL */
   gint64 left_at_death_ms;
 };
 
 static void
 kill_group (Supervisor *self, int signal)
 {
-  kill (-self->group, signal);
+  if (signal == SIGKILL)
+    {
+      cgroup_kill (self->job->cgroup);
+    }
+  else if (signal == SIGTERM)
+    {
+      cgroup_signal_others (self->job->cgroup, self->group, signal);
+    }
+  if (kill (-self->group, signal) == 0 || errno != EPERM || self->signal_refused
+      || (signal == SIGKILL && self->job->cgroup->fd >= 0))
+    {
+      return;
+    }
+  g_autofree char *running = group_describe (self->group);
+  if (*running == '\0')
+    {
+      return;
+    }
+  self->signal_refused = self->job->cgroup->fd < 0;
+  print_error (self->job->path, "signal %d cannot be sent to the command: %s: %s", signal,
+               g_strerror (EPERM), running);
+}
+
+static gboolean
+is_alive (Supervisor *self)
+{
+  return group_is_alive (self->group) || cgroup_is_alive (self->job->cgroup);
+}
+
+/* A control group stops processes of other users too. */
+static void
+pause_group (Supervisor *self, gboolean pause)
+{
+  if (self->job->cgroup->fd >= 0)
+    {
+      cgroup_freeze (self->job->cgroup, pause);
+    }
+  else
+    {
+      kill_group (self, pause ? SIGSTOP : SIGCONT);
+    }
+  self->paused = pause;
 }
 
 static void
@@ -73,8 +119,11 @@ static void
 ask_to_end (Supervisor *self)
 {
   kill_group (self, SIGTERM);
+  if (self->paused)
+    {
+      pause_group (self, FALSE);
+    }
   kill_group (self, SIGCONT);
-  self->paused = FALSE;
 }
 
 static void
@@ -84,6 +133,7 @@ kill_for_loss (Supervisor *self)
     {
       print_verbose (self->job->options, "the hold is about to end: KILL to the command");
       self->killed_for_loss = TRUE;
+      self->killed_at_us = boottime_us ();
     }
   kill_group (self, SIGKILL);
 }
@@ -97,14 +147,12 @@ react_to_lease_state (Supervisor *self, CuratorLeaseState state)
       && !self->asked_for_loss)
     {
       print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
-      self->paused = TRUE;
-      kill_group (self, SIGSTOP);
+      pause_group (self, TRUE);
     }
   else if (state == CURATOR_LEASE_HELD && self->paused)
     {
       print_verbose (self->job->options, "the hold is proven again: the command continues");
-      self->paused = FALSE;
-      kill_group (self, SIGCONT);
+      pause_group (self, FALSE);
     }
   else if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_KILL && self->kill_at_us == 0)
     {
@@ -146,7 +194,7 @@ check_deadline (Supervisor *self, gint64 left_ms)
 static void
 clear_group (Supervisor *self)
 {
-  if (!group_is_alive (self->group))
+  if (!is_alive (self))
     {
       self->group_dead = TRUE;
       self->left_at_death_ms = remaining_ms (self);
@@ -190,12 +238,33 @@ next_check_ms (Supervisor *self, gint64 left_ms)
   return MAX (wait_ms, 1);
 }
 
+/* The hold has ended and something of the command runs on: nothing more can be done. */
+static gboolean
+has_survived (Supervisor *self, gint64 left_ms)
+{
+  const gboolean was_given_time =
+      self->signal_refused || boottime_us () >= self->killed_at_us + KILL_WAIT_MS * 1000;
+
+  if (!self->killed_for_loss || left_ms > 0 || !was_given_time || !is_alive (self))
+    {
+      return FALSE;
+    }
+  self->survivors = group_describe (self->group);
+  if (*self->survivors == '\0')
+    {
+      g_free (self->survivors);
+      self->survivors = g_strdup ("a process that has left its process group");
+    }
+  g_main_loop_quit (self->loop);
+  return TRUE;
+}
+
 static void
 check_lease (Supervisor *self)
 {
   const gint64 left_ms = remaining_ms (self);
 
-  if (self->group_dead)
+  if (self->group_dead || self->survivors != NULL || has_survived (self, left_ms))
     {
       return;
     }
@@ -371,6 +440,13 @@ exit_code (Supervisor *self, gboolean *lost)
 {
   const gboolean by_signal = self->end.si_code != CLD_EXITED;
 
+  if (self->survivors != NULL)
+    {
+      *lost = TRUE;
+      print_error (self->job->path, "lock lost, and the command could not be killed; running: %s",
+                   self->survivors);
+      return EXIT_CODE_NOT_KILLED;
+    }
   *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
           || (self->was_asked_for_loss && by_signal && self->end.si_status == SIGTERM);
   if (*lost)
@@ -400,7 +476,7 @@ supervise (Supervisor *self)
   signals_set_handler (on_signal, self);
   on_child (self); /* the command may have exited already */
   check_lease (self);
-  if (!self->group_dead)
+  if (!self->group_dead && self->survivors == NULL)
     {
       g_main_loop_run (self->loop);
     }
@@ -450,6 +526,7 @@ supervisor_free (Supervisor *self)
 {
   g_main_loop_unref (self->loop);
   close (self->timer_fd);
+  g_free (self->survivors);
   g_free (self);
 }
 
@@ -479,6 +556,6 @@ supervisor_run (Supervisor *self, gboolean *lost)
   release_terminal (self);
   const int code = exit_code (self, lost);
   guard_dismiss (job->guard);
-  waitpid (self->group, NULL, 0);
+  waitpid (self->group, NULL, self->survivors != NULL ? WNOHANG : 0);
   return code;
 }

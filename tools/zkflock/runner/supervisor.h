@@ -17,6 +17,7 @@ typedef struct
   const char *path; /* shown in messages */
   Launcher *launcher;
   Guard *guard;
+  Cgroup *cgroup;
   CuratorLease *lease;
   gint64 session_timeout_ms; /* as the server granted it */
   const char *const *environment;
@@ -24,7 +25,8 @@ typedef struct
 
 /* job is borrowed and must outlive the supervisor. */
 Supervisor *supervisor_new (const SupervisorJob *job);
-/* Runs the command until its whole process group is dead; returns the exit code. Iterates the
+/* Runs the command until its whole process group, or its control group, is dead or the hold has ended
+ * and it could not be killed; returns the exit code. Iterates the
  * default main context. lost (out): the hold ended first. */
 int supervisor_run (Supervisor *self, gboolean *lost);
 /* Sends TERM to the command because another client asks for the lock. Call it in that iteration;

@@ -18,6 +18,7 @@
 #define COUNTER_ALARM   0.9
 #define FAIR_TICKS      5 /* a shorter session may not survive one lost heartbeat */
 #define MAX_NAMES       3
+#define MAX_CHILDREN    100 /* looked at below a free path */
 #define FOUND_CODE      1
 
 typedef enum
@@ -95,16 +96,11 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
 }
 
 static void
-check_foreign (Doctor *doctor, const CuratorInspection *lock)
+report_foreign (Doctor *doctor, const CuratorInspection *lock, const char *const *names)
 {
-  const char *const *names = curator_inspection_get_foreign_children (lock);
   const guint n = g_strv_length ((char **) names);
   g_autoptr (GString) list = g_string_new (NULL);
 
-  if (n == 0 || curator_inspection_get_kind (lock) == CURATOR_LOCK_KIND_NONE)
-    {
-      return;
-    }
   for (guint i = 0; i < MIN (n, MAX_NAMES); i++)
     {
       g_autofree char *name = curator_escape_name (names[i], -1);
@@ -114,6 +110,46 @@ check_foreign (Doctor *doctor, const CuratorInspection *lock)
           "%u %s no lock %s (%s%s): Java programs may wait for it without end", n,
           n == 1 ? "child is" : "children are", n == 1 ? "node" : "nodes", list->str,
           n > MAX_NAMES ? ", ..." : "");
+}
+
+static void
+check_foreign (Doctor *doctor, const CuratorInspection *lock)
+{
+  const char *const *names = curator_inspection_get_foreign_children (lock);
+
+  if (*names != NULL && curator_inspection_get_kind (lock) != CURATOR_LOCK_KIND_NONE)
+    {
+      report_foreign (doctor, lock, names);
+    }
+}
+
+/* No lock node is there, so a child may be the path of an idle lock. That has had children. */
+static gboolean
+check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **error)
+{
+  const char *const *names = curator_inspection_get_foreign_children (lock);
+  g_autoptr (GPtrArray) leaves = g_ptr_array_new ();
+
+  for (guint i = 0; names[i] != NULL && i < MAX_CHILDREN; i++)
+    {
+      g_autofree char *path =
+          g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
+      g_autoptr (CuratorInspection) child = curator_inspect (doctor->client, path, error);
+      if (child == NULL)
+        {
+          return FALSE;
+        }
+      if (curator_inspection_get_next_number (child) == 0)
+        {
+          g_ptr_array_add (leaves, (gpointer) names[i]);
+        }
+    }
+  g_ptr_array_add (leaves, NULL);
+  if (leaves->len > 1)
+    {
+      report_foreign (doctor, lock, (const char *const *) leaves->pdata);
+    }
+  return TRUE;
 }
 
 static void
@@ -243,11 +279,12 @@ check_locks (Doctor *doctor, GError **error)
     }
   /* A free lock has a sequence counter too. */
   g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, error);
-  if (lock != NULL)
+  if (lock == NULL)
     {
-      check_counter (doctor, lock);
+      return FALSE;
     }
-  return lock != NULL;
+  check_counter (doctor, lock);
+  return check_foreign_of_free (doctor, lock, error);
 }
 
 static void

@@ -8,6 +8,7 @@
 #define COUNT_WIDTH 4
 #define MIN_QUEUE   17
 #define MIN_NAME    12
+#define MAX_QUEUED  5
 /* Narrower terminals do not show the column. */
 #define WIDTH_FOR_KIND  64
 #define WIDTH_FOR_QUEUE 48
@@ -17,6 +18,7 @@
 #define GREEN   "\x1b[32m"
 #define YELLOW  "\x1b[33m"
 #define RED     "\x1b[31m"
+#define DIM     "\x1b[2m"
 #define PLAIN   "\x1b[0m"
 
 typedef struct
@@ -37,6 +39,13 @@ colour (Frame *frame, const char *code)
     {
       g_string_append (frame->out, code);
     }
+}
+
+/* The colours of a lock say nothing while it is out of date. */
+static void
+colour_lock (Frame *frame, const char *code)
+{
+  colour (frame, frame->style->is_stale ? DIM : code);
 }
 
 /* Terminals differ in what they erase after a character in the last column, so each line is erased
@@ -62,14 +71,15 @@ holder_of (const CuratorInspection *lock)
   return n == 1 ? g_steal_pointer (&label) : g_strdup_printf ("%s +%u", label, n - 1);
 }
 
-/* "1 root@db2:88 12s, 2 ..." */
+/* "1 root@db2:88 12s, 2 ..."; without a limit of columns, a few of them and the number of the others. */
 static char *
 queue_of (const CuratorInspection *lock, int width)
 {
   GString *text = g_string_new (NULL);
 
+  guint n = 0;
   for (guint i = 0; i < curator_inspection_get_n_participants (lock)
-                    && (width == 0 || text->len <= (gsize) width * 4);
+                    && (width == 0 ? n < MAX_QUEUED : text->len <= (gsize) width * 4);
        i++)
     {
       const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
@@ -83,6 +93,11 @@ queue_of (const CuratorInspection *lock, int width)
       g_autofree char *age = text_age (curator_participant_get_age_ms (one));
       g_string_append_printf (text, "%s%u %s %s", text->len > 0 ? ", " : "",
                               curator_participant_get_position (one), label, age);
+      n++;
+    }
+  if (width == 0 && curator_inspection_get_n_waiting (lock) > n)
+    {
+      g_string_append_printf (text, " and %u more", curator_inspection_get_n_waiting (lock) - n);
     }
   return g_string_free (text, FALSE);
 }
@@ -211,21 +226,23 @@ append_lock (Frame *frame, const CuratorInspection *lock)
   g_autofree char *count = g_strdup_printf ("%u", n_waiting);
   g_autofree char *queue = queue_of (lock, MAX (frame->queue_width, 0));
 
+  colour_lock (frame, PLAIN);
   text_fit_end (frame->out, path, frame->lock_width);
   g_string_append_c (frame->out, ' ');
   append_cell (frame, kind, frame->kind_width, FALSE);
-  colour (frame, is_held ? GREEN : RED);
+  colour_lock (frame, is_held ? GREEN : RED);
   text_fit (frame->out, holder, frame->holder_width, FALSE);
-  colour (frame, PLAIN);
+  colour_lock (frame, PLAIN);
   g_string_append_c (frame->out, ' ');
   text_fit (frame->out, age, AGE_WIDTH, TRUE);
   g_string_append_c (frame->out, ' ');
-  colour (frame, n_waiting > 0 ? YELLOW : PLAIN);
+  colour_lock (frame, n_waiting > 0 ? YELLOW : PLAIN);
   text_fit (frame->out, count, COUNT_WIDTH, TRUE);
-  colour (frame, PLAIN);
+  colour_lock (frame, PLAIN);
   g_string_append_c (frame->out, ' ');
   text_fit (frame->out, queue, frame->queue_width < 0 ? text_width (queue) : frame->queue_width,
             FALSE);
+  colour (frame, PLAIN);
   end_line (frame);
 }
 
@@ -272,7 +289,7 @@ frame_draw (const FrameStyle *style, GPtrArray *locks)
     {
       append_cells (&frame);
     }
-  for (guint i = 0; i < locks->len; i++)
+  for (guint i = style->first; i < locks->len; i++)
     {
       if (rows_left (&frame) <= 1 && i + 1 < locks->len)
         {

@@ -3,12 +3,52 @@
 
 #include "base/connect.h"
 #include "base/outcome.h"
+#include "output/text.h"
+
+#include <string.h>
+
+#define REVOKE_MESSAGE "__REVOKE__"
+
+/* The node of a revocable hold is empty until the first request, with Curator too. Other payloads
+ * are labels: nothing reads a request there, and it would replace the label. */
+static gboolean
+is_revocable (const CuratorParticipant *one)
+{
+  gsize length;
+  const char *payload = g_bytes_get_data (curator_participant_get_data (one), &length);
+
+  return !curator_participant_is_readable (one) || length == 0
+         || (length == strlen (REVOKE_MESSAGE) && memcmp (payload, REVOKE_MESSAGE, length) == 0);
+}
+
+static void
+report_not_revocable (const Options *options, const CuratorParticipant *one)
+{
+  g_autofree char *label = text_label (curator_participant_get_data (one));
+  print_error (options->paths[0], "%s holds it and has not made it revocable: not asked", label);
+}
+
+/* Returns TRUE unless an error was set. */
+static gboolean
+ask (CuratorClient *client, const Options *options, const CuratorParticipant *one, GError **error)
+{
+  const char *node = curator_participant_get_node_path (one);
+
+  if (!curator_attempt_revoke (client, node, error))
+    {
+      return FALSE;
+    }
+  g_autofree char *shown = curator_escape_name (node, -1);
+  print_verbose (options, "asked %s", shown);
+  return TRUE;
+}
 
 int
 revoke_run (const Options *options)
 {
   int code = 0;
   guint asked = 0;
+  guint holders = 0;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
@@ -24,23 +64,25 @@ revoke_run (const Options *options)
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
     {
       const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-      const char *node = curator_participant_get_node_path (one);
       if (!curator_participant_is_holder (one))
         {
           continue;
         }
-      if (!curator_attempt_revoke (client, node, &error))
+      holders++;
+      if (!is_revocable (one))
+        {
+          report_not_revocable (options, one);
+          continue;
+        }
+      if (!ask (client, options, one, &error))
         {
           return fail_with (options, error);
         }
-      g_autofree char *shown = curator_escape_name (node, -1);
-      print_verbose (options, "asked %s", shown);
       asked++;
     }
-  if (asked == 0)
+  if (holders == 0)
     {
       print_error (options->paths[0], "nobody holds it");
-      return options->conflict_code;
     }
-  return 0;
+  return asked > 0 ? 0 : options->conflict_code;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define ENTER_SCREEN "\x1b[?1049h\x1b[?25l"
+#define STALE_MS     2000 /* an answer may be this late */
 #define LEAVE_SCREEN "\x1b[?25h\x1b[?1049l"
 
 typedef struct
@@ -31,12 +32,14 @@ typedef struct
   struct termios terminal;
   int pipe[2]; /* the reading thread writes a byte for each refresh */
 
+  guint first; /* index of the first lock on the screen */
+
   GMutex mutex;
   GCond cond;
-  GPtrArray *locks; /* guarded; the newest result */
-  char *trouble;    /* guarded */
-  GError *fatal;    /* guarded */
-  gboolean stopped; /* guarded */
+  GPtrArray *locks;   /* guarded; the newest result */
+  gint64 answered_us; /* guarded; when locks was read */
+  GError *fatal;      /* guarded */
+  gboolean stopped;   /* guarded */
 } Top;
 
 static volatile sig_atomic_t last_signal;
@@ -78,17 +81,14 @@ static void
 publish (Top *top, GPtrArray *locks, GError *error)
 {
   g_mutex_lock (&top->mutex);
-  g_clear_pointer (&top->trouble, g_free);
   if (locks != NULL)
     {
+      top->answered_us = g_get_monotonic_time ();
       g_clear_pointer (&top->locks, g_ptr_array_unref);
       top->locks = locks;
     }
-  else if (error->domain == CURATOR_ERROR && error->code == CURATOR_ERROR_CONNECTION_LOST)
-    {
-      top->trouble = g_strdup_printf ("no answer, the display is out of date: %s", error->message);
-    }
-  else
+  /* Without an answer, draw_text() shows how old the last one is. */
+  else if (error->domain != CURATOR_ERROR || error->code != CURATOR_ERROR_CONNECTION_LOST)
     {
       g_clear_error (&top->fatal);
       top->fatal = g_error_copy (error);
@@ -147,6 +147,14 @@ leave_screen (Top *top)
     }
 }
 
+/* Seconds since the last answer if one is overdue, else 0. */
+static int
+overdue_seconds (Top *top)
+{
+  const gint64 age_ms = (g_get_monotonic_time () - top->answered_us) / 1000;
+  return age_ms > top->options->interval_ms + STALE_MS ? (int) (age_ms / 1000) : 0;
+}
+
 static void
 draw_text (Top *top, GPtrArray *locks)
 {
@@ -157,7 +165,15 @@ draw_text (Top *top, GPtrArray *locks)
                        .is_live = top->is_live,
                        .hosts = top->options->hosts,
                        .clock = clock,
-                       .trouble = top->trouble };
+                       .first = top->first };
+  const int overdue = overdue_seconds (top);
+  g_autofree char *trouble = g_strdup_printf ("no answer for %d s", overdue);
+
+  if (overdue > 0)
+    {
+      style.trouble = trouble;
+      style.is_stale = TRUE;
+    }
 
   if (top->is_live)
     {
@@ -188,6 +204,10 @@ static gboolean
 draw (Top *top)
 {
   g_mutex_lock (&top->mutex);
+  if (top->locks != NULL)
+    {
+      top->first = MIN (top->first, MAX (top->locks->len, 1) - 1);
+    }
   if (top->locks != NULL && top->options->json)
     {
       draw_json (top->locks);
@@ -211,11 +231,71 @@ suspend (Top *top)
   enter_screen (top);
 }
 
-static gboolean
-read_key (void)
+static guint
+page_rows (void)
 {
-  char key = 0;
-  return read (STDIN_FILENO, &key, 1) == 1 && (key == 'q' || key == 'Q');
+  struct winsize size = { 0 };
+  const gboolean known = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6;
+  return known ? size.ws_row - 5U : 10;
+}
+
+static void
+scroll (Top *top, gint64 rows)
+{
+  top->first = (guint) CLAMP ((gint64) top->first + rows, 0, G_MAXINT);
+}
+
+/* Returns TRUE to quit. */
+static gboolean
+read_key (Top *top)
+{
+  const struct
+  {
+    const char *keys;
+    gint64 rows;
+  } moves[] = {
+    { "j", 1 },
+    { "\x1b[B", 1 },
+    { "k", -1 },
+    { "\x1b[A", -1 },
+    { " ", page_rows () },
+    { "\x1b[6~", page_rows () },
+    { "b", -(gint64) page_rows () },
+    { "\x1b[5~", -(gint64) page_rows () },
+    { "g", -G_MAXINT },
+    { "G", G_MAXINT },
+  };
+  char keys[16] = "";
+
+  if (read (STDIN_FILENO, keys, sizeof keys - 1) <= 0)
+    {
+      return FALSE;
+    }
+  /* One read may return several keys. */
+  for (const char *at = keys; *at != '\0';)
+    {
+      gsize length = 1;
+      for (gsize i = 0; i < G_N_ELEMENTS (moves); i++)
+        {
+          if (g_str_has_prefix (at, moves[i].keys))
+            {
+              scroll (top, moves[i].rows);
+              length = strlen (moves[i].keys);
+              break;
+            }
+        }
+      at += length;
+    }
+  return *keys == 'q' || *keys == 'Q';
+}
+
+static gboolean
+is_overdue (Top *top)
+{
+  g_mutex_lock (&top->mutex);
+  const gboolean overdue = top->locks != NULL && overdue_seconds (top) > 0;
+  g_mutex_unlock (&top->mutex);
+  return overdue;
 }
 
 /* Returns the exit code, or -1 to continue. */
@@ -234,7 +314,8 @@ react (Top *top, const struct pollfd *polls, int *refreshes)
     {
       return EXIT_CODE_SIGNAL + caught;
     }
-  if (top->is_live && (polls[1].revents & POLLIN) != 0 && read_key ())
+  const gboolean pressed = top->is_live && (polls[1].revents & POLLIN) != 0;
+  if (pressed && read_key (top))
     {
       return 0;
     }
@@ -242,7 +323,7 @@ react (Top *top, const struct pollfd *polls, int *refreshes)
     {
       (*refreshes)++;
     }
-  else if (caught == 0 || !top->is_live)
+  else if ((caught == 0 && !pressed && !is_overdue (top)) || !top->is_live)
     {
       return -1;
     }
@@ -317,7 +398,6 @@ top_run (const Options *options)
     }
   g_clear_pointer (&top.locks, g_ptr_array_unref);
   g_clear_error (&top.fatal);
-  g_free (top.trouble);
   curator_client_unref (top.client);
   return code;
 }

@@ -168,5 +168,5 @@ who_run (const Options *options)
       who_append_rows (out, inspection, 0, G_MAXUINT);
     }
   fputs (out->str, stdout);
-  return 0;
+  return curator_inspection_get_n_participants (inspection) > 0 ? 0 : EXIT_CODE_FREE;
 }

@@ -1,0 +1,223 @@
+/* Servers that cannot be used: how soon zkflock gives up, and the cause that it names. */
+#include "cli.h"
+
+#include "support/net.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define AT_ONCE_MS 300
+
+static char *
+unused_address (void)
+{
+  g_autofree char *host = zk_server_new_host ();
+  return g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+}
+
+static int
+listen_on (char **address)
+{
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *any = g_strdup_printf ("%s:0", host);
+  struct sockaddr_in name;
+
+  assert_true (net_parse (any, &name));
+  const int fd = net_listen (&name);
+  assert_true (fd >= 0);
+  *address = g_strdup_printf ("%s:%d", host, ntohs (name.sin_port));
+  return fd;
+}
+
+static void
+assert_cause (Cli *cli, const char *address, const char *cause)
+{
+  g_autofree char *err = cli_stderr (cli);
+  g_autofree char *text = g_strdup_printf ("%s: %s", address, cause);
+
+  if (strstr (err, text) == NULL)
+    {
+      print_error ("no \"%s\" in: %s\n", text, err);
+    }
+  assert_non_null (strstr (err, text));
+  assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
+}
+
+/* A try against hosts that all refuse: the exit code at once, and the command does not run. The
+ * least time of a few tries counts, because the machine may be busy. */
+static void
+check_at_once (const char *hosts, const char *address, const char *cause)
+{
+  gint64 least = G_MAXINT64;
+
+  for (int i = 0; i < 5 && least >= AT_ONCE_MS; i++)
+    {
+      g_autofree char *mark = cli_new_file ();
+      const gint64 before = wait_now_ms ();
+      g_autoptr (Cli) cli =
+          cli_zkflock (hosts, "-n", "-E", "0", "/p", CLI_COMMAND, "turn", mark, "0", NULL);
+      assert_int_equal (cli_wait (cli, CLI_MS), 69);
+      least = MIN (least, wait_now_ms () - before);
+      assert_cause (cli, address, cause);
+      assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+    }
+  assert_in_range (least, 0, AT_ONCE_MS - 1);
+}
+
+static void
+a_try_ends_at_once_when_all_refuse (void **state)
+{
+  g_autofree char *one = unused_address ();
+  g_autofree char *two = unused_address ();
+  g_autofree char *both = g_strdup_printf ("%s,%s", one, two);
+
+  check_at_once (one, one, "connection refused");
+  check_at_once (both, one, "connection refused");
+  check_at_once (both, two, "connection refused");
+}
+
+static void
+a_try_ends_at_once_without_a_host (void **state)
+{
+  check_at_once ("no-such-host.invalid:2181", "no-such-host.invalid:2181", "unknown host");
+}
+
+/* One of them serves: the try waits for it. */
+static void
+a_try_uses_the_server_that_serves (void **state)
+{
+  g_autofree char *one = unused_address ();
+  g_autofree char *both = g_strdup_printf ("%s,%s", one, fixture_server (*state));
+  g_autoptr (Cli) cli = cli_zkflock (both, "-n", "/some", CLI_COMMAND, "exit", "4", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 4);
+}
+
+static void
+connect_timeout_bounds_the_wait (void **state)
+{
+  g_autofree char *address = unused_address ();
+  const gint64 before = wait_now_ms ();
+  g_autoptr (Cli) cli =
+      cli_zkflock (address, "--connect-timeout", "1.5", "/p", CLI_COMMAND, "exit", "0", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 69);
+  assert_in_range (wait_now_ms () - before, 1500, 12000);
+  assert_cause (cli, address, "connection refused");
+}
+
+static void
+views_name_the_cause (void **state)
+{
+  g_autofree char *address = unused_address ();
+  const gint64 before = wait_now_ms ();
+  g_autoptr (Cli) cli = cli_zkflock (address, "who", "--connect-timeout", "1", "/p", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 69);
+  assert_in_range (wait_now_ms () - before, 1000, 12000);
+  assert_cause (cli, address, "connection refused");
+}
+
+static void
+a_silent_server_is_named (void **state)
+{
+  g_autofree char *address = NULL;
+  const int fd = listen_on (&address);
+  g_autoptr (Cli) cli =
+      cli_zkflock (address, "-n", "--connect-timeout", "4", "/p", CLI_COMMAND, "exit", "0", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 69);
+  assert_cause (cli, address, "accepts connections and does not answer");
+  close (fd);
+}
+
+typedef struct
+{
+  int fd;
+  gint stopped; /* atomic */
+} Greeter;
+
+static gpointer
+greet (gpointer data)
+{
+  Greeter *greeter = data;
+
+  while (!g_atomic_int_get (&greeter->stopped))
+    {
+      const int fd = accept (greeter->fd, NULL, NULL);
+      if (fd >= 0)
+        {
+          (void) !write (fd, "SSH-2.0-test\r\n", 14);
+          shutdown (fd, SHUT_WR);
+          wait_ms (50);
+          close (fd);
+        }
+      wait_ms (5);
+    }
+  return NULL;
+}
+
+static void
+another_protocol_is_named (void **state)
+{
+  g_autofree char *address = NULL;
+  Greeter greeter = { .fd = listen_on (&address) };
+  GThread *thread = g_thread_new ("greet", greet, &greeter);
+  g_autoptr (Cli) cli = cli_zkflock (address, "-n", "/p", CLI_COMMAND, "exit", "0", NULL);
+  const int code = cli_wait (cli, CLI_MS);
+
+  g_atomic_int_set (&greeter.stopped, TRUE);
+  g_thread_join (thread);
+  assert_int_equal (code, 69);
+  assert_cause (cli, address, "not a ZooKeeper server");
+  close (greeter.fd);
+}
+
+static gboolean
+has_no_quorum (gpointer address)
+{
+  g_autofree char *answer = four_letter (address, "srvr", 2000);
+  return answer != NULL && strstr (answer, "not currently serving") != NULL;
+}
+
+static void
+a_missing_quorum_is_named (void **state)
+{
+  ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+
+  assert_non_null (ensemble);
+  zk_server_kill (zk_ensemble_server (ensemble, 0));
+  zk_server_kill (zk_ensemble_server (ensemble, 1));
+  g_autofree char *address = g_strdup (zk_server_address (zk_ensemble_server (ensemble, 2)));
+  const gboolean alone = wait_until (has_no_quorum, address, CLI_MS);
+  if (alone)
+    {
+      check_at_once (address, address, "no quorum");
+    }
+  zk_ensemble_stop (ensemble);
+  assert_true (alone);
+}
+
+static void
+usage_errors (void **state)
+{
+  g_free (cli_run (*state, 64, "--connect-timeout", "0", "/p", "true", NULL));
+  g_free (cli_run (*state, 64, "--connect-timeout", "soon", "/p", "true", NULL));
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (a_try_ends_at_once_when_all_refuse),
+    cmocka_unit_test (a_try_ends_at_once_without_a_host),
+    cmocka_unit_test (a_try_uses_the_server_that_serves),
+    cmocka_unit_test (connect_timeout_bounds_the_wait),
+    cmocka_unit_test (views_name_the_cause),
+    cmocka_unit_test (a_silent_server_is_named),
+    cmocka_unit_test (another_protocol_is_named),
+    cmocka_unit_test (a_missing_quorum_is_named),
+    cmocka_unit_test (usage_errors),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,310 @@
+/* What zkflock can kill and what it cannot: commands that change their user or leave their process
+ * group, with and without a control group, and helper processes that are killed. */
+#include "cli.h"
+
+#include "support/process.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <mntent.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SESSION_TEXT "6"
+
+static void
+unlink_and_free (char **file)
+{
+  g_unlink (*file);
+  g_free (*file);
+}
+#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
+
+/* A log that any user may write. */
+static char *
+new_open_log (void)
+{
+  char *file = cli_new_file ();
+  assert_true (g_file_set_contents (file, "", -1, NULL));
+  assert_int_equal (chmod (file, 0666), 0);
+  return file;
+}
+
+/* Process ids in the lines "BEAT pid t". */
+static void
+kill_beaters (const char *log)
+{
+  g_auto (GStrv) lines = cli_lines (log);
+
+  for (char **line = lines; *line != NULL; line++)
+    {
+      if (g_str_has_prefix (*line, "BEAT "))
+        {
+          kill ((pid_t) g_ascii_strtoll (*line + 5, NULL, 10), SIGKILL);
+        }
+    }
+}
+
+/* A copy of the command that runs as root whoever starts it. */
+static char *
+new_setuid_command (void)
+{
+  char *file = cli_new_file ();
+  g_autofree char *program = NULL;
+  gsize length;
+
+  assert_true (g_file_get_contents (CLI_COMMAND, &program, &length, NULL));
+  assert_true (g_file_set_contents (file, program, (gssize) length, NULL));
+  assert_int_equal (chmod (file, 04755), 0);
+  return file;
+}
+
+static char *
+find_cgroup2 (void)
+{
+  FILE *mounts = setmntent ("/proc/self/mounts", "re");
+  char *found = NULL;
+
+  for (const struct mntent *entry; found == NULL && (entry = getmntent (mounts)) != NULL;)
+    {
+      found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
+    }
+  endmntent (mounts);
+  return found;
+}
+
+/* A control group that the user "nobody" may use, with or without that right; NULL where the kernel
+ * has none. */
+static char *
+new_cgroup (gboolean delegated, char **mounted)
+{
+  const struct passwd *nobody = getpwnam ("nobody");
+  g_autofree char *mount_point = find_cgroup2 ();
+
+  if (mount_point == NULL)
+    {
+      mount_point = cli_new_file ();
+      if (g_mkdir (mount_point, 0755) != 0 || mount ("none", mount_point, "cgroup2", 0, NULL) != 0)
+        {
+          g_rmdir (mount_point);
+          return NULL;
+        }
+      *mounted = g_strdup (mount_point);
+    }
+  char *folder = g_strdup_printf ("%s/curator-test-%d", mount_point, (int) getpid ());
+  g_autofree char *procs = g_build_filename (folder, "cgroup.procs", NULL);
+  g_autofree char *killer = g_build_filename (folder, "cgroup.kill", NULL);
+  if (g_mkdir (folder, 0755) != 0 || !g_file_test (killer, G_FILE_TEST_EXISTS))
+    {
+      g_rmdir (folder);
+      g_free (folder);
+      return NULL;
+    }
+  if (delegated)
+    {
+      assert_int_equal (chown (folder, nobody->pw_uid, nobody->pw_gid), 0);
+      assert_int_equal (chown (procs, nobody->pw_uid, nobody->pw_gid), 0);
+    }
+  return folder;
+}
+
+static gboolean
+removes_folder (gpointer folder)
+{
+  return g_rmdir (folder) == 0;
+}
+
+static void
+free_cgroup (char *folder, char *mounted)
+{
+  const gboolean removed = wait_until (removes_folder, folder, CLI_MS);
+
+  if (mounted != NULL)
+    {
+      umount2 (mounted, MNT_DETACH);
+      g_rmdir (mounted);
+      g_free (mounted);
+    }
+  g_free (folder);
+  /* zkflock has left no control group below it. */
+  assert_true (removed);
+}
+
+/* zkflock as the user "nobody" in that control group. */
+static Cli *
+start_as_nobody (const char *address, const char *cgroup, const char *path, const char *command,
+                 const char *mode, const char *log)
+{
+  g_autofree char *script = g_strdup_printf ("echo $$ >'%s/cgroup.procs' && "
+                                             "exec setpriv --reuid=nobody --regid=nogroup "
+                                             "--clear-groups \"$@\"",
+                                             cgroup);
+  return cli_start ("/bin/sh", "-c", script, "sh", ZKFLOCK, "-Z", address, "--session-timeout",
+                    SESSION_TEXT, path, command, mode, log, NULL);
+}
+
+/* Loses the lock under a command that has become root while zkflock runs as "nobody". Returns the
+ * exit code; the next holder has had its turn. */
+static int
+lose_under_root (Fixture *fixture, gboolean delegated, const char *path, char **err, gint64 *last,
+                 gint64 *next_in)
+{
+  LOG beats = new_open_log ();
+  LOG turns = cli_new_file ();
+  LOG command = new_setuid_command ();
+  char *mounted = NULL;
+  char *cgroup = new_cgroup (delegated, &mounted);
+
+  if (cgroup == NULL)
+    {
+      return -2;
+    }
+  Cli *holder = start_as_nobody (fixture_proxy (fixture), cgroup, path, command, "root", beats);
+  const gboolean began = cli_wait_lines (beats, "BEAT", 4, CLI_MS);
+  Cli *next = cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "turn", turns, "0", NULL);
+  const gboolean queued = raw_zk_wait_children (fixture->raw, path, 2, CLI_MS);
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  const int next_code = cli_wait (next, CLI_MS);
+  const int code = cli_wait (holder, CLI_MS);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  *err = cli_stderr (holder);
+  *last = cli_last_beat (beats);
+  kill_beaters (beats);
+  *next_in = cli_number (turns, "IN ");
+  cli_free (next);
+  cli_free (holder);
+  free_cgroup (cgroup, mounted);
+  if (code != 70 && code != 75)
+    {
+      print_error ("%s\n", *err);
+    }
+  assert_true (began && queued);
+  assert_int_equal (next_code, 0);
+  return code;
+}
+
+static void
+what_cannot_be_killed_is_reported (void **state)
+{
+  g_autofree char *err = NULL;
+  gint64 last = 0;
+  gint64 next_in = 0;
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  const int code = lose_under_root (*state, FALSE, "/survives", &err, &last, &next_in);
+  if (code == -2)
+    {
+      skip ();
+    }
+  assert_int_equal (code, 70);
+  assert_non_null (strstr (err, "cannot be sent to the command: Operation not permitted"));
+  assert_non_null (strstr (err, "lock lost, and the command could not be killed; running: "));
+  assert_non_null (strstr (err, "user root"));
+}
+
+static void
+p37_a_control_group_kills_another_user (void **state)
+{
+  g_autofree char *err = NULL;
+  gint64 last = 0;
+  gint64 next_in = 0;
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  const int code = lose_under_root (*state, TRUE, "/delegated", &err, &last, &next_in);
+  if (code == -2)
+    {
+      skip ();
+    }
+  assert_int_equal (code, 75);
+  assert_true (last > 0 && last < next_in);
+}
+
+/* With a control group, what has left the process group ends too. */
+static void
+p37_a_control_group_keeps_what_leaves (void **state)
+{
+  Fixture *fixture = *state;
+  LOG beats = new_open_log ();
+  char *mounted = NULL;
+  char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
+
+  if (cgroup == NULL)
+    {
+      skip ();
+    }
+  Cli *holder =
+      start_as_nobody (fixture_server (fixture), cgroup, "/escape", CLI_COMMAND, "escape", beats);
+  const gboolean began = cli_wait_lines (beats, "BEAT", 4, CLI_MS);
+  kill (holder->pid, SIGKILL);
+  cli_wait (holder, CLI_MS);
+  cli_free (holder);
+  cli_end_of_beats (beats);
+  free_cgroup (cgroup, mounted);
+  assert_true (began);
+}
+
+/* The processes whose parent is pid. */
+static GArray *
+children_of (pid_t pid)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (pid_t));
+  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
+
+  for (const char *name; (name = g_dir_read_name (proc)) != NULL;)
+    {
+      g_autofree char *file = g_build_filename ("/proc", name, "stat", NULL);
+      g_autofree char *text = NULL;
+      char state;
+      int parent;
+      if (g_ascii_isdigit (*name) && g_file_get_contents (file, &text, NULL, NULL)
+          && sscanf (strrchr (text, ')') + 1, " %c %d", &state, &parent) == 2 && parent == pid)
+        {
+          const pid_t child = (pid_t) g_ascii_strtoll (name, NULL, 10);
+          g_array_append_val (found, child);
+        }
+    }
+  return found;
+}
+
+static void
+a_killed_helper_ends_the_wait (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autoptr (Cli) holder = cli_zkflock (server, "/helper", NULL);
+
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (Cli) waiter =
+          cli_zkflock (server, "--verbose", "/helper", CLI_COMMAND, "exit", "0", NULL);
+      assert_true (cli_wait_text (waiter->err, "waiting: 1 of 1", CLI_MS));
+      g_autoptr (GArray) children = children_of (waiter->pid);
+      assert_int_equal (children->len, 2);
+      kill (g_array_index (children, pid_t, i), SIGKILL);
+      assert_int_equal (cli_wait (waiter, CLI_MS), 128 + SIGKILL);
+      assert_true (cli_wait_text (waiter->err, "a helper process of zkflock was killed", 0));
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (what_cannot_be_killed_is_reported),
+    heal_and_test (p37_a_control_group_kills_another_user),
+    heal_and_test (p37_a_control_group_keeps_what_leaves),
+    heal_and_test (a_killed_helper_ends_the_wait),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,26 @@
+/* Finds out why no server of a connect string can be used.
+ *
+ * A probe connects to each server by itself, all at the same time, and sends the four-letter word
+ * "srvr", which every ZooKeeper server answers. It never creates a session.
+ */
+#ifndef ZKFLOCK_PROBE_H
+#define ZKFLOCK_PROBE_H
+
+#include <gio/gio.h>
+
+typedef struct _Probe Probe;
+
+/* Starts one thread for each server of the connect string. A thread gives up after timeout_ms,
+ * except in a slow name resolution. */
+Probe *probe_start (const char *hosts, gint64 timeout_ms);
+/* Whether every server has refused: no host of that name, no connection, another protocol, or a
+ * server without a quorum. FALSE while one has not answered. */
+gboolean probe_all_refuse (Probe *probe);
+/* Whether every thread has its result. */
+gboolean probe_is_complete (Probe *probe);
+/* For example "zk1:2181: connection refused; zk2:2181: unknown host". */
+char *probe_describe (Probe *probe);
+/* Does not wait for the threads. NULL is allowed. */
+void probe_free (Probe *probe);
+
+#endif

@@ -1,0 +1,35 @@
+/* A control group of the command's own.
+ *
+ * Signals reach neither a process of another user (sudo, set-uid) nor one that has left the process
+ * group (setsid). The kernel kills both with the control group they are in. It needs cgroup v2 with
+ * cgroup.kill, and a control group of zkflock's that it may write to: as root, or one that systemd
+ * has delegated.
+ */
+#ifndef ZKFLOCK_CGROUP_H
+#define ZKFLOCK_CGROUP_H
+
+#include <glib.h>
+#include <sys/types.h>
+
+typedef struct
+{
+  int parent_fd;
+  int fd; /* -1: there is none, and all calls do nothing */
+  char name[32];
+} Cgroup;
+
+/* Creates a control group below that of this process. Returns FALSE if that is not possible. */
+gboolean cgroup_create (Cgroup *cgroup);
+/* Moves a process into it; on failure the control group is removed. */
+gboolean cgroup_add (Cgroup *cgroup, pid_t pid);
+/* Sends the signal to each process in it that is not in the process group. */
+void cgroup_signal_others (const Cgroup *cgroup, pid_t group, int signal);
+void cgroup_kill (const Cgroup *cgroup);
+void cgroup_freeze (const Cgroup *cgroup, gboolean freeze);
+/* Whether a process in it lives; a zombie does not count. */
+gboolean cgroup_is_alive (const Cgroup *cgroup);
+/* FALSE while a process in it lives. */
+gboolean cgroup_remove (const Cgroup *cgroup);
+void cgroup_close (Cgroup *cgroup);
+
+#endif
