@@ -167,6 +167,18 @@ curator_plant(
   mutex_no_deadline RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
   CHANGE "curator_lease_deadline (&session->evidence, &session->terms)" "G_MAXINT64 / 2")
 
+# --- what a hold is: a session, its timeout as it is now, and a czxid ---
+curator_plant(
+  timeout_as_granted_last RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
+  CHANGE "is_first ? timeout_ms : MIN (session->timeout_ms, timeout_ms)" "timeout_ms")
+curator_plant(
+  timeout_as_granted_first RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
+  CHANGE "is_first ? timeout_ms : MIN (session->timeout_ms, timeout_ms)" "is_first ? timeout_ms : session->timeout_ms")
+curator_plant(
+  czxid_not_compared RECIPE fixed_node FILE lock/node_lease.c EXPECT "long gone|${two_holders}|token"
+  CHANGE "lease->stake.czxid = lease->czxid" "lease->stake.czxid = 0"
+         "lease->session, lease->path, lease->czxid," "lease->session, lease->path, 0,")
+
 # --- the fixed node ---
 curator_plant(
   fixed_node_adopts_others RECIPE fixed_node FILE lock/attempt_find.c EXPECT "${two_holders}|token"

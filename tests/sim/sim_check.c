@@ -82,6 +82,21 @@ sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
                         g_memdup2 (&now, sizeof now));
 }
 
+void
+sim_check_expect_known (SimCheck *check, guint64 token)
+{
+  for (guint i = 0; i < check->beliefs->len; i++)
+    {
+      SimBelief *belief = check->beliefs->pdata[i];
+
+      if (belief->token == token && is_believed (check, belief))
+        {
+          sim_world_fail (check->world, "%s: %s believes to hold a node that is long gone",
+                          check->name, belief->who);
+        }
+    }
+}
+
 /* The node is gone, and its holder may not know yet. */
 static gboolean
 is_excused (SimCheck *check, guint64 token)

@@ -162,6 +162,22 @@ close_in_the_middle (gpointer data)
   close_member (member);
 }
 
+/* Some nodes are deleted while a client has no connection. */
+static void
+perhaps_cut_off (SimContest *contest)
+{
+  GRand *rand = sim_world_rand (contest->world);
+  const SimMember *member =
+      contest->members->pdata[g_rand_int_range (rand, 0, (gint32) contest->members->len)];
+
+  if (g_rand_boolean (rand) && !sim_process_is_dead (member->process))
+    {
+      sim_world_strike (contest->world, SIM_FAULT_OUTAGE, member->process,
+                        g_rand_int_range (rand, 1, 3000) * 1000);
+      sim_sleep_ms (contest->world, g_rand_int_range (rand, 0, 500));
+    }
+}
+
 /* Deletes nodes of the contenders, again and again. Where names are not unique, another contender's
  * node takes the place of a deleted one at once. */
 static void
@@ -175,14 +191,18 @@ delete_nodes (gpointer data)
   while (sim_contest_goes_on (contest)
          && sim_world_now_us (world) < sim_world_config (world)->faults_until_us)
     {
-      sim_sleep_ms (world, g_rand_int_range (rand, 1, (gint32) session_ms));
+      sim_sleep_ms (world, g_rand_int_range (rand, 1, (gint32) session_ms / 4));
+      perhaps_cut_off (contest);
       const char *found = sim_world_find_ephemeral (world);
       if (found != NULL)
         {
           g_autofree char *path = g_strdup (found);
-          sim_check_node_deleted (contest->checks[0], (guint64) sim_world_czxid (world, path),
-                                  session_ms * 1000);
+          const guint64 token = (guint64) sim_world_czxid (world, path);
+
+          sim_check_node_deleted (contest->checks[0], token, session_ms * 1000);
           sim_world_delete (world, path);
+          sim_sleep_ms (world, session_ms);
+          sim_check_expect_known (contest->checks[0], token);
         }
     }
 }

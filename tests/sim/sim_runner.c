@@ -141,10 +141,10 @@ set_up (SimConfig *config, SimContestRules *rules, const SimRecipe *recipe, Prof
   if (profile == PROFILE_CHANGES)
     {
       rules->long_holds = TRUE;
-      rules->n_members = 2;
+      rules->n_members = 3;
       rules->n_contenders = 1;
       rules->n_rounds = N_ACQUIRES / 2;
-      rules->deletions = recipe->plain_nodes && g_rand_boolean (rand);
+      rules->deletions = recipe->plain_nodes;
       rules->session_timeout_ms = 30000;
       config->eager = TRUE;
       config->tick_ms = 2000;
