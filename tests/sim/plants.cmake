@@ -170,14 +170,28 @@ curator_plant(
 # --- what a hold is: a session, its timeout as it is now, and a czxid ---
 curator_plant(
   timeout_as_granted_last RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
-  CHANGE "is_first ? timeout_ms : MIN (session->timeout_ms, timeout_ms)" "timeout_ms")
+  CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "timeout_ms")
 curator_plant(
   timeout_as_granted_first RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
-  CHANGE "is_first ? timeout_ms : MIN (session->timeout_ms, timeout_ms)" "is_first ? timeout_ms : session->timeout_ms")
+  CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "believed_ms != 0 ? believed_ms : timeout_ms")
 curator_plant(
   czxid_not_compared RECIPE fixed_node FILE lock/node_lease.c EXPECT "long gone|${two_holders}|token"
   CHANGE "lease->stake.czxid = lease->czxid" "lease->stake.czxid = 0"
          "lease->session, lease->path, lease->czxid," "lease->session, lease->path, 0,")
+
+curator_plant(
+  noauth_fails_all TEST test_sim_holds.c FILE client/heartbeat.c EXPECT "CURATOR_LEASE_HELD"
+  CHANGE "(rc == ZNONODE || rc == ZNOAUTH)" "rc == ZNONODE")
+curator_plant(
+  entry_by_the_published_state TEST test_sim_holds.c FILE lock/node_lease.c EXPECT "curator_lock_acquire"
+  CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state" "return state")
+curator_plant(
+  timers_sleep_with_the_machine TEST test_sim_holds.c FILE client/dispatch.c EXPECT "lost_us"
+  CHANGE "return add_timer (client, CLOCK_ALWAYS, when_us, func, data)"
+         "return add_timer (client, CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
+curator_plant(
+  end_is_not_final TEST ../unit/test_finality.c FILE client/lease_clock.c EXPECT "test_end_is_final"
+  CHANGE "atomic_compare_exchange_strong (&session->deadline_us, &deadline, 0)" "TRUE")
 
 # --- the fixed node ---
 curator_plant(
