@@ -59,6 +59,8 @@ sleep_while_holding (gpointer data)
   const gint64 end_us =
       sim_world_now_us (scene->world) + curator_lease_get_remaining_ms (lease) * 1000;
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 60 * G_USEC_PER_SEC);
+  /* The loss of the connection is known before. */
+  sim_sleep_ms (scene->world, 1000);
   const gint64 wakes_us = sim_world_now_us (scene->world) + at_us;
   sim_world_strike (scene->world, SIM_FAULT_SUSPEND, a->process, MAX (at_us, 1));
   AWAIT (scene, notice.lost_us != 0);
