@@ -36,10 +36,11 @@ typedef enum
   /** The connection is lost; the session and its holds may survive. Also the state before the first
    *  connection. */
   CURATOR_STATE_SUSPENDED,
-  /** Connected again. Unless LOST came in between, the session is the same and nothing was lost. */
+  /** Connected again, or confirmed again by a quorum. Unless LOST came in between, the session and its
+   *  holds are the same. */
   CURATOR_STATE_RECONNECTED,
-  /** The session ended: the server reported it expired, or the client's clock decided so. All holds
-   *  are lost. */
+  /** All holds are lost: the session ended, or no quorum confirmed it before the deadline of its holds.
+   *  In the second case the session may go on; its holds stay lost. */
   CURATOR_STATE_LOST,
   /** Connected to a server without a quorum. This version never enters it: it does not request
    *  read-only connections, over which no lock can be acquired. */

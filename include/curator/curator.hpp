@@ -473,7 +473,7 @@ enum class connection_state
   connected = CURATOR_STATE_CONNECTED,     /**< for the first time */
   suspended = CURATOR_STATE_SUSPENDED,     /**< connection lost; the session may survive */
   reconnected = CURATOR_STATE_RECONNECTED, /**< connected again */
-  lost = CURATOR_STATE_LOST,               /**< session ended, all holds lost */
+  lost = CURATOR_STATE_LOST,               /**< all holds lost */
   read_only = CURATOR_STATE_READ_ONLY      /**< never entered by this version */
 };
 

@@ -288,7 +288,7 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
     }
   else
     {
-      g_usleep ((gulong) MIN (delay_us, SHORTAGE_US));
+      g_usleep ((gulong) CLAMP (delay_us, 0, SHORTAGE_US));
     }
   curator_client_lock (client);
 }

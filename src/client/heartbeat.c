@@ -213,8 +213,9 @@ beat_send (CuratorSession *session)
     }
   if (paths->len == 0)
     {
-      /* The session is proven by any transaction. */
-      g_ptr_array_add (paths, g_strdup ("/"));
+      /* The session is proven by any transaction. The parent is what its ACL most likely lets us read. */
+      const CuratorStake *stake = g_ptr_array_index (stakes, 0);
+      g_ptr_array_add (paths, g_path_get_dirname (stake->path));
     }
   session->beat_stakes = checked_stakes (stakes);
   session->beat = curator_request_check (session, paths, on_beat, session);

@@ -12,8 +12,9 @@
  * since nobody knows when they were sent; a session without requests sends a read of ours instead.
  *
  * A deadline that somebody has seen pass is final: holds must not come back to life by a proof that was
- * late by a moment. So a new deadline is published first, and if the old one has passed by then, the
- * holds are LOST all the same. Readers look at the clock before they look at the deadline.
+ * late by a moment. So a reader that sees it pass replaces it by 0, which a writer notices when it
+ * publishes the next one: the holds are LOST before that. Whoever asks for a hold therefore reads the
+ * deadline first, and then whether the hold is over.
  */
 #include "client/lease_clock.h"
 
@@ -24,39 +25,22 @@
 
 #include <stdatomic.h>
 
-static CURATOR_LOCKED void
-publish (CuratorSession *session)
-{
-  const gint64 deadline = session->state == CURATOR_SESSION_DEAD
-                              ? 0
-                              : curator_lease_deadline (&session->evidence, &session->terms);
-  atomic_store (&session->deadline_us, deadline);
-}
-
 gint64
-curator_lease_clock_remaining_us (CuratorSession *session)
+curator_lease_clock_remaining_ms (CuratorSession *session)
 {
-  gint64 now = curator_client_boottime_us (session->client);
+  gint64 deadline = atomic_load (&session->deadline_us);
   for (;;)
     {
-      const gint64 deadline = atomic_load (&session->deadline_us);
-      if (now >= deadline)
+      const gint64 left_us = deadline - curator_client_boottime_us (session->client);
+      if (left_us >= 1000)
+        {
+          return left_us / 1000;
+        }
+      if (deadline == 0 || atomic_compare_exchange_strong (&session->deadline_us, &deadline, 0))
         {
           return 0;
         }
-      now = curator_client_boottime_us (session->client);
-      if (now < deadline)
-        {
-          return deadline - now;
-        }
     }
-}
-
-gboolean
-curator_lease_clock_is_provable (CuratorSession *session)
-{
-  const gint64 now = curator_client_boottime_us (session->client);
-  return now < atomic_load (&session->deadline_us);
 }
 
 gboolean
@@ -112,6 +96,32 @@ lapse (CuratorSession *session)
   notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
 }
 
+/* FALSE: the old deadline has passed, or somebody saw it pass. */
+static CURATOR_LOCKED gboolean
+replace_deadline (CuratorSession *session, gint64 deadline)
+{
+  gint64 old = atomic_load (&session->deadline_us);
+  return curator_client_boottime_us (session->client) < old
+         && atomic_compare_exchange_strong (&session->deadline_us, &old, deadline);
+}
+
+static CURATOR_LOCKED void
+publish (CuratorSession *session)
+{
+  const gint64 deadline = curator_lease_deadline (&session->evidence, &session->terms);
+
+  if (replace_deadline (session, deadline))
+    {
+      return;
+    }
+  if (session->held.length > 0)
+    {
+      curator_timer_cancel (session->client, &session->lapse_timer);
+      lapse (session);
+    }
+  atomic_store (&session->deadline_us, deadline);
+}
+
 /* Runs on the timer thread, or where something has changed. */
 static CURATOR_LOCKED void
 on_lapse_timer (gpointer data)
@@ -150,22 +160,9 @@ curator_lease_clock_update (CuratorSession *session)
   on_lapse_timer (session);
 }
 
-/* The deadline has changed. old: the one before. */
-static CURATOR_LOCKED void
-deadline_changed (CuratorSession *session, gint64 old)
-{
-  if (session->held.length > 0 && curator_client_boottime_us (session->client) >= old)
-    {
-      curator_timer_cancel (session->client, &session->lapse_timer);
-      lapse (session);
-    }
-}
-
 void
 curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
 {
-  const gint64 old = atomic_load (&session->deadline_us);
-
   if (session->state == CURATOR_SESSION_DEAD
       || !curator_lease_note_proof (&session->evidence, &session->terms, sent_us,
                                     curator_client_boottime_us (session->client)))
@@ -173,7 +170,6 @@ curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
       return;
     }
   publish (session);
-  deadline_changed (session, old);
   if (session->suspect)
     {
       curator_lease_clock_update (session);
@@ -189,8 +185,6 @@ void
 curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
 {
   const CuratorClient *client = session->client;
-  const gint64 old = atomic_load (&session->deadline_us);
-
   const int believed_ms = session->terms.session_us != 0 ? session->timeout_ms : 0;
 
   if (timeout_ms < believed_ms)
@@ -202,7 +196,7 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
   session->timeout_ms = curator_lease_session_ms (believed_ms, timeout_ms);
   session->terms = curator_lease_terms (session->timeout_ms, client->server_tick_ms,
                                         client->has_heartbeat ? client->heartbeat_ms : 0);
-  if (old == 0 && curator_lease_terms_are_too_short (&session->terms))
+  if (believed_ms == 0 && curator_lease_terms_are_too_short (&session->terms))
     {
       curator_warn ("the session timeout of %d ms is too short for servers that tick every %d ms: "
                     "holds are lost, or cannot be had, while all is well",
@@ -211,7 +205,6 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
   publish (session);
   if (session->held.length > 0)
     {
-      deadline_changed (session, old);
       curator_lease_clock_update (session);
     }
 }
@@ -237,7 +230,7 @@ void
 curator_lease_clock_died (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
-  publish (session);
+  atomic_store (&session->deadline_us, 0);
   notify_holds (session, CURATOR_LEASE_LOST,
                 curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
                                                             : CURATOR_COUNTER_LOST_CLOSED);

@@ -52,11 +52,9 @@ void curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us) C
 /* And it was a transaction, which a quorum has committed. */
 void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
 
-/* @locks none needed. Microseconds for which a hold of this session is provable; 0 when it is no longer,
- * and then for ever, for every hold that there was. */
-gint64 curator_lease_clock_remaining_us (CuratorSession *session);
-/* @locks none needed. The same question without the answer's size, and cheaper. */
-gboolean curator_lease_clock_is_provable (CuratorSession *session);
+/* Takes no lock. Milliseconds for which a hold of this session is provable. 0 when it is no longer, and
+ * then for every hold that there was: it stays LOST whatever proof comes later. */
+gint64 curator_lease_clock_remaining_ms (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
 gboolean curator_lease_clock_is_fresh (CuratorSession *session) CURATOR_LOCKED;
 /* If it is not, because the leader may have been told too little of us so far: after how many

@@ -171,7 +171,11 @@ on_disconnected (CuratorSession *session)
   session->state = CURATOR_SESSION_DISCONNECTED;
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
   curator_connect_deadline_start (session);
-  curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
+  /* After LOST comes RECONNECTED, as in Curator. */
+  if (!session->lapsed)
+    {
+      curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
+    }
   curator_heartbeat_suspended (session);
 }
 

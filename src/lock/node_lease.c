@@ -53,14 +53,14 @@ lose (CuratorLease *lease, CuratorCounter reason)
     }
 }
 
-/* The clock may have run out before listeners were notified. */
+/* The clock may have run out before listeners were notified. It ends all holds of the session at once. */
 static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
   if (lease->is_ephemeral && !curator_lease_is_over (lease->state)
-      && curator_lease_clock_remaining_us (lease->session) == 0)
+      && curator_lease_clock_remaining_ms (lease->session) == 0)
     {
-      lose (lease, CURATOR_COUNTER_LOST_CLOCK);
+      curator_lease_clock_update (lease->session);
     }
   return lease->state;
 }
@@ -161,27 +161,32 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone d
   return TRUE;
 }
 
-/* Takes no lock. What the clock has ended is LOST, whether or not anybody was told so far. */
-static CuratorLeaseState
-node_get_state (CuratorLease *lease)
-{
-  const CuratorLeaseState state = (CuratorLeaseState) g_atomic_int_get (&lease->state);
-  return !curator_lease_is_over (state) && lease->is_ephemeral
-                 && !curator_lease_clock_is_provable (lease->session)
-             ? CURATOR_LEASE_LOST
-             : state;
-}
-
-/* Takes no lock. */
+/* By the clock alone; 0 if the hold is over already. Takes no lock, like the next two, which look at the
+ * state after it: see lease_clock.c. */
 static gint64
-node_get_remaining_ms (CuratorLease *lease)
+time_left_ms (CuratorLease *lease)
 {
   if (curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)))
     {
       return 0;
     }
-  return lease->is_ephemeral ? curator_lease_clock_remaining_us (lease->session) / 1000
-                             : G_MAXINT64;
+  return lease->is_ephemeral ? curator_lease_clock_remaining_ms (lease->session) : G_MAXINT64;
+}
+
+/* What the clock has ended is LOST, whether or not anybody was notified so far. */
+static CuratorLeaseState
+node_get_state (CuratorLease *lease)
+{
+  const gint64 left_ms = time_left_ms (lease);
+  const CuratorLeaseState state = (CuratorLeaseState) g_atomic_int_get (&lease->state);
+  return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state;
+}
+
+static gint64
+node_get_remaining_ms (CuratorLease *lease)
+{
+  const gint64 left_ms = time_left_ms (lease);
+  return curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)) ? 0 : left_ms;
 }
 
 static CURATOR_LOCKED void

@@ -4,9 +4,9 @@
 # They test the tests, not the library: sanitizer and coverage builds skip them.
 
 # curator_plant (name FILE source EXPECT regex CHANGE old new [old new ...]
-#                RECIPE recipe | SCENE test | TEST source [PUBLISHED])
+#                RECIPE recipe | SCENE test | TEST source [SCENE test] [PUBLISHED])
 # Every old text must exist, so that a plant fails the configuration when the source changes. The judge is the schedules
-# of a recipe, one scene of test_sim_promises.c, or the source of another test.
+# of a recipe, one scene of test_sim_promises.c, or another test (with SCENE, one scene of it).
 # PUBLISHED: one of the sixteen that tests/README.md names.
 set(planted_results "${CMAKE_CURRENT_BINARY_DIR}/plants/results")
 file(MAKE_DIRECTORY "${planted_results}")
@@ -33,12 +33,12 @@ function(curator_plant name)
     "${planted}" PROPERTIES COMPILE_DEFINITIONS "CURATOR_COMPILATION;G_LOG_DOMAIN=\"curator\"" COMPILE_OPTIONS "-w")
 
   set(target "planted_${name}")
-  if(arg_RECIPE)
-    set(judge test_sim_planted.c)
+  if(arg_TEST)
+    set(judge "${arg_TEST}")
   elseif(arg_SCENE)
     set(judge test_sim_promises.c)
   else()
-    set(judge "${arg_TEST}")
+    set(judge test_sim_planted.c)
   endif()
   add_executable(${target} ${judge} "${planted}")
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
@@ -166,6 +166,32 @@ curator_plant(
 curator_plant(
   mutex_no_deadline RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
   CHANGE "curator_lease_deadline (&session->evidence, &session->terms)" "G_MAXINT64 / 2")
+
+# --- what a hold is: a session, its timeout as it is now, and a czxid ---
+curator_plant(
+  timeout_as_granted_last RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
+  CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "timeout_ms")
+curator_plant(
+  timeout_as_granted_first RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
+  CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "believed_ms != 0 ? believed_ms : timeout_ms")
+curator_plant(
+  czxid_not_compared RECIPE fixed_node FILE lock/node_lease.c EXPECT "long gone|${two_holders}|token"
+  CHANGE "lease->stake.czxid = lease->czxid" "lease->stake.czxid = 0"
+         "lease->session, lease->path, lease->czxid," "lease->session, lease->path, 0,")
+
+curator_plant(
+  noauth_fails_all TEST test_sim_holds.c SCENE test_unreadable_node FILE client/heartbeat.c EXPECT "CURATOR_LEASE_HELD"
+  CHANGE "(rc == ZNONODE || rc == ZNOAUTH)" "rc == ZNONODE")
+curator_plant(
+  entry_by_the_published_state TEST test_sim_holds.c SCENE test_no_entry_after_a_pause FILE lock/node_lease.c EXPECT "curator_lock_acquire"
+  CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state" "return state")
+curator_plant(
+  timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE client/dispatch.c EXPECT "lost_us"
+  CHANGE "return add_timer (client, CLOCK_ALWAYS, when_us, func, data)"
+         "return add_timer (client, CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
+curator_plant(
+  end_is_not_final TEST ../unit/test_finality.c FILE client/lease_clock.c EXPECT "test_end_is_final"
+  CHANGE "atomic_compare_exchange_strong (&session->deadline_us, &deadline, 0)" "TRUE")
 
 # --- the fixed node ---
 curator_plant(

@@ -197,6 +197,7 @@ struct _CuratorZkHandle
   gboolean dead_told; /* the CONNECTED event was delivered */
   gboolean bad_auth;
   gint64 timeout_us;
+  gint64 first_timeout_us; /* the first that was granted */
   SimSession *session;
   SimConn *conn;
   gint64 last_zxid;
@@ -322,6 +323,7 @@ struct _SimWorld
   GPtrArray *actors;
   GPtrArray *scripts;
   char *noauth;
+  char *unreadable;
   int next_id;
   guint next_serial;
 
@@ -384,6 +386,7 @@ void sim_session_update (SimWorld *world, SimSession *session);
 void sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request);
 gboolean sim_leader_reap (SimWorld *world);
 gboolean sim_world_is_forbidden (SimWorld *world, const char *path);
+gboolean sim_world_is_unreadable (SimWorld *world, const char *path);
 
 /* sim_server.c */
 SimServer *sim_server_new (SimWorld *world, int id);

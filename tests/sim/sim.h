@@ -64,6 +64,7 @@ typedef struct
   gboolean eager;         /* servers end sessions at the first moment at which they may */
   double p_connect_fails; /* per attempt */
   double p_open_fails;
+  double p_other_timeout; /* per reconnect: the server grants another session timeout */
   gboolean private_nodes; /* deleting an ephemeral node of another session is a failure */
 
   gint64 time_limit_us; /* of virtual time; beyond it the world counts as hung */
@@ -209,6 +210,8 @@ char *sim_world_get (SimWorld *world, const char *path);
 /* Names, sorted; NULL-terminated; empty if there is no such node. */
 char **sim_world_children (SimWorld *world, const char *path);
 gint64 sim_world_owner (SimWorld *world, const char *path);
+/* The zxid that created the node; 0 if there is none. */
+gint64 sim_world_czxid (SimWorld *world, const char *path);
 /* The next sequence number under this node. */
 void sim_world_set_counter (SimWorld *world, const char *path, gint32 next);
 /* Sets the data of a node, if it exists, to a number as a shared count has it. */
@@ -219,6 +222,9 @@ GArray *sim_world_numbers (SimWorld *world, const char *path);
 const char *sim_world_find_ephemeral (SimWorld *world);
 /* Everything but exists is refused at and below this path; NULL for nowhere. */
 void sim_world_set_noauth (SimWorld *world, const char *path);
+/* The node's own ACL forbids to read it: get and check are refused, exists and delete are not. NULL for
+ * none. */
+void sim_world_set_unreadable (SimWorld *world, const char *path);
 
 /* Watches at all servers for this process, known to the server or to the client. */
 guint sim_process_server_watches (SimProcess *process);

@@ -13,6 +13,7 @@ typedef struct
   SimHoldKind kind;
   gint64 since;
   guint n_kills;
+  guint64 token;
   gboolean in_vain; /* ended before it was recorded */
 } SimBelief;
 
@@ -25,6 +26,8 @@ struct _SimCheck
   guint64 alone_token; /* the highest of an exclusive hold */
   guint64 read_token;  /* the highest of ordinary readers */
   GHashTable *permit_tokens;
+  GHashTable *deleted; /* token of a node that a third party has deleted -> when */
+  gint64 patience_us;  /* for which a holder may not know of that */
   guint n_grants;
 };
 
@@ -46,6 +49,7 @@ sim_check_new (SimWorld *world, const char *name, SimStillHeld still_held)
   check->name = g_strdup (name);
   check->still_held = still_held;
   check->beliefs = g_ptr_array_new_with_free_func (belief_free);
+  check->deleted = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   check->permit_tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   return check;
 }
@@ -53,6 +57,7 @@ sim_check_new (SimWorld *world, const char *name, SimStillHeld still_held)
 void
 sim_check_free (SimCheck *check)
 {
+  g_hash_table_unref (check->deleted);
   g_hash_table_unref (check->permit_tokens);
   g_ptr_array_unref (check->beliefs);
   g_free (check->name);
@@ -65,6 +70,40 @@ is_believed (SimCheck *check, SimBelief *belief)
   return !belief->in_vain && !sim_process_is_dead (belief->process)
          && sim_process_n_kills (belief->process) == belief->n_kills
          && check->still_held (belief->lease);
+}
+
+void
+sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
+{
+  const gint64 now = sim_world_now_us (check->world);
+
+  check->patience_us = patience_us;
+  g_hash_table_replace (check->deleted, g_memdup2 (&token, sizeof token),
+                        g_memdup2 (&now, sizeof now));
+}
+
+void
+sim_check_expect_known (SimCheck *check, guint64 token)
+{
+  for (guint i = 0; i < check->beliefs->len; i++)
+    {
+      SimBelief *belief = check->beliefs->pdata[i];
+
+      if (belief->token == token && is_believed (check, belief))
+        {
+          sim_world_fail (check->world, "%s: %s believes to hold a node that is long gone",
+                          check->name, belief->who);
+        }
+    }
+}
+
+/* The node is gone, and its holder may not know yet. */
+static gboolean
+is_excused (SimCheck *check, guint64 token)
+{
+  const gint64 *deleted_at = g_hash_table_lookup (check->deleted, &token);
+
+  return deleted_at != NULL && sim_world_now_us (check->world) <= *deleted_at + check->patience_us;
 }
 
 static gboolean
@@ -93,7 +132,7 @@ judge_company (SimCheck *check, const SimGrant *grant)
     {
       SimBelief *other = check->beliefs->pdata[i];
 
-      if (!is_believed (check, other))
+      if (!is_believed (check, other) || is_excused (check, other->token))
         {
           continue;
         }
@@ -158,7 +197,7 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
              kinds[grant->kind], grant->who, grant->token);
   holds = !sim_process_is_dead (grant->process) && !sim_process_is_deceived (grant->process)
           && check->still_held (grant->lease);
-  if (holds)
+  if (holds && !is_excused (check, grant->token))
     {
       judge_company (check, grant);
       if (grant->token != 0)
@@ -166,7 +205,7 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
           judge_token (check, grant);
         }
     }
-  else
+  else if (!holds)
     {
       sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
                  grant->who);
@@ -174,6 +213,7 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
   belief->id = ++check->n_grants;
   belief->process = grant->process;
   belief->who = g_strdup (grant->who);
+  belief->token = grant->token;
   belief->lease = grant->lease;
   belief->kind = grant->kind;
   belief->n_kills = sim_process_n_kills (grant->process);

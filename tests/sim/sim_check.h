@@ -36,6 +36,10 @@ typedef struct
 
 /* Returns a number for sim_check_released(). */
 guint sim_check_granted (SimCheck *check, const SimGrant *grant);
+/* A third party has deleted the node with that token. Its holder need not know for patience_us. */
+void sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us);
+/* From now on the holder has to know. */
+void sim_check_expect_known (SimCheck *check, guint64 token);
 void sim_check_released (SimCheck *check, guint belief);
 guint sim_check_n_grants (SimCheck *check);
 /* Beliefs that have not ended. */

@@ -172,6 +172,51 @@ close_in_the_middle (gpointer data)
   close_member (member);
 }
 
+/* Some nodes are deleted while a client has no connection. */
+static void
+perhaps_cut_off (SimContest *contest)
+{
+  GRand *rand = sim_world_rand (contest->world);
+  const SimMember *member =
+      contest->members->pdata[g_rand_int_range (rand, 0, (gint32) contest->members->len)];
+
+  if (g_rand_boolean (rand) && !sim_process_is_dead (member->process))
+    {
+      sim_world_strike (contest->world, SIM_FAULT_OUTAGE, member->process,
+                        g_rand_int_range (rand, 1, 3000) * 1000);
+      sim_sleep_ms (contest->world, g_rand_int_range (rand, 0, 500));
+    }
+}
+
+/* Deletes nodes of the contenders, again and again. Where names are not unique, another contender's
+ * node takes the place of a deleted one at once. */
+static void
+delete_nodes (gpointer data)
+{
+  SimContest *contest = data;
+  SimWorld *world = contest->world;
+  GRand *rand = sim_world_rand (world);
+  const gint64 session_ms = contest->rules.session_timeout_ms;
+
+  while (sim_contest_goes_on (contest)
+         && sim_world_now_us (world) < sim_world_config (world)->faults_until_us)
+    {
+      sim_sleep_ms (world, g_rand_int_range (rand, 1, (gint32) session_ms / 4));
+      perhaps_cut_off (contest);
+      const char *found = sim_world_find_ephemeral (world);
+      if (found != NULL)
+        {
+          g_autofree char *path = g_strdup (found);
+          const guint64 token = (guint64) sim_world_czxid (world, path);
+
+          sim_check_node_deleted (contest->checks[0], token, session_ms * 1000);
+          sim_world_delete (world, path);
+          sim_sleep_ms (world, session_ms);
+          sim_check_expect_known (contest->checks[0], token);
+        }
+    }
+}
+
 static void
 close_all (SimContest *contest, gboolean zombies_only)
 {
@@ -281,6 +326,10 @@ sim_contest_run (SimContest *contest)
       SimMember *member = contest->members->pdata[0];
 
       sim_actor_new (contest->world, member->process, "closer", close_in_the_middle, member);
+    }
+  if (contest->rules.deletions)
+    {
+      sim_actor_new (contest->world, NULL, "third party", delete_nodes, contest);
     }
   if (contest->rules.any_error)
     {

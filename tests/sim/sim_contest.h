@@ -51,6 +51,7 @@ typedef struct
   gboolean any_error;  /* any code from the server may reach the caller */
   gboolean may_leave;  /* a node that the server refuses to delete stays until its session ends */
   gboolean closing;    /* a client is closed in the middle */
+  gboolean deletions;  /* a third party deletes nodes, which others create again */
 } SimContestRules;
 
 /* A member that is NULL defaults to the mutex's behaviour. */

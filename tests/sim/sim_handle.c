@@ -368,6 +368,11 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
     {
       sim_trace (handle->world, "%s/%d: event state %d", handle->process->name, handle->id,
                  item->state);
+      if (item->state == ZOO_CONNECTED_STATE)
+        {
+          /* Another server may still count by the shortest that was granted. */
+          handle->session->timeout_us = MIN (handle->session->timeout_us, handle->timeout_us);
+        }
       handle->dead_told = handle->dead_told || handle->state == SIM_HANDLE_DEAD;
       if (handle->dead_told && handle->process->killed == handle->session)
         {

@@ -168,6 +168,12 @@ sim_world_is_forbidden (SimWorld *world, const char *path)
          && (path[length] == '\0' || path[length] == '/');
 }
 
+gboolean
+sim_world_is_unreadable (SimWorld *world, const char *path)
+{
+  return world->unreadable != NULL && strcmp (path, world->unreadable) == 0;
+}
+
 static gboolean
 is_sequential (int mode)
 {
@@ -260,8 +266,8 @@ leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
     {
       return ZNOTEMPTY;
     }
-  if (world->config.private_nodes && node->owner != 0
-      && (session == NULL || session->id != node->owner))
+  if (world->config.private_nodes && node->owner != 0 && session != NULL
+      && session->id != node->owner)
     {
       sim_world_fail (world, "%s was deleted by another session than its owner", node->path);
     }
@@ -304,6 +310,11 @@ leader_check (SimWorld *world, SimRequest *request)
         {
           request->failed_index = i;
           return ZNONODE;
+        }
+      if (sim_world_is_unreadable (world, request->paths[i]))
+        {
+          request->failed_index = i;
+          return ZNOAUTH;
         }
     }
   return ZOK;
@@ -448,6 +459,14 @@ sim_world_owner (SimWorld *world, const char *path)
   return node == NULL ? -1 : node->owner;
 }
 
+gint64
+sim_world_czxid (SimWorld *world, const char *path)
+{
+  SimNode *node = sim_tree_lookup (world->tree, path);
+
+  return node == NULL ? 0 : node->czxid;
+}
+
 void
 sim_world_set_counter (SimWorld *world, const char *path, gint32 next)
 {
@@ -462,6 +481,13 @@ sim_world_set_noauth (SimWorld *world, const char *path)
 {
   g_free (world->noauth);
   world->noauth = g_strdup (path);
+}
+
+void
+sim_world_set_unreadable (SimWorld *world, const char *path)
+{
+  g_free (world->unreadable);
+  world->unreadable = g_strdup (path);
 }
 
 /* --- numbers, as shared counts have them ---------------------------------------------------- */

@@ -564,6 +564,24 @@ greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
     }
 }
 
+/* A server with other bounds. The leader counts by the new timeout once the client knows of it, see
+ * sim_handle.c: that a lost reply hides a shorter one is ruled out. */
+static void
+renegotiate (SimWorld *world, CuratorZkHandle *handle)
+{
+  const gint64 tick = world->config.tick_ms * 1000;
+
+  if (!world->healing && sim_chance (world, world->config.p_other_timeout))
+    {
+      const double share = g_rand_double_range (world->rand, 0.25, 1);
+
+      handle->timeout_us =
+          MAX ((gint64) ((double) handle->first_timeout_us * share) / 1000 * 1000, 2 * tick);
+      sim_trace (world, "%s/%d: is granted a timeout of %" G_GINT64_FORMAT " ms",
+                 handle->process->name, handle->id, handle->timeout_us / 1000);
+    }
+}
+
 void
 sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
 {
@@ -588,12 +606,16 @@ sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
   if (handle->session == NULL)
     {
       handle->session = sim_session_new (world, handle->timeout_us);
-      handle->timeout_us = handle->session->timeout_us;
+      handle->timeout_us = handle->first_timeout_us = handle->session->timeout_us;
     }
   else if (handle->session->state != SIM_SESSION_ALIVE && !sim_server_is_cut (world, server))
     {
       sim_handle_die (handle, ZOO_EXPIRED_SESSION_STATE, ZSESSIONEXPIRED);
       return;
+    }
+  else
+    {
+      renegotiate (world, handle);
     }
   greet (world, handle, server);
 }

@@ -25,6 +25,7 @@ typedef enum
   PROFILE_CLOSING,
   PROFILE_LEASES, /* long holds, early expiry, slow links */
   PROFILE_ALL,
+  PROFILE_CHANGES, /* other session timeouts at reconnects, nodes deleted by third parties */
   N_PROFILES
 } Profile;
 
@@ -76,10 +77,16 @@ set_weights (SimConfig *config, Profile profile)
       w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_SILENT] = 2;
       w[SIM_FAULT_DEAF] = w[SIM_FAULT_PAUSE] = w[SIM_FAULT_SUSPEND] = w[SIM_FAULT_FREEZE] = 2;
     }
+  if (profile == PROFILE_CHANGES)
+    {
+      w[SIM_FAULT_DROP] = 4;
+      w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_PAUSE] = w[SIM_FAULT_CUT] = 2;
+    }
 }
 
 static void
-set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
+set_up (SimConfig *config, SimContestRules *rules, const SimRecipe *recipe, Profile profile,
+        GRand *rand)
 {
   static const gint64 timeouts[] = { 4000, 6000, 15000, 30000 };
   double much = g_rand_double_range (rand, 0.005, 0.05);
@@ -131,6 +138,23 @@ set_up (SimConfig *config, SimContestRules *rules, Profile profile, GRand *rand)
       config->faults_until_us = 20 * rules->session_timeout_ms * 1000;
       config->time_limit_us *= 4;
     }
+  if (profile == PROFILE_CHANGES)
+    {
+      rules->long_holds = TRUE;
+      rules->n_members = 3;
+      rules->n_contenders = 1;
+      rules->n_rounds = N_ACQUIRES / 2;
+      rules->deletions = recipe->plain_nodes;
+      rules->session_timeout_ms = 30000;
+      config->eager = TRUE;
+      config->tick_ms = 2000;
+      config->latency_max_us = g_rand_int_range (rand, 0, 3) * 3000;
+      config->p_other_timeout = 0.5;
+      config->fault_every_us = rules->session_timeout_ms * 500;
+      config->faults_until_us = 20 * rules->session_timeout_ms * 1000;
+      config->outage_max_us = rules->session_timeout_ms * 1000;
+      config->time_limit_us *= 4;
+    }
   if (profile == PROFILE_ALL)
     {
       config->p_not_taken = 0.002;
@@ -148,7 +172,7 @@ sim_run_schedule (const SimRecipe *recipe, guint32 seed)
   SimContest *contest;
   gboolean good;
 
-  set_up (&config, &rules, (Profile) (seed % N_PROFILES), rand);
+  set_up (&config, &rules, recipe, (Profile) (seed % N_PROFILES), rand);
   g_rand_free (rand);
   config.private_nodes = recipe->plain_nodes;
   world = sim_world_new (seed, &config);
@@ -270,6 +294,12 @@ test_all (void **state)
   run_profile ("all", PROFILE_ALL);
 }
 
+static void
+test_changes (void **state)
+{
+  run_profile ("changes", PROFILE_CHANGES);
+}
+
 void
 sim_runner_prepare (void)
 {
@@ -292,6 +322,7 @@ sim_runner_main (const SimRecipe *recipe)
     cmocka_unit_test (test_closing),
     cmocka_unit_test (test_leases),
     cmocka_unit_test (test_all),
+    cmocka_unit_test (test_changes),
   };
 
   the_recipe = recipe;

@@ -15,7 +15,7 @@
 #define LONG_SESSION_MS 30000
 
 static void
-machine_open (Scene *scene, int i, gint64 session_ms)
+machine_open (Scene *scene, int i, const ScenePlay *play, gint64 session_ms)
 {
   SceneMachine *machine = &scene->machines[i];
   const char name[] = { (char) ('A' + i), '\0' };
@@ -28,6 +28,14 @@ machine_open (Scene *scene, int i, gint64 session_ms)
       curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (machine->process));
   curator_retry_policy_unref (policy);
   curator_client_set_session_timeout (machine->client, session_ms);
+  if (play->heartbeat_ms > 0)
+    {
+      curator_client_set_heartbeat_interval (machine->client, play->heartbeat_ms);
+    }
+  if (play->server_tick_ms > 0)
+    {
+      curator_client_set_server_tick (machine->client, play->server_tick_ms);
+    }
   sim_world_add_client (scene->world, machine->process, machine->client);
   assert_true (curator_client_start (machine->client, NULL));
   machine->mutex = curator_mutex_new (machine->client, SCENE_PATH, NULL);
@@ -72,7 +80,7 @@ play_once (const ScenePlay *play, guint32 seed)
   scene.order = g_string_new (NULL);
   for (int i = 0; i < SCENE_MACHINES; i++)
     {
-      machine_open (&scene, i, session_ms);
+      machine_open (&scene, i, play, session_ms);
     }
   for (int i = 0; i < SCENE_MACHINES && play->roles[i] != NULL; i++)
     {

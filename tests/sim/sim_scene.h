@@ -39,6 +39,8 @@ typedef struct
   SimActorFunc roles[SCENE_MACHINES]; /* of each machine; NULL: none */
   void (*check) (Scene *scene);       /* called when all roles have returned; may be NULL */
   gint64 session_ms;                  /* 0: the default, long */
+  gint64 heartbeat_ms;                /* 0: the client's default, like the next */
+  gint64 server_tick_ms;              /* that the client assumes */
   guint n_seeds;                      /* 0: the default, a few */
 } ScenePlay;
 

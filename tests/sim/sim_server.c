@@ -389,7 +389,9 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
   gboolean exists = request->op == SIM_OP_EXISTS;
   guint kind = request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA;
 
-  if (!exists && node != NULL && sim_world_is_forbidden (world, request->path))
+  if (!exists && node != NULL
+      && (sim_world_is_forbidden (world, request->path)
+          || sim_world_is_unreadable (world, request->path)))
     {
       return ZNOAUTH;
     }

@@ -143,6 +143,7 @@ sim_world_free (SimWorld *world)
   sim_tree_free (world->tree);
   g_array_unref (world->ready);
   g_free (world->noauth);
+  g_free (world->unreadable);
   g_free (world->label);
   sim_trace_free (world);
   if (world->failure != NULL)

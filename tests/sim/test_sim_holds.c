@@ -1,0 +1,232 @@
+/* What ends a hold, and what does not, in small scenes: a machine that slept, a node that cannot be
+ * read, a pause before an entry, heartbeats that are short against the ticks. */
+#include "sim_scene.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SESSION_MS 40000
+
+static CuratorLease *
+acquire (Scene *scene, CuratorLock *lock)
+{
+  CuratorLease *lease = curator_lock_acquire_lease (lock, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  return lease;
+}
+
+static void
+append_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+  g_string_append_printf (data, "%s ", curator_connection_state_to_string (state));
+}
+
+/* --- the machine sleeps ------------------------------------------------------------------------- */
+
+typedef struct
+{
+  SimWorld *world;
+  gint64 lost_us;
+} Notice;
+
+static void
+note_loss (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  Notice *notice = data;
+  if (state == CURATOR_LEASE_LOST)
+    {
+      notice->lost_us = sim_world_now_us (notice->world);
+    }
+}
+
+/* Without a connection it sleeps for a part of what the hold has left, or for longer. */
+static void
+sleep_while_holding (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  const gint64 at_us = g_rand_int_range (sim_world_rand (scene->world), 0, 30) * 1000000;
+  Notice notice = { scene->world, 0 };
+  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+
+  curator_lease_add_listener (lease, note_loss, &notice, NULL);
+  sim_sleep_ms (scene->world, 2000);
+  const gint64 end_us =
+      sim_world_now_us (scene->world) + curator_lease_get_remaining_ms (lease) * 1000;
+  sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 60 * G_USEC_PER_SEC);
+  /* The loss of the connection is known before. */
+  sim_sleep_ms (scene->world, 1000);
+  const gint64 wakes_us = sim_world_now_us (scene->world) + at_us;
+  sim_world_strike (scene->world, SIM_FAULT_SUSPEND, a->process, MAX (at_us, 1));
+  AWAIT (scene, notice.lost_us != 0);
+  /* The time that is left is rounded down to milliseconds. */
+  EXPECT (scene, notice.lost_us >= MAX (end_us, wakes_us));
+  EXPECT (scene, notice.lost_us <= MAX (end_us, wakes_us) + 2000);
+  EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
+}
+
+static void
+test_lost_on_time_after_a_sleep (void **state)
+{
+  const ScenePlay play = { .roles = { sleep_while_holding },
+                           .session_ms = SESSION_MS,
+                           .n_seeds = 100 };
+  scene_play (&play);
+}
+
+/* --- a pause before an entry -------------------------------------------------------------------- */
+
+static void
+enter_after_a_pause (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) states = g_string_new (NULL);
+  const SimFault fault =
+      g_rand_boolean (sim_world_rand (scene->world)) ? SIM_FAULT_PAUSE : SIM_FAULT_SUSPEND;
+
+  EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
+  const guint id = curator_client_add_state_listener (a->client, append_state, states, NULL);
+  EXPECT (scene, curator_lock_acquire (a->mutex, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, NULL));
+  sim_world_strike (scene->world, fault, a->process, (SESSION_MS - 4000) * 1000);
+  sim_sleep_us (scene->world, 1);
+  EXPECT (scene, !curator_lock_acquire (a->mutex, 0, NULL, &error));
+  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_LOCK_LOST));
+  EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));
+  curator_lock_release (a->mutex, NULL);
+  AWAIT (scene, strstr (states->str, "LOST RECONNECTED ") != NULL);
+  curator_client_remove_state_listener (a->client, id);
+}
+
+static void
+test_no_entry_after_a_pause (void **state)
+{
+  const ScenePlay play = { .roles = { enter_after_a_pause },
+                           .session_ms = SESSION_MS,
+                           .n_seeds = 100 };
+  scene_play (&play);
+}
+
+/* --- nodes that cannot be read ------------------------------------------------------------------ */
+
+#define N_OTHERS 3
+
+static void
+hold_unreadable (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  const int n_others = g_rand_int_range (sim_world_rand (scene->world), 0, N_OTHERS + 1);
+  CuratorLease *others[N_OTHERS];
+  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  const char *path = curator_lease_get_node_path (lease);
+
+  for (int i = 0; i < n_others; i++)
+    {
+      g_autofree char *other = g_strdup_printf ("/sim/other%d", i);
+      g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, other, NULL);
+      others[i] = acquire (scene, lock);
+    }
+  sim_world_set_unreadable (scene->world, path);
+  for (int ms = 0; ms < 3 * SESSION_MS; ms += 100)
+    {
+      sim_sleep_ms (scene->world, 100);
+      EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+      for (int i = 0; i < n_others; i++)
+        {
+          EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
+        }
+    }
+  EXPECT (scene, sim_world_delete (scene->world, path));
+  sim_sleep_ms (scene->world, SESSION_MS / 6 + 1000);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  for (int i = 0; i < n_others; i++)
+    {
+      EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
+      curator_lease_unref (others[i]);
+    }
+  sim_world_set_unreadable (scene->world, NULL);
+}
+
+static void
+test_unreadable_node (void **state)
+{
+  const ScenePlay play = { .roles = { hold_unreadable }, .session_ms = SESSION_MS };
+  scene_play (&play);
+}
+
+/* --- short heartbeats and many requests --------------------------------------------------------- */
+
+static void
+read_busily (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  AWAIT (scene, scene->held);
+  while (!scene->over)
+    {
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (a->mutex, NULL);
+      sim_sleep_us (scene->world, g_rand_int_range (sim_world_rand (scene->world), 1, 100000));
+    }
+}
+
+static void
+hold_busily (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+
+  for (int i = 0; i < 4; i++)
+    {
+      sim_actor_new (scene->world, a->process, "reader", read_busily, scene);
+    }
+  scene->held = TRUE;
+  for (int ms = 0; ms < 2 * SESSION_MS; ms += 50)
+    {
+      sim_sleep_ms (scene->world, 50);
+      EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+    }
+  scene->over = TRUE;
+}
+
+static void
+test_short_heartbeats (void **state)
+{
+  static const gint64 intervals_ms[] = { 5, 130, 250, 1000 };
+  static const gint64 ticks_ms[] = { 250, 1000, 2000 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (intervals_ms); i++)
+    {
+      for (gsize k = 0; k < G_N_ELEMENTS (ticks_ms); k++)
+        {
+          const ScenePlay play = { .roles = { hold_busily },
+                                   .session_ms = SESSION_MS,
+                                   .heartbeat_ms = intervals_ms[i],
+                                   .server_tick_ms = ticks_ms[k],
+                                   .n_seeds = 1 };
+          scene_play (&play);
+        }
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_lost_on_time_after_a_sleep),
+    cmocka_unit_test (test_no_entry_after_a_pause),
+    cmocka_unit_test (test_unreadable_node),
+    cmocka_unit_test (test_short_heartbeats),
+  };
+
+  scene_prepare ("test_sim_holds");
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

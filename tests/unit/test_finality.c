@@ -1,0 +1,213 @@
+/* A hold that somebody has seen end stays over, however close to its deadline the next proof comes.
+ *
+ * Threads ask a lease all the time, while proofs arrive a moment before and after its deadline. The
+ * session has no servers: the test notes the proofs.
+ */
+#include "client/client-private.h"
+#include "client/lease_clock.h"
+#include "client/monitor.h"
+#include "client/session_states.h"
+#include "lock/lease-impl.h"
+#include "unit.h"
+
+#include "curator/curator.h"
+
+#include <time.h>
+
+#define SESSION_MS 8
+#define N_ROUNDS   400
+#define N_ASKERS   2
+/* A proof arrives up to so long before or after the deadline. */
+#define AROUND_US 60
+#define TRIP_US   50
+
+static CuratorLease *asked;  /* atomic; of this round */
+static gint over;            /* atomic: no round follows */
+static gint n_seen_end;      /* atomic */
+static gint n_back_from_end; /* atomic */
+
+static gint64
+boottime_us (CuratorZkOps *ops)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_BOOTTIME, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+static gint64
+monotonic_us (CuratorZkOps *ops)
+{
+  return g_get_monotonic_time ();
+}
+
+static void
+wake (CuratorZkOps *ops, pthread_cond_t *cond)
+{
+}
+
+static void
+random_bytes (CuratorZkOps *ops, guint8 *bytes, gsize length)
+{
+  memset (bytes, 7, length);
+}
+
+static gboolean
+is_over (CuratorLease *lease)
+{
+  const CuratorLeaseState state = curator_lease_get_state (lease);
+  return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
+}
+
+/* Asks one lease until the round ends. */
+static void
+ask (CuratorLease *lease, guint first)
+{
+  gboolean ended = FALSE;
+
+  for (guint i = first; g_atomic_pointer_get (&asked) == lease; i++)
+    {
+      const gboolean ends =
+          i % 2 == 0 ? curator_lease_get_remaining_ms (lease) == 0 : is_over (lease);
+      if (ended && !ends)
+        {
+          g_atomic_int_inc (&n_back_from_end);
+        }
+      if (ends && !ended)
+        {
+          g_atomic_int_inc (&n_seen_end);
+        }
+      ended = ended || ends;
+    }
+}
+
+static gpointer
+asker (gpointer first)
+{
+  while (!g_atomic_int_get (&over))
+    {
+      CuratorLease *lease = g_atomic_pointer_get (&asked);
+      if (lease != NULL)
+        {
+          ask (lease, GPOINTER_TO_UINT (first));
+        }
+    }
+  return NULL;
+}
+
+/* A quorum has answered just now, and the leader knows of the session. */
+static CURATOR_UNLOCKED void
+prove (CuratorSession *session)
+{
+  curator_client_lock (session->client);
+  const gint64 sent_us = boottime_us (NULL) - TRIP_US;
+  curator_lease_note_leader (&session->evidence, sent_us);
+  curator_lease_clock_note_proof (session, sent_us);
+  curator_client_unlock (session->client);
+}
+
+static CURATOR_UNLOCKED CuratorLease *
+grant (CuratorSession *session, CuratorLockInternals *internals)
+{
+  CuratorStake stake = { 0 };
+  CuratorPlace place = { 0 };
+  const CuratorLeaseNode node = { .path = g_strdup ("/finality/node"),
+                                  .czxid = 1,
+                                  .name_is_unique = TRUE,
+                                  .is_ephemeral = TRUE,
+                                  .stake = &stake,
+                                  .place = &place };
+  prove (session);
+  curator_client_lock (session->client);
+  CuratorLease *lease = curator_lease_new (session, internals, &node);
+  curator_client_unlock (session->client);
+  return lease;
+}
+
+/* Proofs around each deadline, until one comes too late; and then some more. */
+static void
+play_round (CuratorSession *session, CuratorLease *lease, GRand *rand)
+{
+  g_atomic_pointer_set (&asked, lease);
+  while (!is_over (lease))
+    {
+      const gint64 moment =
+          atomic_load (&session->deadline_us) + g_rand_int_range (rand, -AROUND_US, AROUND_US);
+      while (boottime_us (NULL) < moment)
+        {
+        }
+      prove (session);
+    }
+  for (int i = 0; i < 20; i++)
+    {
+      prove (session);
+    }
+}
+
+static CuratorSession *
+new_session (CuratorClient *client)
+{
+  curator_client_lock (client);
+  curator_session_open (client);
+  CuratorSession *session = client->session;
+  session->ever_connected = TRUE;
+  session->state = CURATOR_SESSION_CONNECTED;
+  curator_lease_clock_set_timeout (session, SESSION_MS);
+  curator_client_unlock (client);
+  return session;
+}
+
+static void
+test_end_is_final (void **state)
+{
+  static CuratorZkOps ops = {
+    .boottime_us = boottime_us, .monotonic_us = monotonic_us, .random = random_bytes, .wake = wake
+  };
+  static CuratorClient *client; /* never freed: nothing closes its session */
+  g_autoptr (GRand) rand = unit_rand_new ("test_end_is_final");
+  GThread *threads[N_ASKERS];
+  /* They live until nobody asks any more. */
+  g_autoptr (GPtrArray) leases =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
+
+  client = curator_client_new_with_ops ("127.0.0.1:1", NULL, &ops);
+  CuratorSession *session = new_session (client);
+  CuratorLockInternals *internals = curator_lock_internals_new (
+      client, "/finality", "lock-", 1, curator_lock_driver_standard (), NULL);
+  for (guint i = 0; i < N_ASKERS; i++)
+    {
+      threads[i] = g_thread_new ("asker", asker, GUINT_TO_POINTER (i));
+    }
+  for (int i = 0; i < N_ROUNDS; i++)
+    {
+      g_ptr_array_add (leases, grant (session, internals));
+      play_round (session, g_ptr_array_index (leases, i), rand);
+    }
+  g_atomic_int_set (&over, TRUE);
+  g_atomic_pointer_set (&asked, NULL);
+  for (int i = 0; i < N_ASKERS; i++)
+    {
+      g_thread_join (threads[i]);
+    }
+  print_message ("%d ends seen\n", n_seen_end);
+  assert_true (n_seen_end > N_ROUNDS / 10);
+  assert_int_equal (n_back_from_end, 0);
+}
+
+static GLogWriterOutput
+swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
+             ? g_log_writer_default (level, fields, n_fields, data)
+             : G_LOG_WRITER_HANDLED;
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_end_is_final),
+  };
+
+  g_log_set_writer_func (swallow, NULL, NULL);
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
