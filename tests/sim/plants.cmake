@@ -187,8 +187,8 @@ curator_plant(
   CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state" "return state")
 curator_plant(
   timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE client/dispatch.c EXPECT "lost_us"
-  CHANGE "return add_timer (client, CLOCK_ALWAYS, when_us, func, data)"
-         "return add_timer (client, CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
+  CHANGE "return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data)"
+         "return add_timer (client, CURATOR_CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
 curator_plant(
   end_is_not_final TEST ../unit/test_finality.c FILE client/lease_clock.c EXPECT "test_end_is_final"
   CHANGE "atomic_compare_exchange_strong (&session->deadline_us, &deadline, 0)" "TRUE")
