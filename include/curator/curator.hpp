@@ -504,10 +504,10 @@ enum class trace_kind
 /** One traced event; stats.h describes its members. */
 struct trace_event
 {
-  trace_kind kind;
-  std::string_view path; /**< valid only during the call of the trace function */
-  std::chrono::microseconds duration;
-  std::int64_t session_id;
+  trace_kind kind;                    /**< what happened */
+  std::string_view path;              /**< valid only during the call of the trace function */
+  std::chrono::microseconds duration; /**< how long it took */
+  std::int64_t session_id;            /**< of the session in which it happened */
 };
 
 /** Settings of a client. A member that is not set keeps the default of the library. */
@@ -1788,8 +1788,8 @@ public:
   /** A value and the version of the node that has it. */
   struct versioned_value
   {
-    std::int32_t value;
-    std::int32_t version;
+    std::int32_t value;   /**< the count */
+    std::int32_t version; /**< of the node */
   };
 
   /** The last known value and its version; nothing if the node was never read. */
@@ -2091,16 +2091,16 @@ to_string (participant_kind kind) noexcept
 /** One lock node at the time of an inspection; inspect.h describes the members. */
 struct participant
 {
-  participant_kind kind;
-  bool is_holder;
-  unsigned position;
-  std::string node_path;
-  std::int64_t session_id;
-  bool is_readable;
-  std::chrono::milliseconds age;
-  std::uint64_t token;
-  std::int64_t number;
-  std::string data;
+  participant_kind kind;         /**< of lock that the node is for */
+  bool is_holder;                /**< the node holds the lock */
+  unsigned position;             /**< in the queue of those who wait, from 1; 0 for a holder */
+  std::string node_path;         /**< of the lock node */
+  std::int64_t session_id;       /**< that owns the node */
+  bool is_readable;              /**< the node could be read */
+  std::chrono::milliseconds age; /**< of the node, by the clock of this host */
+  std::uint64_t token;           /**< the fencing token */
+  std::int64_t number;           /**< the sequence number */
+  std::string data;              /**< the payload */
 };
 
 /** Who holds a lock and who waits for it. Wraps CuratorInspection; see inspect.h. Immutable. */

@@ -313,15 +313,15 @@ check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellab
                    "%d leases cannot be acquired", n);
       return FALSE;
     }
+  if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
   const int max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                    "%d leases cannot be acquired from a semaphore of %d", n, max_leases);
-      return FALSE;
-    }
-  if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
-    {
       return FALSE;
     }
   curator_client_lock (semaphore->client);

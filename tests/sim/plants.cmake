@@ -130,7 +130,8 @@ curator_plant(
          "curator_retry_loop_again (&attempt->restarts, rc)"
          "curator_retry_loop_again (&attempt->restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
 curator_plant(
-  release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c EXPECT "is_owned_by_current_thread"
+  release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c
+  EXPECT "is_owned_by_current_thread|curator_lock_acquire"
   CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
          "curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@"
          "curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@
