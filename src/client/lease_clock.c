@@ -91,6 +91,7 @@ lapse (CuratorSession *session)
                 "x: no quorum has confirmed it in time: its holds are lost",
                 session->id);
   session->suspect = FALSE;
+  session->end_seen = FALSE;
   session->lapsed = TRUE;
   curator_client_set_state (session->client, CURATOR_STATE_LOST);
   notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
@@ -114,7 +115,7 @@ publish (CuratorSession *session)
     {
       return;
     }
-  if (session->held.length > 0)
+  if (session->held.length > 0 || session->end_seen)
     {
       curator_timer_cancel (session->client, &session->lapse_timer);
       lapse (session);
@@ -128,13 +129,13 @@ on_lapse_timer (gpointer data)
 {
   CuratorSession *session = data;
   session->lapse_timer = NULL;
-  if (session->held.length == 0)
+  if (session->held.length == 0 && !session->end_seen)
     {
       return;
     }
   const gint64 now = curator_client_boottime_us (session->client);
   const gint64 deadline = atomic_load (&session->deadline_us);
-  if (now >= deadline)
+  if (now >= deadline || session->end_seen)
     {
       lapse (session);
       return;
@@ -158,6 +159,17 @@ curator_lease_clock_update (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->lapse_timer);
   on_lapse_timer (session);
+}
+
+void
+curator_lease_clock_note_end (CuratorSession *session)
+{
+  if (session->state != CURATOR_SESSION_DEAD)
+    {
+      session->end_seen = TRUE;
+      curator_timer_cancel (session->client, &session->lapse_timer);
+      session->lapse_timer = curator_timer_after (session->client, 0, on_lapse_timer, session);
+    }
 }
 
 void

@@ -64,6 +64,9 @@ gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCK
 /* For heartbeat.c. */
 /* There is a connection, with the timeout that was set before. */
 void curator_lease_clock_connected (CuratorSession *session) CURATOR_LOCKED;
+/* A hold was found to be over by the clock, and is LOST. The others, and the connection state, follow
+ * at once, but not inside this call: whoever looks at a hold may be in the middle of something. */
+void curator_lease_clock_note_end (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
 void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;
 void curator_lease_clock_died (CuratorSession *session) CURATOR_LOCKED;

@@ -77,10 +77,11 @@ struct _CuratorSession
    * held, read without it. */
   _Atomic gint64 deadline_us;
   gint64 connecting_us
-      CURATOR_GUARDED;              /* CLOCK_BOOTTIME of the first attempt; 0: used or unknown */
-  gboolean lapsed CURATOR_GUARDED;  /* the clock ended holds, and LOST is the state told last */
-  gboolean suspect CURATOR_GUARDED; /* what the held stakes were told last */
-  gint64 asked_us CURATOR_GUARDED;  /* CLOCK_BOOTTIME when anything was sent last, or 0 */
+      CURATOR_GUARDED;               /* CLOCK_BOOTTIME of the first attempt; 0: used or unknown */
+  gboolean end_seen CURATOR_GUARDED; /* a hold was over by the clock; the timer ends the others */
+  gboolean lapsed CURATOR_GUARDED;   /* the clock ended holds, and LOST is the state told last */
+  gboolean suspect CURATOR_GUARDED;  /* what the held stakes were told last */
+  gint64 asked_us CURATOR_GUARDED;   /* CLOCK_BOOTTIME when anything was sent last, or 0 */
   CuratorTimer *idle_timer CURATOR_GUARDED;
   CuratorTimer *beat_timer CURATOR_GUARDED;
   CuratorTimer *lapse_timer CURATOR_GUARDED;

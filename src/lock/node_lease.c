@@ -53,14 +53,15 @@ lose (CuratorLease *lease, CuratorCounter reason)
     }
 }
 
-/* The clock may have run out before listeners were notified. It ends all holds of the session at once. */
+/* The clock may have run out before listeners were notified. */
 static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
   if (lease->is_ephemeral && !curator_lease_is_over (lease->state)
       && curator_lease_clock_remaining_ms (lease->session) == 0)
     {
-      curator_lease_clock_update (lease->session);
+      lose (lease, CURATOR_COUNTER_LOST_CLOCK);
+      curator_lease_clock_note_end (lease->session);
     }
   return lease->state;
 }

@@ -72,7 +72,7 @@ test_p35_close_wakes_and_frees (void **state)
   struct pollfd pfd = { .fd = curator_lease_get_fd (taking_lease (held, 0)), .events = POLLIN };
   g_autoptr (Taking) first = taking_start (semaphore, 1, CURATOR_WAIT_FOREVER, NULL);
   assert_children (fixture, "/sem/close/leases", 2, LONG_MS);
-  g_autoptr (Taking) second = taking_start (semaphore, 2, CURATOR_WAIT_FOREVER, NULL);
+  g_autoptr (Taking) second = taking_start (semaphore, 1, CURATOR_WAIT_FOREVER, NULL);
   assert_children (fixture, "/sem/close/locks", 2, LONG_MS);
   curator_client_close (client);
   assert_true (taking_wait (first, 2000));
