@@ -66,6 +66,7 @@ typedef struct
   double p_open_fails;
   double p_other_timeout; /* per reconnect: the server grants another session timeout */
   gboolean private_nodes; /* deleting an ephemeral node of another session is a failure */
+  gboolean plain_nodes;   /* the recipe's nodes have names that others use, too */
 
   gint64 time_limit_us; /* of virtual time; beyond it the world counts as hung */
   guint64 step_limit;

@@ -28,6 +28,7 @@ struct _SimCheck
   GHashTable *permit_tokens;
   GHashTable *deleted; /* token of a node that a third party has deleted -> when */
   gint64 patience_us;  /* for which a holder may not know of that */
+  gint64 quiet_from;   /* when everybody knows of every such deletion */
   guint n_grants;
 };
 
@@ -78,6 +79,7 @@ sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
   const gint64 now = sim_world_now_us (check->world);
 
   check->patience_us = patience_us;
+  check->quiet_from = now + patience_us;
   g_hash_table_replace (check->deleted, g_memdup2 (&token, sizeof token),
                         g_memdup2 (&now, sizeof now));
 }
@@ -97,13 +99,16 @@ sim_check_expect_known (SimCheck *check, guint64 token)
     }
 }
 
-/* The node is gone, and its holder may not know yet. */
+/* The node is gone, and its holder may not know yet. Where names are not unique, the node that took its
+ * place may have been deleted for it. */
 static gboolean
 is_excused (SimCheck *check, guint64 token)
 {
   const gint64 *deleted_at = g_hash_table_lookup (check->deleted, &token);
+  const gint64 now = sim_world_now_us (check->world);
 
-  return deleted_at != NULL && sim_world_now_us (check->world) <= *deleted_at + check->patience_us;
+  return (deleted_at != NULL && now <= *deleted_at + check->patience_us)
+         || (now < check->quiet_from && sim_world_config (check->world)->plain_nodes);
 }
 
 static gboolean

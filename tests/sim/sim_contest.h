@@ -67,7 +67,7 @@ typedef struct
   void (*set_up) (SimContest *contest);
   void (*open) (SimMember *member);
   CuratorRetryPolicy *(*policy) (SimMember *member); /* transfer full */
-  void (*settle) (SimMember *member); /* ends activity outside of acquires */
+  void (*settle) (SimMember *member);                /* ends activity outside of acquires */
   void (*close) (SimMember *member);
   /* Run by the contender. A round is one acquire with its hold and release. */
   void (*round) (SimContender *contender);

@@ -373,7 +373,11 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
           /* Another server may still count by the shortest that was granted. */
           handle->session->timeout_us = MIN (handle->session->timeout_us, handle->timeout_us);
         }
-      handle->dead_told = handle->dead_told || handle->state == SIM_HANDLE_DEAD;
+      /* Events of the time before may still come. */
+      handle->dead_told =
+          handle->dead_told
+          || (handle->state == SIM_HANDLE_DEAD && item->state != ZOO_CONNECTING_STATE
+              && item->state != ZOO_CONNECTED_STATE);
       if (handle->dead_told && handle->process->killed == handle->session)
         {
           handle->process->killed = NULL;

@@ -174,7 +174,9 @@ sim_run_schedule (const SimRecipe *recipe, guint32 seed)
 
   set_up (&config, &rules, recipe, (Profile) (seed % N_PROFILES), rand);
   g_rand_free (rand);
-  config.private_nodes = recipe->plain_nodes;
+  /* Between the look at a node and its deletion a third party may have put another in its place. */
+  config.private_nodes = recipe->plain_nodes && !rules.deletions;
+  config.plain_nodes = recipe->plain_nodes;
   world = sim_world_new (seed, &config);
   contest = sim_contest_new (world, &rules, recipe);
   good = sim_contest_run (contest);
