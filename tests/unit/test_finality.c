@@ -188,6 +188,7 @@ test_end_is_final (void **state)
     {
       g_thread_join (threads[i]);
     }
+  curator_lock_internals_unref (internals);
   print_message ("%d ends seen\n", n_seen_end);
   assert_true (n_seen_end > N_ROUNDS / 10);
   assert_int_equal (n_back_from_end, 0);
