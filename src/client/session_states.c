@@ -144,8 +144,12 @@ on_connected (CuratorSession *session)
       curator_session_die (session, ZSESSIONEXPIRED);
       return;
     }
-  session->ever_connected = TRUE;
-  session->id = id;
+  if (!session->ever_connected)
+    {
+      /* Read without the mutex from now on. */
+      session->ever_connected = TRUE;
+      session->id = id;
+    }
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, ops->session_timeout_ms (ops, session->handle));
   session->state = CURATOR_SESSION_CONNECTED;
