@@ -30,7 +30,8 @@ call_all (Policy *policy)
   CuratorClient *client = policy->client;
   g_autoptr (CuratorLock) mutex = curator_mutex_new (client, "/policy/other", NULL);
   g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, "/policy/s", 1, NULL);
-  g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, "/policy/rw", NULL, 0, NULL);
+  G_GNUC_UNUSED g_autoptr (CuratorRwLock) rw_lock =
+      curator_rw_lock_new (client, "/policy/rw", NULL, 0, NULL);
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/policy/c", 1, NULL);
   g_autoptr (CuratorSemaphore) following =
       curator_semaphore_new_with_shared_count (client, "/policy/f", count, NULL);

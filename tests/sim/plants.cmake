@@ -88,8 +88,8 @@ curator_plant(
 curator_plant(
   heartbeat_by_sync PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
   CHANGE "return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
-         "int sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)@
-      if (request->user_data == session) return sim_ops_sync (handle, request->paths->pdata[0], ticket)@
+         "{ int sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)@
+      if (request->user_data == session) return sim_ops_sync (handle, request->paths->pdata[0], ticket)@ }
       return ops->check (ops, handle, (const char *const *) request->paths->pdata,")
 curator_plant(
   no_guard PUBLISHED RECIPE mutex FILE client/lease_math.c EXPECT "${two_holders}"

@@ -49,7 +49,8 @@ make_plan (SimContest *contest)
 static void
 call_back (SimMember *member)
 {
-  g_autoptr (CuratorLock) lock = curator_mutex_new (member->client, "/sim/other", NULL);
+  G_GNUC_UNUSED g_autoptr (CuratorLock) lock =
+      curator_mutex_new (member->client, "/sim/other", NULL);
 
   curator_client_get_connection_state (member->client);
   curator_client_get_session_id (member->client);
