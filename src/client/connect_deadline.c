@@ -27,7 +27,7 @@ check_later (CuratorSession *session)
   session->attempt_timer = curator_timer_after (session->client, pause_us, check, session);
 }
 
-/* @locks client mutex held (timer lane). */
+/* Runs on the timer thread. */
 static void
 check (gpointer data)
 {

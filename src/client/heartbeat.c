@@ -12,9 +12,9 @@
 #include "client/stats-private.h"
 
 #define MAX_CHECKS_A_BEAT 1000
-/* Of those waiting: each in its turn, so that a node that somebody else has deleted is made anew. */
+/* Waiting nodes take turns, so that a deleted one is found and recreated in time. */
 #define MAX_WAITING_A_BEAT 16
-/* After which part of it without requests one is sent: sooner than the library would ping. */
+/* After T/4 without a request one is sent, before the library would ping. */
 #define IDLE_SHARE 4
 
 static void beat_arm (CuratorSession *session) CURATOR_LOCKED;
@@ -53,8 +53,8 @@ curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *sessio
   curator_stake_register (to, session, TRUE);
 }
 
-/* A node of ours is gone although the session lives. It would fail every
- * further heartbeat, whenever its owner finds the time to look. */
+/* The node is gone although the session lives. It is unregistered at once, because it would fail every
+ * further heartbeat. */
 static CURATOR_LOCKED void
 on_stake_deleted (CuratorStake *stake)
 {
@@ -85,8 +85,8 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
     }
 }
 
-/* A check proves that there is a node of that name. Where the name is not ours alone, it may be the node
- * of somebody else by now. */
+/* A check proves that a node of that name exists. If the name is not unique, another client may have
+ * created that node. */
 static CURATOR_LOCKED void
 read_stake (CuratorSession *session, CuratorStake *stake)
 {
@@ -99,7 +99,7 @@ read_stake (CuratorSession *session, CuratorStake *stake)
   curator_request_exists (session, stake->path, FALSE, on_stake_read, stake->read);
 }
 
-/* The one node of which the transaction failed, or NULL. */
+/* The stake whose check failed, or NULL if it has left since. */
 static CuratorStake *
 failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
 {
@@ -108,8 +108,8 @@ failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
              : NULL;
 }
 
-/* A transaction that failed proves nothing for the other nodes: they are checked once more, without the
- * one that made it fail. */
+/* A failed transaction proves nothing for the other nodes. They are checked again without the one that
+ * made it fail. */
 static CURATOR_LOCKED void
 on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
 {
@@ -119,7 +119,7 @@ on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
     }
   else if (failed != NULL)
     {
-      /* Its ACL does not let us read it; that it exists we may know all the same. */
+      /* A check needs READ, which its ACL does not grant. exists needs no permission. */
       failed->needs_read = TRUE;
       failed->refuses_check = TRUE;
     }
@@ -153,7 +153,7 @@ add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
 {
   for (guint n = MIN (queue->length, most); n > 0; n--)
     {
-      /* Those looked at go to the end, so that in time each has its turn. */
+      /* To the end of the queue, so that each stake has its turn. */
       GList *link = g_queue_pop_head_link (queue);
       CuratorStake *stake = link->data;
       g_queue_push_tail_link (queue, link);

@@ -5,18 +5,7 @@
 
 #include "client/client-private.h"
 #include "client/monitor.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
+#include "support/sanitized.h"
 
 #define FEW            (IS_SANITIZED ? 200 : 1250)
 #define MANY           (4 * FEW)
