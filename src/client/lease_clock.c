@@ -3,8 +3,8 @@
  * Curator has no counterpart: its holders learn of a loss from the connection state, which a server that
  * is cut off from its quorum keeps up for seconds after another client was granted the lock.
  *
- * Threads: any. Guarded by the client's mutex, except that the deadline is published: whoever asks how
- * much time is left takes no lock. A loss is found on the timer thread, which needs neither a reply nor a
+ * Threads: any. Guarded by the client's mutex, except that the deadline is published: reading the
+ * remaining time takes no lock. A loss is found on the timer thread, which needs neither a reply nor a
  * thread of ZooKeeper's, and by a clock that goes on while the machine sleeps.
  *
  * NOTES: what an answer proves is in lease_math.c. Only transactions prove something: a server that

@@ -25,11 +25,11 @@ struct _CuratorStake
   GList link;
   CuratorSession *session CURATOR_GUARDED; /* NULL while not registered */
   gboolean held CURATOR_GUARDED;
-  const char *path; /* the full one; owned by whoever embeds the stake */
+  const char *path; /* the full one; owned by the record that embeds the stake */
   CuratorLeaseState state CURATOR_GUARDED;
   CuratorCounter loss CURATOR_GUARDED; /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
-  /* @locks client mutex held. Held: the state changed; after LOST the stake is unregistered.
-   * Waiting: LOST means that the node is gone; the stake stays registered. */
+  /* Called with the client's mutex held. LOST: the node is gone, or no longer provable, and the stake is
+   * unregistered before the call. A waiting stake hears of nothing else. */
   void (*changed) (CuratorStake *stake, CuratorLeaseState state);
 
   gint64 czxid;                           /* of the node; 0 where only its name is known */
@@ -65,7 +65,7 @@ gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCK
 /* There is a connection, with the timeout that was set before. */
 void curator_lease_clock_connected (CuratorSession *session) CURATOR_LOCKED;
 /* A hold was found to be over by the clock, and is LOST. The others, and the connection state, follow
- * at once, but not inside this call: whoever looks at a hold may be in the middle of something. */
+ * at once, but not inside this call, whose caller may be in the middle of a grant. */
 void curator_lease_clock_note_end (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
 void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;

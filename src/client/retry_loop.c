@@ -89,7 +89,6 @@ obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
       curator_timer_after (loop->client, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000, on_slept, loop);
 }
 
-/* @locks none. */
 static CURATOR_UNLOCKED void
 ask_user (gpointer data)
 {
