@@ -24,7 +24,13 @@ fixture_start (void **state)
 int
 fixture_start_slow (void **state)
 {
-  return start (state, LONG_SESSION_MS / 20, NULL);
+  return fixture_start_for_sessions (state, LONG_SESSION_MS);
+}
+
+int
+fixture_start_for_sessions (void **state, int session_ms)
+{
+  return start (state, session_ms / 20, NULL);
 }
 
 int

@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #define SESSION_MS 4000
-#define LONG_MS    15000 /* for events that must happen, without a promised bound */
+#define LONG_MS    60000 /* for events that must happen, without a promised bound */
 /* So long that during a test no watch is read again and no session expires on a busy machine. */
 #define LONG_SESSION_MS 40000
 
@@ -39,6 +39,7 @@ typedef struct
 int fixture_start (void **state);
 int fixture_start_with_reaper (void **state); /* empty containers are deleted soon */
 int fixture_start_slow (void **state);        /* allows sessions of LONG_SESSION_MS */
+int fixture_start_for_sessions (void **state, int session_ms); /* the longest one */
 int fixture_stop (void **state);
 /* Before each test: undoes what a failed one left behind (a frozen server, a hole). */
 int fixture_heal (void **state);

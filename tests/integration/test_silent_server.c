@@ -13,8 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define N_CLIENTS    3
-#define N_LOOK_ALIKE 4
+#define N_CLIENTS      3
+#define N_LOOK_ALIKE   4
+#define MAX_SESSION_MS 120000
 
 typedef struct
 {
@@ -62,13 +63,12 @@ is_held (void *data)
 
 /* All of them are connected again, and a quorum has confirmed that they still hold. */
 static void
-assert_survived (Holder *holders, int n, int times, int within_ms)
+assert_survived (Holder *holders, int n, int times)
 {
-  const gint64 deadline_ms = wait_now_ms () + within_ms;
   for (int i = 0; i < n; i++)
     {
-      assert_true (state_log_wait (holders[i].log, CURATOR_STATE_RECONNECTED, times,
-                                   (int) MAX (deadline_ms - wait_now_ms (), 0)));
+      assert_true (
+          state_log_wait (holders[i].log, CURATOR_STATE_RECONNECTED, times, MAX_SESSION_MS));
       assert_int_equal (state_log_count (holders[i].log, CURATOR_STATE_LOST), 0);
       assert_true (wait_until (is_held, holders[i].lease, LONG_MS));
     }
@@ -127,7 +127,7 @@ test_accepted_in_silence (Fixture *fixture, int session_ms, int rounds)
       proxy_silence (fixture->proxy, N_CLIENTS + N_LOOK_ALIKE);
       proxy_cut (fixture->proxy);
       look_alike_start (fixture, fds);
-      assert_survived (holders, N_CLIENTS, round, session_ms * 3 / 5);
+      assert_survived (holders, N_CLIENTS, round);
       assert_int_equal (proxy_silent_left (fixture->proxy), 0);
       look_alike_end (fds);
     }
@@ -145,9 +145,9 @@ rounds_or (int usual)
 }
 
 static void
-test_silence_10_s (void **state)
+test_silence_15_s (void **state)
 {
-  test_accepted_in_silence (*state, 10000, rounds_or (4));
+  test_accepted_in_silence (*state, 15000, rounds_or (3));
 }
 
 static void
@@ -216,12 +216,12 @@ test_no_handshake (void **state)
 
   hole_new (&hole);
   g_autofree char *both = g_strdup_printf ("%s,%s", fixture_proxy (fixture), hole.address);
-  holder_start (&holder, both, 10000);
+  holder_start (&holder, both, 15000);
   hole_open (&hole);
   for (int round = 1; round <= rounds_or (4); round++)
     {
       proxy_cut (fixture->proxy);
-      assert_survived (&holder, 1, round, 6000);
+      assert_survived (&holder, 1, round);
     }
   holder_end (&holder);
   hole_free (&hole);
@@ -238,7 +238,11 @@ spin (void *data)
   return NULL;
 }
 
-/* A standalone server is away for 1.5 s, and the machine is busy. */
+/* A standalone server is away for 1.5 s, and the machine is busy.
+ *
+ * The session is long, since a server may need many seconds to start on such a machine. A connection
+ * that is lost in between still has to be replaced in time: libzookeeper alone waits 2/3 of any session.
+ */
 static void
 test_restart_of_the_server (void **state)
 {
@@ -248,7 +252,7 @@ test_restart_of_the_server (void **state)
 
   for (int i = 0; i < N_CLIENTS; i++)
     {
-      holder_start (&holders[i], fixture_server (fixture), 30000);
+      holder_start (&holders[i], fixture_server (fixture), MAX_SESSION_MS);
     }
   g_atomic_int_set (&spinning, 1);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
@@ -260,7 +264,7 @@ test_restart_of_the_server (void **state)
       zk_server_kill (fixture->server);
       g_usleep (1500000);
       assert_true (zk_server_relaunch (fixture->server));
-      assert_survived (holders, N_CLIENTS, round, 18000);
+      assert_survived (holders, N_CLIENTS, round);
     }
   g_atomic_int_set (&spinning, 0);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
@@ -273,14 +277,20 @@ test_restart_of_the_server (void **state)
     }
 }
 
+static int
+start_patient (void **state)
+{
+  return fixture_start_for_sessions (state, MAX_SESSION_MS);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_silence_10_s),
+    heal_and_test (test_silence_15_s),
     heal_and_test (test_silence_30_s),
     heal_and_test (test_no_handshake),
     heal_and_test (test_restart_of_the_server),
   };
-  return cmocka_run_group_tests_name ("silent_server", tests, fixture_start_slow, fixture_stop);
+  return cmocka_run_group_tests_name ("silent_server", tests, start_patient, fixture_stop);
 }
