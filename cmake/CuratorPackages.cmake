@@ -4,7 +4,7 @@
 option(CURATOR_PACKAGES "Install the additional files of Debian packages" OFF)
 set(CURATOR_PACKAGE_CONTACT "nobody in particular <packages@localhost>" CACHE STRING "Maintainer of the packages: name <address>")
 
-set(runtime_package "libcurator${PROJECT_VERSION_MAJOR}")
+set(runtime_package "libcurator${CURATOR_SOVERSION}")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME curator-c)
 set(CPACK_PACKAGE_VENDOR "curator for C")
@@ -52,7 +52,7 @@ endif()
 # scripts keep cpack from writing scripts that call ldconfig too.
 set(control "${PROJECT_BINARY_DIR}/packaging")
 configure_file("${PROJECT_SOURCE_DIR}/packaging/${runtime_package}.symbols" "${control}/symbols" COPYONLY)
-file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @PROJECT_VERSION_MAJOR@ @runtime_package@ (>= @PROJECT_VERSION@)\n"
+file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @CURATOR_SOVERSION@ @runtime_package@ (>= @PROJECT_VERSION@)\n"
      @ONLY)
 file(CONFIGURE OUTPUT "${control}/triggers" CONTENT "activate-noawait ldconfig\n" @ONLY)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/symbols" "${control}/shlibs" "${control}/triggers")

@@ -10,3 +10,10 @@ foreach(part IN ITEMS MAJOR MINOR MICRO)
   set(CURATOR_VERSION_${part} "${CMAKE_MATCH_1}")
 endforeach()
 set(CURATOR_VERSION "${CURATOR_VERSION_MAJOR}.${CURATOR_VERSION_MINOR}.${CURATOR_VERSION_MICRO}")
+
+# The version in the SONAME and in the name of the runtime package. Before 1.0 each minor version may break programs.
+if(CURATOR_VERSION_MAJOR EQUAL 0)
+  set(CURATOR_SOVERSION "0.${CURATOR_VERSION_MINOR}")
+else()
+  set(CURATOR_SOVERSION "${CURATOR_VERSION_MAJOR}")
+endif()
