@@ -147,7 +147,7 @@ add_if_named (CuratorIoThread *io, const char *tid)
     }
   const guint at = io->tids[0] == 0 ? 0 : 1;
   const gboolean is_room = io->tids[at] == 0;
-  io->tids[at] = is_room ? (pid_t) atoi (tid) : 0;
+  io->tids[at] = is_room ? (pid_t) g_ascii_strtoll (tid, NULL, 10) : 0;
   return is_room;
 }
 

@@ -265,11 +265,8 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   CuratorClient *client = item->client;
 
   item->request = NULL;
-  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (client))
-    {
-      item_retry_later (item);
-    }
-  else if (rc == ZOK && is_being_deleted (item))
+  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (client)
+      || (rc == ZOK && is_being_deleted (item)))
     {
       item_retry_later (item);
     }

@@ -44,20 +44,20 @@ struct _CuratorSession
   /* Only the session lane writes it, with the mutex held, so that lane reads it without. NULL until
    * opened and after it was closed. */
   CuratorZkHandle *handle;
-  CuratorSessionState state CURATOR_GUARDED;
   gint64 id; /* constant once connected */
-  int timeout_ms
-      CURATOR_GUARDED; /* the least that a server has granted; until then the wanted one */
+  CuratorSessionState state CURATOR_GUARDED;
+  /* The least that a server has granted; until then the wanted one. */
+  int timeout_ms CURATOR_GUARDED;
   CuratorTimer *loss_timer CURATOR_GUARDED;    /* SUSPENDED for too long, or never connected */
   CuratorTimer *reopen_timer CURATOR_GUARDED;  /* to open a handle again */
   CuratorTimer *attempt_timer CURATOR_GUARDED; /* checks the attempt to reconnect */
-  guint attempts_ended CURATOR_GUARDED;        /* by us, since the disconnection */
   GCancellable *resolving;                     /* guarded like handle */
-  gboolean ever_connected CURATOR_GUARDED;
+  guint attempts_ended CURATOR_GUARDED;        /* by us, since the disconnection */
 
+  gboolean ever_connected CURATOR_GUARDED;
+  /* Closing on a shared handle: our nodes and watches are being deleted. */
+  gboolean cleaning_up CURATOR_GUARDED;
   void (*drained) (CuratorSession *session); /* called when in_flight is empty; or NULL */
-  gboolean cleaning_up
-      CURATOR_GUARDED; /* closing on a shared handle: our nodes and watches are being deleted */
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
   GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */

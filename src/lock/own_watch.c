@@ -70,7 +70,7 @@ check_node (CuratorOwnWatch *own, const CuratorZkReply *reply)
     {
       report_gone (own);
     }
-  else if (reply->data_length >= 0)
+  else if (reply->stat != NULL && reply->data_length >= 0)
     {
       check_payload (own, reply->data, reply->data_length, reply->stat);
     }

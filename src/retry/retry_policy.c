@@ -4,26 +4,31 @@
  */
 #include "retry/retry_policy.h"
 
-CuratorRetryPolicy *
-curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+static CuratorRetryPolicy *
+policy_new (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy, gboolean is_builtin)
 {
-  g_return_val_if_fail (func != NULL, NULL);
-
   CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
 
   curator_refs_init (&policy->ref_count);
   policy->func = func;
   policy->user_data = user_data;
   policy->destroy = destroy;
+  policy->is_builtin = is_builtin;
   return policy;
+}
+
+CuratorRetryPolicy *
+curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (func != NULL, NULL);
+
+  return policy_new (func, user_data, destroy, FALSE);
 }
 
 CuratorRetryPolicy *
 curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
 {
-  CuratorRetryPolicy *policy = curator_retry_policy_new_custom (func, user_data, destroy);
-  policy->is_builtin = TRUE;
-  return policy;
+  return policy_new (func, user_data, destroy, TRUE);
 }
 
 gboolean
