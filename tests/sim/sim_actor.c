@@ -25,13 +25,14 @@ struct _SimThread
 static SimGate driver_gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, FALSE };
 static GPtrArray *pool;
 
+/* Signals without the mutex, so that the woken thread need not wait for it. A gate is never freed. */
 static void
 gate_open (SimGate *gate)
 {
   pthread_mutex_lock (&gate->mutex);
   gate->open = TRUE;
-  pthread_cond_signal (&gate->cond);
   pthread_mutex_unlock (&gate->mutex);
+  pthread_cond_signal (&gate->cond);
 }
 
 static void

@@ -94,7 +94,8 @@ sim_trace (SimWorld *world, const char *format, ...)
       world->trace = spare != NULL ? g_steal_pointer (&spare) : g_malloc (N_LINES * LINE_SIZE);
     }
   line = world->trace + (world->n_trace++ % N_LINES) * LINE_SIZE;
-  snprintf (line, LINE_SIZE, "%12.3f %.140s", (double) world->now / 1000.0, text);
+  snprintf (line, LINE_SIZE, "%8" G_GINT64_FORMAT ".%03d %.120s", world->now / 1000,
+            (int) (world->now % 1000), text);
   for (const char *c = line; *c != '\0'; c++)
     {
       world->hash = (world->hash ^ (guchar) *c) * G_GUINT64_CONSTANT (1099511628211);
