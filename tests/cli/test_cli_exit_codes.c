@@ -91,6 +91,8 @@ names_of_flock (void **state)
 
   assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
   assert_run (9, NULL, server, "-s", "--nb", "-E", "9", "/flock", CLI_COMMAND, "exit", "0");
+  assert_run (9, NULL, server, "-s", "-n", "-o", "--close", "-E", "9", "/flock", CLI_COMMAND,
+              "exit", "0");
   assert_run (9, NULL, server, "-s", "--timeout", "0.2", "-E", "9", "/flock", CLI_COMMAND, "exit",
               "0");
   g_unlink (log);
@@ -127,6 +129,12 @@ usage_errors (void **state)
   assert_run (64, "did you mean \"doctor\"?", server, "docter", "/p");
   assert_run (64, "is no verb", server, "frobnicate", "true");
   assert_run (64, "Unknown option", server, "--frobnicate", "/p", "true");
+  assert_run (64, "did you mean --shared?", server, "--shraed", "/p", "true");
+  assert_run (64, "did you mean --label?", server, "--lable=me", "/p", "true");
+  assert_run (64, "did you mean --nonblock?", server, "--non", "/p", "true");
+  assert_run (64, "did you mean --iterations?", server, "top", "--iteration", "1", "/p");
+  assert_run (64, "--paths applies to tree only", server, "who", "--paths", "/p");
+  assert_run (64, "-u cannot exist here", server, "-u", "/p");
   assert_run (64, "-F cannot exist here", server, "-F", "/p", "true");
   assert_run (64, "exclude each other", server, "-s", "-x", "/p", "true");
   assert_run (64, "number of seconds", server, "-w", "soon", "/p", "true");

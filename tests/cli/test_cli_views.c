@@ -126,6 +126,8 @@ tree_and_top_find_all (void **state)
   assert_true (cli_wait_lines (lease->out, "", 1, CLI_MS));
   g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/wood", NULL);
   g_autofree char *text = cli_run (fixture, 0, "tree", "/wood", NULL);
+  g_autofree char *paths = cli_run (fixture, 0, "tree", "--paths", "/wood", NULL);
+  assert_string_equal (paths, "/wood/deep/lock\n/wood/sem\n");
   g_autofree char *top =
       cli_run (fixture, 0, "top", "--iterations", "2", "--interval", "0.2", "/wood", NULL);
   g_autofree char *root = cli_run (fixture, 0, "tree", "--json", NULL);

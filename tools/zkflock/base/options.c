@@ -3,6 +3,7 @@
 #include "base/options.h"
 
 #include "base/exit_code.h"
+#include "base/hint.h"
 #include "base/message.h"
 #include "base/version.h"
 
@@ -11,19 +12,19 @@
 #include <unistd.h>
 
 #define DEFAULT_HOSTS    "localhost:2181"
-#define MAX_VERB_LENGTH  16
 #define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
 
 /* The options as GOption parses them. */
 typedef struct
 {
-  gboolean exclusive, shared, nonblock, no_fork, verbose, json, version, revocable;
+  gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, version,
+      revocable;
   char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
   char **multi;
 } Raw;
 
-static const char *const verb_names[] = { NULL, "who", "top", "tree", "revoke", "doctor" };
+static const char *const verb_names[] = { "", "who", "top", "tree", "revoke", "doctor", NULL };
 
 static const char SUMMARY[] =
     "Runs a command while holding a ZooKeeper lock that Apache Curator programs share.\n\n"
@@ -50,60 +51,10 @@ usage (const char *format, ...)
   print_error (NULL, "%s", text);
 }
 
-static guint
-edit_distance (const char *a, const char *b)
-{
-  const gsize length = strlen (b);
-  g_autofree guint *row = g_new (guint, length + 1);
-
-  for (guint j = 0; j <= length; j++)
-    {
-      row[j] = j;
-    }
-  for (guint i = 1; a[i - 1] != '\0'; i++)
-    {
-      guint diagonal = row[0];
-      row[0] = i;
-      for (guint j = 1; j <= length; j++)
-        {
-          const guint change = diagonal + (a[i - 1] != b[j - 1]);
-          diagonal = row[j];
-          row[j] = MIN (change, MIN (row[j], row[j - 1]) + 1);
-        }
-    }
-  return row[length];
-}
-
-/* The verb that was meant, or NULL. */
-static const char *
-suggest_verb (const char *word)
-{
-  static const char *const others[][2] = { { "list", "tree" },   { "ls", "tree" },
-                                           { "status", "who" },  { "show", "who" },
-                                           { "watch", "top" },   { "unlock", "revoke" },
-                                           { "check", "doctor" } };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
-    {
-      if (strcmp (word, others[i][0]) == 0)
-        {
-          return others[i][1];
-        }
-    }
-  for (int i = VERB_WHO; strlen (word) <= MAX_VERB_LENGTH && i <= VERB_DOCTOR; i++)
-    {
-      if (edit_distance (word, verb_names[i]) <= strlen (verb_names[i]) / 3)
-        {
-          return verb_names[i];
-        }
-    }
-  return NULL;
-}
-
 static void
 report_no_path (const char *word)
 {
-  const char *verb = suggest_verb (word);
+  const char *verb = hint_verb (word, verb_names + VERB_WHO);
   g_autofree char *shown = curator_escape_name (word, -1);
 
   if (verb != NULL)
@@ -117,8 +68,19 @@ report_no_path (const char *word)
     }
 }
 
+/* names: receives the long names of the entries. */
 static void
-add_lock_options (GOptionContext *context, Raw *raw)
+add_entries (GOptionContext *context, GPtrArray *names, const GOptionEntry *entries)
+{
+  for (const GOptionEntry *entry = entries; entry->long_name != NULL; entry++)
+    {
+      g_ptr_array_add (names, g_strdup (entry->long_name));
+    }
+  g_option_context_add_main_entries (context, entries, NULL);
+}
+
+static void
+add_lock_options (GOptionContext *context, GPtrArray *names, Raw *raw)
 {
   const GOptionEntry entries[] = {
     { "exclusive", 'x', 0, G_OPTION_ARG_NONE, &raw->exclusive,
@@ -145,14 +107,16 @@ add_lock_options (GOptionContext *context, Raw *raw)
     { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->wait, NULL, NULL },
     { "nb", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->nonblock, NULL, NULL },
     { "e", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL },
+    { "close", 'o', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->close, NULL, NULL },
+    { "unlock", 'u', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->unlock, NULL, NULL },
     { "no-fork", 'F', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->no_fork, NULL, NULL },
     { NULL },
   };
-  g_option_context_add_main_entries (context, entries, NULL);
+  add_entries (context, names, entries);
 }
 
 static void
-add_common_options (GOptionContext *context, Raw *raw)
+add_common_options (GOptionContext *context, GPtrArray *names, Raw *raw)
 {
   const GOptionEntry entries[] = {
     { "hosts", 'Z', 0, G_OPTION_ARG_STRING, &raw->hosts,
@@ -170,26 +134,48 @@ add_common_options (GOptionContext *context, Raw *raw)
     { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations,
       "top: number of refreshes (no limit)", "COUNT" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &raw->json, "who, top, tree, doctor: print JSON", NULL },
+    { "paths", 0, 0, G_OPTION_ARG_NONE, &raw->paths, "tree: print only the paths", NULL },
     { "verbose", 0, 0, G_OPTION_ARG_NONE, &raw->verbose, "Report each step with its time", NULL },
     { "version", 'V', 0, G_OPTION_ARG_NONE, &raw->version, "Show versions", NULL },
     { NULL },
   };
-  g_option_context_add_main_entries (context, entries, NULL);
+  add_entries (context, names, entries);
+}
+
+/* GLib's message names the option. */
+static void
+report_bad_option (const GError *error, GPtrArray *names)
+{
+  const char *word = strstr (error->message, "--");
+  const char *hint =
+      g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && word != NULL
+          ? hint_option (word, names)
+          : NULL;
+
+  if (hint != NULL)
+    {
+      usage ("%s; did you mean --%s?", error->message, hint);
+    }
+  else
+    {
+      usage ("%s; see zkflock --help", error->message);
+    }
 }
 
 static gboolean
 parse_with_glib (Raw *raw, char ***argv, gboolean is_verb)
 {
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) error = NULL;
 
   g_option_context_set_summary (context, SUMMARY);
-  add_lock_options (context, raw);
-  add_common_options (context, raw);
+  add_lock_options (context, names, raw);
+  add_common_options (context, names, raw);
   g_option_context_set_strict_posix (context, !is_verb);
   if (!g_option_context_parse_strv (context, argv, &error))
     {
-      usage ("%s; see zkflock --help", error->message);
+      report_bad_option (error, names);
       return FALSE;
     }
   return TRUE;
@@ -295,6 +281,15 @@ check_combination (const Options *options, const Raw *raw)
       usage ("-F cannot exist here: the lock lives in the session of this process, which must keep "
              "running");
     }
+  else if (raw->unlock)
+    {
+      usage ("-u cannot exist here: a lock is held by its process and released when that ends; "
+             "\"zkflock revoke\" asks for it");
+    }
+  else if (raw->paths && options->verb != VERB_TREE)
+    {
+      usage ("--paths applies to tree only");
+    }
   else if (raw->shared + raw->exclusive + is_set (&raw->leases) > 1)
     {
       usage ("-s, -x and -N exclude each other");
@@ -373,6 +368,7 @@ take_strings (Options *options, Raw *raw)
     }
   options->verbose = raw->verbose;
   options->json = raw->json;
+  options->only_paths = raw->paths;
   options->revocable = raw->revocable;
   options->mode = raw->shared             ? MODE_READ
                   : raw->exclusive        ? MODE_WRITE

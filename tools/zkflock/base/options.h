@@ -40,6 +40,7 @@ typedef struct
   gboolean acl_creator;
   gboolean verbose;
   gboolean json;
+  gboolean only_paths; /* of tree */
 
   /* Of the verb lock. */
   Mode mode;

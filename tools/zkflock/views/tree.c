@@ -95,6 +95,17 @@ append_text (GString *out, GPtrArray *found)
     }
 }
 
+static void
+append_paths (GString *out, GPtrArray *found)
+{
+  for (guint i = 0; i < found->len; i++)
+    {
+      g_autofree char *path =
+          curator_escape_name (curator_inspection_get_path (g_ptr_array_index (found, i)), -1);
+      g_string_append_printf (out, "%s\n", path);
+    }
+}
+
 int
 tree_run (const Options *options)
 {
@@ -122,6 +133,10 @@ tree_run (const Options *options)
         }
       json_end_array (out);
       g_string_append_c (out, '\n');
+    }
+  else if (options->only_paths)
+    {
+      append_paths (out, found);
     }
   else
     {
