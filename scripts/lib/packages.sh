@@ -5,8 +5,21 @@
 PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
-PACKAGES_TEST=(libcmocka-dev clang spin doxygen python3 valgrind mandoc libsqlite3-dev docker-compose
-  bash-completion zsh fish)
+PACKAGES_TEST=(
+  abigail-tools
+  bash-completion
+  clang
+  docker-compose
+  doxygen
+  fish
+  libcmocka-dev
+  libsqlite3-dev
+  mandoc
+  python3
+  spin
+  valgrind
+  zsh
+)
 PACKAGES_LINT=(clang-tidy clang-format shellcheck)
 PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox)
 PACKAGES_COVERAGE=(gcovr)
