@@ -703,6 +703,15 @@ public:
     return counters ().at (static_cast<std::size_t> (which));
   }
 
+  /** The statistics in the OpenMetrics text format: curator_client_format_metrics(). */
+  std::string
+  metrics () const
+  {
+    const std::unique_ptr<char, void (*) (gpointer)> text (
+        curator_client_format_metrics (detail::require (native_handle ())), g_free);
+    return text != nullptr ? text.get () : std::string ();
+  }
+
   /** Asks the holder of a lock node to release it: curator_attempt_revoke(). */
   void
   attempt_revoke (const std::string &lock_node_path)

@@ -16,6 +16,7 @@ PACKAGES_TEST=(
   libsqlite3-dev
   mandoc
   python3
+  python3-prometheus-client
   spin
   valgrind
   zsh

@@ -6,6 +6,7 @@
 
 #include "client/connect_string.h"
 #include "client/dispatch.h"
+#include "client/histogram.h"
 #include "client/listeners.h"
 #include "client/zk_ops.h"
 #include "curator/curator.h"
@@ -20,6 +21,15 @@
 #define CURATOR_MAX_PAYLOAD 4096
 
 #define CURATOR_N_COUNTERS ((gsize) CURATOR_COUNTER_WAIT_LONGER + 1)
+
+/* What durations are kept of; see stats.c for the buckets. */
+typedef enum
+{
+  CURATOR_DURATION_WAIT, /* from the call to the grant */
+  CURATOR_DURATION_HOLD,
+  CURATOR_DURATION_ROUND_TRIP,
+  CURATOR_N_DURATIONS
+} CuratorDuration;
 
 typedef struct _CuratorSession CuratorSession;
 typedef struct _CuratorReaper CuratorReaper;
@@ -82,7 +92,10 @@ struct _CuratorClient
   GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
   CuratorReaper *reaper;
   GHashTable *mixed_paths CURATOR_GUARDED; /* paths with two recipes that were warned of */
+  /* Without the counters of waiting times, which are in durations. */
   guint64 counters[CURATOR_N_COUNTERS] CURATOR_GUARDED;
+  CuratorHistogram durations[CURATOR_N_DURATIONS] CURATOR_GUARDED;
+  guint n_waiting CURATOR_GUARDED; /* attempts that found another contender ahead */
 };
 
 typedef struct

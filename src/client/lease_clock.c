@@ -59,10 +59,9 @@ curator_lease_clock_until_fresh_us (CuratorSession *session)
 }
 
 void
-curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us)
+curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us, gint64 now_us)
 {
-  curator_lease_note_answer (&session->evidence, &session->terms, sent_us,
-                             curator_client_boottime_us (session->client));
+  curator_lease_note_answer (&session->evidence, &session->terms, sent_us, now_us);
 }
 
 static CURATOR_LOCKED void

@@ -48,7 +48,8 @@ gboolean curator_session_has_stake (CuratorSession *session, const char *path) C
 /* What a server grants from now on. Before, a hold may have been thought to last longer. */
 void curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms) CURATOR_LOCKED;
 /* A server has answered a request of that moment, whatever it said. */
-void curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
+void curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us,
+                                      gint64 now_us) CURATOR_LOCKED;
 /* And it was a transaction, which a quorum has committed. */
 void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
 

@@ -90,7 +90,10 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   request->settled = TRUE;
   if (is_from_server (rc))
     {
-      curator_lease_clock_note_answer (request->session, request->sent_us);
+      const gint64 now = curator_client_boottime_us (request->session->client);
+      curator_lease_clock_note_answer (request->session, request->sent_us, now);
+      curator_count_duration (request->session->client, CURATOR_DURATION_ROUND_TRIP,
+                              now - request->sent_us);
     }
   if (rc == ZOK && is_write (request))
     {

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define N_WAIT_LIMITS (CURATOR_COUNTER_WAIT_LONGER - CURATOR_COUNTER_WAIT_BELOW_1_MS)
+
 struct _CuratorTraceEvent
 {
   CuratorClient *client; /* a memory reference */
@@ -53,32 +55,44 @@ curator_count (CuratorClient *client, CuratorCounter counter, guint64 n)
   client->counters[counter] += n;
 }
 
+const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS] = {
+  [CURATOR_DURATION_WAIT] = { .first_us = 1000, .doublings = 2, .n_limits = N_WAIT_LIMITS },
+  [CURATOR_DURATION_HOLD] = { .first_us = 1000, .doublings = 2, .n_limits = 14 },
+  [CURATOR_DURATION_ROUND_TRIP] = { .first_us = 250, .doublings = 1, .n_limits = 17 },
+};
+
 void
-curator_count_wait (CuratorClient *client, gint64 waited_us)
+curator_count_duration (CuratorClient *client, CuratorDuration kind, gint64 duration_us)
 {
-  int bucket = CURATOR_COUNTER_WAIT_BELOW_1_MS;
-  for (gint64 limit_us = 1000; bucket < CURATOR_COUNTER_WAIT_LONGER && waited_us >= limit_us;
-       limit_us *= 4)
-    {
-      bucket++;
-    }
-  curator_count (client, (CuratorCounter) bucket, 1);
+  curator_histogram_add (&client->durations[kind], &curator_duration_scales[kind], duration_us);
+}
+
+void
+curator_copy_counters (CuratorClient *client, guint64 *counters)
+{
+  memcpy (counters, client->counters, sizeof client->counters);
+  memcpy (counters + CURATOR_COUNTER_WAIT_BELOW_1_MS,
+          client->durations[CURATOR_DURATION_WAIT].counts, (N_WAIT_LIMITS + 1) * sizeof *counters);
 }
 
 gsize
 curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
 {
+  guint64 all[CURATOR_N_COUNTERS] = { 0 };
+
   g_return_val_if_fail (client != NULL && (values != NULL || n == 0), 0);
-  if (n > 0)
+  if (n == 0)
     {
-      memset (values, 0, n * sizeof *values);
+      return CURATOR_N_COUNTERS;
     }
-  if (curator_client_check_forked (client, NULL) && n > 0)
+  if (curator_client_check_forked (client, NULL))
     {
       curator_client_lock (client);
-      memcpy (values, client->counters, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
+      curator_copy_counters (client, all);
       curator_client_unlock (client);
     }
+  memset (values, 0, n * sizeof *values);
+  memcpy (values, all, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
   return CURATOR_N_COUNTERS;
 }
 

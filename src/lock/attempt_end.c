@@ -116,10 +116,14 @@ note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
   const gboolean granted = kind == CURATOR_TRACE_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
-  curator_count (client, CURATOR_COUNTER_WAITS, attempt->has_waited ? 1 : 0);
+  if (attempt->has_waited)
+    {
+      curator_count (client, CURATOR_COUNTER_WAITS, 1);
+      client->n_waiting--;
+    }
   if (granted)
     {
-      curator_count_wait (client, took_us);
+      curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
     }
   curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
 }

@@ -162,6 +162,7 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
 static CURATOR_LOCKED gboolean
 begin_to_wait (Attempt *attempt)
 {
+  attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
   attempt->has_waited = TRUE;
   if (attempt->once)
     {

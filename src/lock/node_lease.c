@@ -35,9 +35,10 @@ static CURATOR_LOCKED void
 note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
 {
   CuratorClient *client = lease->client;
+  const gint64 lasted_us = curator_client_now_us (client) - lease->since_us;
   curator_count (client, counter, 1);
-  curator_trace (client, kind, lease->path, curator_client_now_us (client) - lease->since_us,
-                 lease->session->id);
+  curator_count_duration (client, CURATOR_DURATION_HOLD, lasted_us);
+  curator_trace (client, kind, lease->path, lasted_us, lease->session->id);
 }
 
 /* The lost node may still block others on the server. */

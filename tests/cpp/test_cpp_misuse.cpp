@@ -122,6 +122,7 @@ const operations<curator::client> of_client = {
   { "client::remove_state_listener", returns, returns,
     [] (curator::client &it) { it.remove_state_listener (1); } },
   { "client::counters", logic, returns, [] (curator::client &it) { (void) it.counters (); } },
+  { "client::metrics", logic, returns, [] (curator::client &it) { (void) it.metrics (); } },
   { "client::counter", logic, returns,
     [] (curator::client &it) { (void) it.counter (CURATOR_COUNTER_GRANTS); } },
   { "client::attempt_revoke", logic, refused,

@@ -77,6 +77,7 @@ use_client (Child *child)
   EXPECT (child, curator_client_add_state_listener (client, nobody_is_told, NULL, NULL) == 0);
   curator_client_remove_state_listener (client, 1);
   EXPECT (child, curator_client_get_counters (client, counters, 4) > 4 && counters[0] == 0);
+  EXPECT (child, curator_client_format_metrics (client) == NULL);
 }
 
 static void

@@ -102,6 +102,7 @@ test_client (void **state)
   assert_refused (curator_client_remove_state_listener (NULL, 1));
   assert_refused_with (0, curator_client_get_counters (NULL, counters, 1));
   assert_refused_with (0, curator_client_get_counters (client, NULL, 1));
+  assert_refused_with (NULL, curator_client_format_metrics (NULL));
   assert_refused_with (FALSE, curator_client_set_namespace (NULL, "n", NULL));
   assert_refused_with (FALSE, curator_attempt_revoke (NULL, "/a", NULL));
   assert_refused_with (FALSE, curator_attempt_revoke (client, "/a", &things.stale));

@@ -1,0 +1,76 @@
+/* Each duration is counted in the bucket between whose limits it lies. */
+#include "client/histogram.h"
+#include "unit.h"
+
+static const CuratorScale scales[] = {
+  { .first_us = 1000, .doublings = 2, .n_limits = 9 },
+  { .first_us = 1000, .doublings = 2, .n_limits = 14 },
+  { .first_us = 250, .doublings = 1, .n_limits = 17 },
+};
+
+static guint
+bucket_by_search (const CuratorScale *scale, gint64 duration_us)
+{
+  guint bucket = 0;
+  while (bucket < scale->n_limits && duration_us >= curator_scale_limit_us (scale, bucket))
+    {
+      bucket++;
+    }
+  return bucket;
+}
+
+static void
+test_around_each_limit (void **state)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (scales); i++)
+    {
+      const CuratorScale *scale = &scales[i];
+      for (guint bucket = 0; bucket < scale->n_limits; bucket++)
+        {
+          const gint64 limit = curator_scale_limit_us (scale, bucket);
+          assert_int_equal (curator_scale_bucket (scale, limit - 1), bucket);
+          assert_int_equal (curator_scale_bucket (scale, limit), bucket + 1);
+        }
+    }
+}
+
+static void
+test_any_duration (void **state)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261122);
+  for (int i = 0; i < 300000; i++)
+    {
+      const CuratorScale *scale = &scales[i % (int) G_N_ELEMENTS (scales)];
+      const gint64 duration = (gint64) g_rand_int (rand) << g_rand_int_range (rand, 0, 31)
+                              >> g_rand_int_range (rand, 0, 31);
+      assert_int_equal (curator_scale_bucket (scale, duration), bucket_by_search (scale, duration));
+    }
+}
+
+static void
+test_extremes (void **state)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (scales); i++)
+    {
+      CuratorHistogram histogram = { 0 };
+      curator_histogram_add (&histogram, &scales[i], G_MININT64);
+      curator_histogram_add (&histogram, &scales[i], 0);
+      assert_int_equal (histogram.counts[0], 2);
+      assert_int_equal (histogram.sum_us, 0);
+      curator_histogram_add (&histogram, &scales[i], G_MAXINT64);
+      assert_int_equal (histogram.counts[scales[i].n_limits], 1);
+      assert_true (histogram.sum_us == G_MAXINT64);
+      assert_true (scales[i].n_limits < CURATOR_MAX_BUCKETS);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_around_each_limit),
+    cmocka_unit_test (test_any_duration),
+    cmocka_unit_test (test_extremes),
+  };
+  return cmocka_run_group_tests_name ("histogram", tests, NULL, NULL);
+}
