@@ -128,6 +128,8 @@ gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
 /* Takes error. */
 void curator_attempt_fail (Attempt *attempt, GError *error) CURATOR_LOCKED;
+/* For a single try: another contender is in front. */
+void curator_attempt_refuse (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what) CURATOR_LOCKED;
 /* Drops every request, watch and node of the attempt. */
 void curator_attempt_reset (Attempt *attempt) CURATOR_LOCKED;

@@ -241,6 +241,16 @@ begin_or_refuse (Attempt *attempt)
   curator_attempt_fail (attempt, error);
 }
 
+/* A single try behind a node of this session cannot succeed, and asks no server. */
+static CURATOR_LOCKED gboolean
+is_refused_without_asking (const Attempt *attempt)
+{
+  const CuratorLockInternals *internals = attempt->internals;
+  CuratorSession *session = attempt->op.client->session;
+  return attempt->once && session != NULL && curator_attempt_has_neighbours (attempt)
+         && curator_line_is_occupied (session, internals->base, internals->lock_name);
+}
+
 static void
 release_lease (gpointer lease)
 {
@@ -271,7 +281,14 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
       curator_retry_loop_init (&attempt->tries, client, run_step, on_retries_exhausted, attempt);
       curator_retry_loop_init (&attempt->restarts, client, run_restart, on_retries_exhausted,
                                attempt);
-      begin_or_refuse (attempt);
+      if (is_refused_without_asking (attempt))
+        {
+          curator_attempt_refuse (attempt);
+        }
+      else
+        {
+          begin_or_refuse (attempt);
+        }
     }
   return &attempt->op;
 }

@@ -174,6 +174,17 @@ curator_attempt_fail (Attempt *attempt, GError *error)
   finish_failed (attempt);
 }
 
+/* The delete of the node is sent and not waited for: the session's next request comes behind it. */
+void
+curator_attempt_refuse (Attempt *attempt)
+{
+  attempt->failure =
+      g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "another contender is in front");
+  note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
+  curator_attempt_reset (attempt);
+  finish_failed (attempt);
+}
+
 void
 curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 {

@@ -166,8 +166,7 @@ begin_to_wait (Attempt *attempt)
   attempt->has_waited = TRUE;
   if (attempt->once)
     {
-      curator_attempt_fail (attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-                                                          "another contender is in front"));
+      curator_attempt_refuse (attempt);
       return FALSE;
     }
   curator_attempt_set_state (attempt, ATTEMPT_WAITING);

@@ -8,6 +8,7 @@
  */
 #include "lock/line.h"
 
+#include "client/lease_clock.h"
 #include "client/request.h"
 #include "client/session.h"
 #include "guards.h"
@@ -18,7 +19,8 @@ struct _CuratorLine
   char *base;
   guint users CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED;
-  CuratorPlace *last CURATOR_GUARDED;      /* the last to enter, NULL if it has left */
+  /* The last to enter. After it has left, the one right in front of it, if that is the session's too. */
+  CuratorPlace *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
 };
 
@@ -63,6 +65,14 @@ gboolean
 curator_line_is_alone (const CuratorLine *line)
 {
   return line->users == 1;
+}
+
+gboolean
+curator_line_is_occupied (CuratorSession *session, const char *base, const char *kind)
+{
+  const CuratorLine *line = g_hash_table_lookup (session->lines, base);
+  return line != NULL && line->last != NULL && g_str_equal (line->last->kind, kind)
+         && curator_session_is_current (session) && curator_lease_clock_remaining_ms (session) > 0;
 }
 
 gboolean
@@ -134,7 +144,7 @@ curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
   *place = (CuratorPlace){ .ahead_left = place->ahead_left };
   if (line->last == place)
     {
-      line->last = NULL;
+      line->last = ahead;
     }
   if (ahead != NULL)
     {

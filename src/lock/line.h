@@ -36,6 +36,10 @@ CuratorLine *curator_line_join (CuratorSession *session, const char *base) CURAT
 void curator_line_leave (CuratorLine *line) CURATOR_LOCKED;
 /* TRUE if the session has no other attempt or hold here. */
 gboolean curator_line_is_alone (const CuratorLine *line) CURATOR_LOCKED;
+/* TRUE if a node of this kind, created in the session now, would certainly stand behind another one of
+ * the session. FALSE proves nothing. */
+gboolean curator_line_is_occupied (CuratorSession *session, const char *base,
+                                   const char *kind) CURATOR_LOCKED;
 /* TRUE if a listing is in flight. */
 gboolean curator_line_is_listing (const CuratorLine *line) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */

@@ -636,6 +636,150 @@ test_next_writer_waits_for_the_reader_within (void **state)
   check_downgrade (*state, "/shortcuts/downgrade/after", FALSE);
 }
 
+/* --- tries --- */
+
+static void
+check_refused (CuratorLock *lock)
+{
+  g_autoptr (GError) error = NULL;
+  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+}
+
+/* While this session holds or waits, the answer is known: no request is sent. */
+static void
+check_try_behind_own_node (Fixture *fixture, const char *path, Party *party, CuratorLock *lock)
+{
+  Scene scene = { fixture, party, 1 };
+  g_autoptr (GCancellable) gives_up = g_cancellable_new ();
+
+  warm_up (lock);
+  proxy_log_start (fixture->proxy);
+  g_string_truncate (party->wanted, 0);
+  Taking *holder = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
+  check_granted (holder);
+  party_want (party, "create list");
+  check_refused (lock);
+  check_words (&scene);
+
+  Taking *waiter = taking_start_lock (lock, CURATOR_WAIT_FOREVER, gives_up);
+  assert_children (fixture, path, 2, PATIENCE_MS);
+  party_want (party, "create");
+  check_refused (lock);
+  check_words (&scene);
+
+  g_cancellable_cancel (gives_up);
+  assert_true (taking_wait (waiter, PATIENCE_MS));
+  taking_free (waiter);
+  party_want (party, "delete");
+  check_refused (lock);
+  check_words (&scene);
+
+  taking_give_back (holder);
+  taking_free (holder);
+  party_want (party, "delete");
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
+  party_want (party, "create list");
+  assert_ok (curator_lock_release (lock, &error), &error);
+  party_want (party, "delete");
+  check_words (&scene);
+}
+
+static void
+test_try_behind_own_node (void **state)
+{
+  Fixture *fixture = *state;
+  Party party;
+  party_join (fixture, &party, "/shortcuts/try/mutex");
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (party.client, "/shortcuts/try/rw");
+
+  check_try_behind_own_node (fixture, "/shortcuts/try/mutex", &party, party.lock);
+  check_try_behind_own_node (fixture, "/shortcuts/try/rw", &party,
+                             curator_rw_lock_write_lock (rw_lock));
+  party_leave (&party);
+}
+
+/* Readers share: a read lock is always asked for. A writer behind a reader of its session, too. */
+static void
+test_try_of_readers (void **state)
+{
+  Fixture *fixture = *state;
+  Party party;
+  Scene scene = { fixture, &party, 1 };
+  party_join (fixture, &party, NULL);
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (party.client, "/shortcuts/try/readers");
+  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  g_autoptr (GError) error = NULL;
+
+  warm_up (read);
+  proxy_log_start (fixture->proxy);
+  Taking *reader = taking_start_lock (read, CURATOR_WAIT_FOREVER, NULL);
+  check_granted (reader);
+  assert_ok (curator_lock_acquire (read, 0, NULL, &error), &error);
+  party_want (&party, "create list create list");
+  assert_ok (curator_lock_release (read, &error), &error);
+  party_want (&party, "delete");
+  check_words (&scene);
+  check_refused (curator_rw_lock_write_lock (rw_lock));
+  party_want (&party, "create list delete");
+  check_words (&scene);
+  taking_give_back (reader);
+  taking_free (reader);
+  curator_rw_lock_unref (g_steal_pointer (&rw_lock));
+  party_leave (&party);
+}
+
+/* Behind another session: the answer comes with the list, not with the reply to the delete. */
+static void
+test_try_behind_another_session (void **state)
+{
+  Fixture *fixture = *state;
+  Party parties[2];
+  Scene scene = { fixture, parties, 2 };
+  party_join (fixture, &parties[0], "/shortcuts/try/theirs");
+  party_join (fixture, &parties[1], "/shortcuts/try/theirs");
+  warm_up (parties[1].lock);
+  party_take (&parties[0]);
+  check_granted (parties[0].taking);
+  proxy_log_start (fixture->proxy);
+
+  proxy_arm (fixture->proxy, PROXY_DELETE, 1, 1, PROXY_HOLD_REPLY);
+  check_refused (parties[1].lock);
+  party_want (&parties[1], "create list delete");
+  assert_true (proxy_wait_fired (fixture->proxy, 1, PATIENCE_MS));
+  proxy_let_go (fixture->proxy);
+  check_words (&scene);
+  assert_children (fixture, "/shortcuts/try/theirs", 1, PATIENCE_MS);
+  party_leave (&parties[1]);
+  party_leave (&parties[0]);
+  assert_no_residue (fixture, "/shortcuts/try/theirs", PATIENCE_MS);
+}
+
+/* What the clock no longer vouches for is no reason to refuse: the servers are asked. */
+static void
+test_try_behind_a_lost_hold (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_session_timeout (client, SESSION_MS);
+  curator_client_set_connection_timeout (client, SESSION_MS / 2);
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/shortcuts/try/lost");
+  Taking *holder = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
+  check_granted (holder);
+  check_refused (lock);
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, PATIENCE_MS));
+  g_autoptr (GError) error = NULL;
+  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  taking_free (holder);
+  curator_client_close (client);
+}
+
 int
 main (void)
 {
@@ -649,6 +793,10 @@ main (void)
     heal_and_test (test_predecessor_gives_up),
     heal_and_test (test_readers_share),
     heal_and_test (test_next_writer_waits_for_the_reader_within),
+    heal_and_test (test_try_behind_own_node),
+    heal_and_test (test_try_of_readers),
+    heal_and_test (test_try_behind_another_session),
+    heal_and_test (test_try_behind_a_lost_hold),
   };
   return cmocka_run_group_tests_name ("shortcuts", tests, fixture_start_slow, fixture_stop);
 }
