@@ -53,7 +53,8 @@ typedef void (*CuratorRevocationListener) (CuratorLock *lock, gpointer user_data
  *
  *  The timeout covers everything: connecting, retries, queueing. With 0 the server is asked once,
  *  which may take up to the connection timeout: TIMED_OUT if another contender is ahead,
- *  CONNECTION_LOST if there was no answer. If the calling thread holds the lock already, the hold
+ *  CONNECTION_LOST if there was no answer. No request is sent while this client's session itself
+ *  holds an exclusive lock, or waits for it. If the calling thread holds the lock already, the hold
  *  gains a level and no request is sent. A call that fails leaves nothing behind: any node that it
  *  may have created is found and deleted in the background.
  *
