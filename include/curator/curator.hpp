@@ -2262,6 +2262,32 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
   return { detail::take_strings (paths), complete != FALSE };
 }
 
+/** Every lock at or below a path: curator_inspect_all().
+ *  @param previous  the result of the last call: locks that have not changed are not read again */
+inline std::vector<inspection>
+inspect_all (const client &client, const std::string &path,
+             const std::vector<inspection> &previous = {})
+{
+  detail::outcome outcome;
+  const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> old (g_ptr_array_new (),
+                                                                g_ptr_array_unref);
+  for (const inspection &one : previous)
+    {
+      g_ptr_array_add (old.get (), detail::require (one.native_handle ()));
+    }
+  const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> all (
+      outcome.check (curator_inspect_all (detail::require (client.native_handle ()),
+                                          detail::c_text (path), old.get (), nullptr, outcome)),
+      g_ptr_array_unref);
+  std::vector<inspection> result;
+  for (guint i = 0; i < all->len; i++)
+    {
+      auto *one = static_cast<CuratorInspection *> (g_ptr_array_index (all.get (), i));
+      result.emplace_back (curator_inspection_ref (one));
+    }
+  return result;
+}
+
 /** Escapes bytes from a server for printing: curator_escape_name(). */
 inline std::string
 escape_name (std::string_view bytes)

@@ -66,6 +66,18 @@ CURATOR_API
 char **curator_find_locks (CuratorClient *client, const char *path, guint max_nodes,
                            gboolean *complete, GError **error);
 
+/** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the paths.
+ *  Given the result of the last call, it reads again only the locks whose nodes have changed, and so
+ *  needs one request for each path, whatever the number of participants. The payload of a
+ *  participant is then as it was when its lock was last read.
+ *  @param path      absolute; "/" for all
+ *  @param previous  may be NULL: an array of CuratorInspection, which is not changed
+ *  @param complete  out, may be NULL: FALSE if not everything could be read
+ *  @return an array of CuratorInspection for g_ptr_array_unref(); NULL with an error */
+CURATOR_API
+GPtrArray *curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
+                                gboolean *complete, GError **error);
+
 /** The inspected path. Owned by the inspection. */
 CURATOR_API
 const char *curator_inspection_get_path (const CuratorInspection *inspection);

@@ -7,6 +7,7 @@
 #include "client/path.h"
 #include "client/settings.h"
 #include "inspect/fetch.h"
+#include "inspect/find_locks-private.h"
 #include "inspect/grammar.h"
 
 #include <string.h>
@@ -16,10 +17,11 @@
 typedef struct
 {
   CuratorClient *client;
-  GHashTable *found; /* full paths */
-  GPtrArray *level;  /* full paths to list now */
-  GPtrArray *next;   /* full paths of the next level */
-  guint left;        /* how many nodes may still be listed */
+  GHashTable *found;   /* full paths */
+  GHashTable *digests; /* NULL, or full path to the digest of its children */
+  GPtrArray *level;    /* full paths to list now */
+  GPtrArray *next;     /* full paths of the next level */
+  guint left;          /* how many nodes may still be listed */
   gboolean complete;
 } Walk;
 
@@ -61,6 +63,11 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
 {
   gboolean has_lock_nodes = FALSE;
 
+  if (walk->digests != NULL)
+    {
+      const guint64 digest = curator_grammar_digest (children);
+      g_hash_table_insert (walk->digests, g_strdup (path), g_memdup2 (&digest, sizeof digest));
+    }
   for (guint i = 0; i < children->len; i++)
     {
       const char *name = g_ptr_array_index (children, i);
@@ -150,16 +157,15 @@ walk_result (Walk *walk)
 }
 
 char **
-curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gboolean *complete,
-                    GError **error)
+curator_find_locks_digests (CuratorClient *client, const char *path, guint max_nodes,
+                            GHashTable *digests, gboolean *complete, GError **error)
 {
-  g_return_val_if_fail (client != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if ((path == NULL || strcmp (path, "/") != 0) && !curator_path_validate (path, error))
     {
       return NULL;
     }
   g_auto (Walk) walk = { .client = client,
+                         .digests = digests,
                          .found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
                          .level = g_ptr_array_new_with_free_func (g_free),
                          .next = g_ptr_array_new_with_free_func (g_free),
@@ -182,4 +188,13 @@ curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gb
       *complete = walk.complete;
     }
   return walk_result (&walk);
+}
+
+char **
+curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gboolean *complete,
+                    GError **error)
+{
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  return curator_find_locks_digests (client, path, max_nodes, NULL, complete, error);
 }

@@ -63,3 +63,21 @@ curator_grammar_kind (const char *const *children, gsize n)
     }
   return CURATOR_LOCK_KIND_NONE;
 }
+
+/* FNV-1a of each name, then summed. */
+guint64
+curator_grammar_digest (const GPtrArray *names)
+{
+  guint64 sum = 0;
+
+  for (guint i = 0; i < names->len; i++)
+    {
+      guint64 hash = G_GUINT64_CONSTANT (0xcbf29ce484222325);
+      for (const char *c = g_ptr_array_index (names, i); *c != '\0'; c++)
+        {
+          hash = (hash ^ (guint8) *c) * G_GUINT64_CONSTANT (0x100000001b3);
+        }
+      sum += hash;
+    }
+  return sum;
+}

@@ -18,4 +18,7 @@ CuratorLockKind curator_grammar_kind (const char *const *children, gsize n);
 /* The number of children that are nodes of the recipe with that key. */
 gsize curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc key);
 
+/* A number for a set of names, whatever their order; 0 for none. */
+guint64 curator_grammar_digest (const GPtrArray *names);
+
 #endif

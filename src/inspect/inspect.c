@@ -100,7 +100,7 @@ add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQ
 }
 
 static void
-fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched, gint64 now_ms)
+fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched)
 {
   participant->is_readable = fetched->rc == ZOK;
   participant->data =
@@ -109,7 +109,7 @@ fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched
     {
       participant->session_id = fetched->stat.ephemeralOwner;
       participant->czxid = fetched->stat.czxid;
-      participant->age_ms = MAX (now_ms - fetched->stat.ctime, 0);
+      participant->ctime_ms = fetched->stat.ctime;
     }
 }
 
@@ -138,6 +138,7 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
     }
   curator_queue_init (&queue, (const char *const *) folder->children->pdata, folder->children->len,
                       key, NULL);
+  inspection->digest += curator_grammar_digest (folder->children);
   inspection->is_exhausted = inspection->is_exhausted || queue.exhausted
                              || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
@@ -151,7 +152,6 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
     {
       return FALSE;
     }
-  const gint64 now_ms = g_get_real_time () / 1000;
   for (guint i = 0; i < nodes->len; i++)
     {
       const CuratorFetched *fetched = &g_array_index (nodes, CuratorFetched, i);
@@ -164,7 +164,7 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
       participant->node_path =
           g_strdup (curator_client_user_path (client, g_ptr_array_index (paths, i)));
       curator_queue_parse_number (key (queue.names[i], NULL), &participant->number);
-      fill_participant (participant, fetched, now_ms);
+      fill_participant (participant, fetched);
     }
   return TRUE;
 }
@@ -255,6 +255,7 @@ inspect_semaphore (CuratorInspection *inspection, CuratorClient *client, const F
   g_auto (Folder) leases = { .path = curator_path_join (top->path, CURATOR_LEASES_NAME) };
   g_auto (Folder) turns = { .path = curator_path_join (top->path, CURATOR_TURNS_NAME) };
 
+  inspection->digest = curator_grammar_digest (top->children);
   for (guint i = 0; i < top->children->len; i++)
     {
       const char *name = g_ptr_array_index (top->children, i);

@@ -11,7 +11,7 @@ struct _CuratorParticipant
   gint64 number;
   gboolean is_readable;
   gint64 session_id;
-  gint64 age_ms;
+  gint64 ctime_ms; /* by the server's clock */
   gint64 czxid;
   GBytes *data;
   gboolean is_holder;
@@ -29,6 +29,7 @@ struct _CuratorInspection
   GPtrArray *foreign; /* names, NULL-terminated */
   gint64 next_number;
   gboolean is_exhausted;
+  guint64 digest; /* of the names of all its nodes: curator_grammar_digest() */
 };
 
 CuratorInspection *curator_inspection_new (const char *path);

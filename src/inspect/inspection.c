@@ -185,7 +185,7 @@ gint64
 curator_participant_get_age_ms (const CuratorParticipant *participant)
 {
   g_return_val_if_fail (participant != NULL, 0);
-  return participant->age_ms;
+  return participant->is_readable ? MAX (g_get_real_time () / 1000 - participant->ctime_ms, 0) : 0;
 }
 
 guint64

@@ -602,6 +602,11 @@ test_inspection (void **state)
   assert_true (all[0].data == "label");
   const curator::found_locks found = curator::find_locks (client, "/cpp/seen");
   assert_true (found.complete && found.paths == std::vector<std::string>{ "/cpp/seen" });
+  const std::vector<curator::inspection> found_all = curator::inspect_all (client, "/cpp/seen");
+  assert_int_equal (found_all.size (), 1);
+  assert_true (found_all[0].path () == "/cpp/seen");
+  const auto again = curator::inspect_all (client, "/cpp/seen", found_all);
+  assert_ptr_equal (again[0].native_handle (), found_all[0].native_handle ());
   assert_true (curator::escape_name ("a\n") == "a\\x0a");
 }
 

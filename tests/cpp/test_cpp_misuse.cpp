@@ -463,6 +463,8 @@ test_the_rest (void **state)
           outcome_of ([&] { curator::inspection (client, "/misuse"); }));
   expect ("find_locks", "a closed client", refused,
           outcome_of ([&] { (void) curator::find_locks (client, "/"); }));
+  expect ("inspect_all", "a closed client", refused,
+          outcome_of ([&] { (void) curator::inspect_all (client, "/"); }));
 }
 
 struct creation
@@ -493,6 +495,7 @@ const std::vector<creation> creations = {
   { "semaphore", [] (auto &client, auto &path) { curator::semaphore (client, path, 1); } },
   { "inspection", [] (auto &client, auto &path) { curator::inspection (client, path); } },
   { "find_locks", [] (auto &client, auto &path) { (void) curator::find_locks (client, path); } },
+  { "inspect_all", [] (auto &client, auto &path) { (void) curator::inspect_all (client, path); } },
   { "attempt_revoke", [] (auto &client, auto &path) { client.share ().attempt_revoke (path); } },
 };
 

@@ -110,6 +110,7 @@ check_client (const Things *things)
   must_refuse (curator_client_block_until_connected (client, 100, NULL, &error));
   must_refuse (curator_inspect (client, "/fork/lock", &error) != NULL);
   must_refuse (curator_find_locks (client, "/fork", 10, NULL, &error) != NULL);
+  must_refuse (curator_inspect_all (client, "/fork", NULL, NULL, &error) != NULL);
   must_refuse (curator_attempt_revoke (client, "/fork/lock/node", &error));
   must (curator_client_get_connection_state (client) == CURATOR_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);

@@ -1,0 +1,128 @@
+/* Every lock of a tree, inspected again and again: what has changed is seen, and only that is read. */
+#include "integration/fixture.h"
+
+#include <string.h>
+
+#define UUID "_c_00000000-0000-4000-8000-000000000000-"
+
+static void
+plant (Fixture *fixture, const char *path, const char *name)
+{
+  g_autofree char *node = g_strdup_printf ("%s/" UUID "%s", path, name);
+  raw_zk_make_path (fixture->raw, path);
+  assert_int_equal (raw_zk_create (fixture->raw, node, "label", ZOO_PERSISTENT_SEQUENTIAL, NULL),
+                    0);
+}
+
+/* No test is about the end of a session. */
+static CuratorClient *
+connect_slowly (Fixture *fixture)
+{
+  CuratorClient *client = client_new (fixture_server (fixture));
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
+  client_start (client);
+  return client;
+}
+
+static GPtrArray *
+look (CuratorClient *client, GPtrArray *previous)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean complete = FALSE;
+  GPtrArray *all = curator_inspect_all (client, "/all", previous, &complete, &error);
+  assert_ok (all != NULL, &error);
+  assert_true (complete);
+  return all;
+}
+
+/* The lock at that index is that one, read again or not. */
+static void
+assert_lock (GPtrArray *all, GPtrArray *previous, guint i, const char *path, guint n_waiting,
+             gboolean is_same)
+{
+  const CuratorInspection *lock = g_ptr_array_index (all, i);
+
+  assert_string_equal (curator_inspection_get_path (lock), path);
+  assert_int_equal (curator_inspection_get_n_waiting (lock), n_waiting);
+  assert_int_equal (g_ptr_array_find (previous, lock, NULL), is_same);
+}
+
+static void
+only_changes_are_read (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  plant (fixture, "/all/mutex", "lock-");
+  plant (fixture, "/all/deep/rw", "__WRIT__");
+  plant (fixture, "/all/sem/leases", "lease-");
+  g_autoptr (GPtrArray) first = look (client, NULL);
+  assert_int_equal (first->len, 3);
+  g_autoptr (GPtrArray) second = look (client, first);
+  assert_lock (second, first, 0, "/all/deep/rw", 0, TRUE);
+  assert_lock (second, first, 1, "/all/mutex", 0, TRUE);
+  assert_lock (second, first, 2, "/all/sem", 0, TRUE);
+
+  /* A waiter, a turn of a semaphore, a new lock, and one that is gone. */
+  plant (fixture, "/all/mutex", "lock-");
+  plant (fixture, "/all/sem/locks", "lock-");
+  plant (fixture, "/all/new", "lock-");
+  raw_zk_delete_tree (fixture->raw, "/all/deep");
+  g_autoptr (GPtrArray) third = look (client, second);
+  assert_int_equal (third->len, 3);
+  assert_lock (third, second, 0, "/all/mutex", 1, FALSE);
+  assert_lock (third, second, 1, "/all/new", 0, FALSE);
+  assert_lock (third, second, 2, "/all/sem", 1, FALSE);
+  g_autoptr (GPtrArray) fourth = look (client, third);
+  assert_lock (fourth, third, 0, "/all/mutex", 1, TRUE);
+  assert_lock (fourth, third, 2, "/all/sem", 1, TRUE);
+  curator_client_close (client);
+}
+
+/* Fifty participants cost nothing while none of them changes. */
+static void
+one_request_for_each_path (void **state)
+{
+  Fixture *fixture = *state;
+  FourLetterPackets before;
+  FourLetterPackets after;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  raw_zk_make_path (fixture->raw, "/crowd/lock");
+  assert_int_equal (raw_zk_create_many (fixture->raw, "/crowd/lock", UUID "lock-", 50), 0);
+  g_autoptr (GPtrArray) first = curator_inspect_all (client, "/crowd", NULL, NULL, NULL);
+  const gint64 session = curator_client_get_session_id (client);
+
+  assert_true (four_letter_packets (fixture_server (fixture), session, &before));
+  g_autoptr (GPtrArray) second = curator_inspect_all (client, "/crowd", first, NULL, NULL);
+  assert_true (four_letter_packets (fixture_server (fixture), session, &after));
+  assert_ptr_equal (g_ptr_array_index (second, 0), g_ptr_array_index (first, 0));
+  /* Two paths; pings may come in between. */
+  assert_in_range (after.received - before.received, 2, 10);
+  curator_client_close (client);
+}
+
+static void
+the_age_grows (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  plant (fixture, "/aging", "lock-");
+  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/aging", NULL, NULL, NULL);
+  const CuratorParticipant *one =
+      curator_inspection_get_participant (g_ptr_array_index (all, 0), 0);
+  const gint64 age = curator_participant_get_age_ms (one);
+
+  wait_ms (30);
+  assert_true (curator_participant_get_age_ms (one) > age);
+  curator_client_close (client);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (only_changes_are_read),
+    heal_and_test (one_request_for_each_path),
+    heal_and_test (the_age_grows),
+  };
+  return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
+}
