@@ -10,18 +10,23 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #define MAX_SEQUENCE 32
+#define MAX_ROWS     60
+#define MAX_COLUMNS  220
 
 struct _Terminal
 {
   pid_t pid;
   int fd;
-  gunichar cells[TERMINAL_ROWS][TERMINAL_COLUMNS];
+  int rows;
+  int columns;
+  gunichar cells[MAX_ROWS][MAX_COLUMNS];
   int row;
-  int column; /* TERMINAL_COLUMNS: behind the last character, still on it */
+  int column; /* columns: behind the last character, still on it */
   gboolean alternate;
   gboolean coloured;
   int n_scrolled;
@@ -31,9 +36,19 @@ struct _Terminal
 Terminal *
 terminal_start (char *const *argv)
 {
-  const struct winsize size = { .ws_row = TERMINAL_ROWS, .ws_col = TERMINAL_COLUMNS };
+  return terminal_start_sized (argv, TERMINAL_COLUMNS, TERMINAL_ROWS);
+}
+
+Terminal *
+terminal_start_sized (char *const *argv, int columns, int rows)
+{
+  const struct winsize size = { .ws_row = (unsigned short) rows,
+                                .ws_col = (unsigned short) columns };
   Terminal *self = g_new0 (Terminal, 1);
 
+  g_assert (columns <= MAX_COLUMNS && rows <= MAX_ROWS);
+  self->rows = rows;
+  self->columns = columns;
   self->pending = g_byte_array_new ();
   self->pid = forkpty (&self->fd, NULL, NULL, &size);
   if (self->pid == 0)
@@ -59,6 +74,20 @@ terminal_free (Terminal *self)
   g_free (self);
 }
 
+void
+terminal_resize (Terminal *self, int columns, int rows)
+{
+  const struct winsize size = { .ws_row = (unsigned short) rows,
+                                .ws_col = (unsigned short) columns };
+
+  g_assert (columns <= MAX_COLUMNS && rows <= MAX_ROWS);
+  self->rows = rows;
+  self->columns = columns;
+  self->row = MIN (self->row, rows - 1);
+  self->column = MIN (self->column, columns);
+  ioctl (self->fd, TIOCSWINSZ, &size);
+}
+
 pid_t
 terminal_get_pid (Terminal *self)
 {
@@ -82,7 +111,7 @@ terminal_type (Terminal *self, const char *keys)
 static void
 erase (Terminal *self, int row, int column)
 {
-  for (; column < TERMINAL_COLUMNS; column++)
+  for (; column < self->columns; column++)
     {
       self->cells[row][column] = 0;
     }
@@ -91,13 +120,13 @@ erase (Terminal *self, int row, int column)
 static void
 line_feed (Terminal *self)
 {
-  if (self->row + 1 < TERMINAL_ROWS)
+  if (self->row + 1 < self->rows)
     {
       self->row++;
       return;
     }
-  memmove (self->cells[0], self->cells[1], sizeof self->cells - sizeof self->cells[0]);
-  erase (self, TERMINAL_ROWS - 1, 0);
+  memmove (self->cells[0], self->cells[1], (gsize) (self->rows - 1) * sizeof self->cells[0]);
+  erase (self, self->rows - 1, 0);
   self->n_scrolled++;
 }
 
@@ -118,7 +147,7 @@ put (Terminal *self, gunichar c)
     }
   else if (c >= ' ')
     {
-      if (self->column == TERMINAL_COLUMNS)
+      if (self->column == self->columns)
         {
           self->column = 0;
           line_feed (self);
@@ -131,7 +160,7 @@ put (Terminal *self, gunichar c)
 static void
 obey (Terminal *self, const char *parameters, char letter)
 {
-  const int column = MIN (self->column, TERMINAL_COLUMNS - 1);
+  const int column = MIN (self->column, self->columns - 1);
 
   switch (letter)
     {
@@ -143,7 +172,7 @@ obey (Terminal *self, const char *parameters, char letter)
       break;
     case 'J':
       erase (self, self->row, column);
-      for (int row = self->row + 1; row < TERMINAL_ROWS; row++)
+      for (int row = self->row + 1; row < self->rows; row++)
         {
           erase (self, row, 0);
         }
@@ -225,7 +254,7 @@ terminal_get_row (Terminal *self, int row)
 {
   GString *text = g_string_new (NULL);
 
-  for (int column = 0; column < TERMINAL_COLUMNS; column++)
+  for (int column = 0; column < self->columns; column++)
     {
       g_string_append_unichar (text,
                                self->cells[row][column] != 0 ? self->cells[row][column] : ' ');
@@ -238,7 +267,7 @@ terminal_get_picture (Terminal *self)
 {
   GString *text = g_string_new (NULL);
 
-  for (int row = 0; row < TERMINAL_ROWS; row++)
+  for (int row = 0; row < self->rows; row++)
     {
       g_autofree char *line = terminal_get_row (self, row);
       g_string_append_printf (text, "|%s\n", line);
@@ -249,7 +278,7 @@ terminal_get_picture (Terminal *self)
 static gboolean
 shows (Terminal *self, const char *text)
 {
-  for (int row = 0; row < TERMINAL_ROWS; row++)
+  for (int row = 0; row < self->rows; row++)
     {
       g_autofree char *line = terminal_get_row (self, row);
       if (strstr (line, text) != NULL)
@@ -258,6 +287,12 @@ shows (Terminal *self, const char *text)
         }
     }
   return FALSE;
+}
+
+static gboolean
+shows_not (Terminal *self, const char *text)
+{
+  return !shows (self, text);
 }
 
 static gboolean
@@ -287,6 +322,12 @@ gboolean
 terminal_wait_text (Terminal *self, const char *text, int timeout_ms)
 {
   return wait_for (self, shows, text, timeout_ms);
+}
+
+gboolean
+terminal_wait_no_text (Terminal *self, const char *text, int timeout_ms)
+{
+  return wait_for (self, shows_not, text, timeout_ms);
 }
 
 gboolean

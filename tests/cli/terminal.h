@@ -1,4 +1,4 @@
-/* A terminal of 80 columns and 24 rows, with a program in it.
+/* A terminal with a program in it.
  *
  * It knows what zkflock and a shell without line editing write: characters, CR, LF, BS, cursor home,
  * erase line and screen, colours (ignored), and the alternate screen. As on xterm, a character in the
@@ -16,7 +16,10 @@
 typedef struct _Terminal Terminal;
 
 /* argv[0] is a path. It is the leader of a session of its own and dies with the test. */
-Terminal *terminal_start (char *const *argv);
+Terminal *terminal_start (char *const *argv); /* 80 columns, 24 rows */
+Terminal *terminal_start_sized (char *const *argv, int columns, int rows);
+/* As a user who drags the corner of the window: the program gets SIGWINCH. */
+void terminal_resize (Terminal *terminal, int columns, int rows);
 /* Kills what still runs. */
 void terminal_free (Terminal *terminal);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Terminal, terminal_free)
@@ -26,6 +29,8 @@ pid_t terminal_get_pid (Terminal *terminal);
 void terminal_type (Terminal *terminal, const char *keys);
 /* Takes what has been written, until the screen has that text. */
 gboolean terminal_wait_text (Terminal *terminal, const char *text, int timeout_ms);
+/* The same, until the screen does not have it. */
+gboolean terminal_wait_no_text (Terminal *terminal, const char *text, int timeout_ms);
 /* The same, until the row of the cursor ends with that. */
 gboolean terminal_wait_prompt (Terminal *terminal, const char *prompt, int timeout_ms);
 /* As of waitpid(); FALSE when it still runs. */

@@ -91,11 +91,11 @@ top_scrolls (void **state)
   assert_shows (terminal, "/many/lock-00");
   g_autofree char *first = terminal_get_picture (terminal);
   assert_null (strstr (first, "/many/lock-39"));
-  terminal_type (terminal, "  ");
+  terminal_type (terminal, "   ");
   assert_shows (terminal, "/many/lock-39");
   terminal_type (terminal, "g");
   assert_shows (terminal, "/many/lock-00");
-  terminal_type (terminal, "\x1b[B");
+  terminal_type (terminal, "\x1b[6~\x1b[B");
   assert_shows (terminal, "/many/lock-20");
 }
 

@@ -2,6 +2,15 @@
 
 #include <curator/curator.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int
+text_terminal_width (void)
+{
+  struct winsize size = { 0 };
+  return ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 static int
 width_of (gunichar c)

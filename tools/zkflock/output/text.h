@@ -4,6 +4,8 @@
 
 #include <glib.h>
 
+/* Columns of the terminal that standard output is; 0 if it is none. */
+int text_terminal_width (void);
 /* Number of columns that the text takes on a terminal. */
 int text_width (const char *text);
 /* Appends the text in exactly width columns, cut with a mark or padded. left: pads on the left. */

@@ -256,7 +256,7 @@ check_locks (Doctor *doctor, GError **error)
 {
   const char *path = doctor->options->paths[0];
   gboolean complete = TRUE;
-  g_autoptr (GPtrArray) locks = inspect_below (doctor->client, path, &complete, error);
+  g_autoptr (GPtrArray) locks = curator_inspect_all (doctor->client, path, NULL, &complete, error);
 
   if (locks == NULL)
     {

@@ -1,4 +1,4 @@
-#include "views/frame.h"
+#include "views/frame-private.h"
 
 #include "output/text.h"
 #include "views/views.h"
@@ -13,27 +13,8 @@
 #define WIDTH_FOR_KIND  64
 #define WIDTH_FOR_QUEUE 48
 
-#define BOLD    "\x1b[1m"
-#define INVERSE "\x1b[7m"
-#define GREEN   "\x1b[32m"
-#define YELLOW  "\x1b[33m"
-#define RED     "\x1b[31m"
-#define DIM     "\x1b[2m"
-#define PLAIN   "\x1b[0m"
-
-typedef struct
-{
-  const FrameStyle *style;
-  GString *out;
-  int rows; /* number written so far */
-  int lock_width;
-  int kind_width; /* 0: not shown */
-  int holder_width;
-  int queue_width; /* 0: not shown; -1: no limit */
-} Frame;
-
-static void
-colour (Frame *frame, const char *code)
+void
+frame_colour (Frame *frame, const char *code)
 {
   if (frame->style->in_colour)
     {
@@ -45,13 +26,13 @@ colour (Frame *frame, const char *code)
 static void
 colour_lock (Frame *frame, const char *code)
 {
-  colour (frame, frame->style->is_stale ? DIM : code);
+  frame_colour (frame, frame->style->is_stale ? DIM : code);
 }
 
 /* Terminals differ in what they erase after a character in the last column, so each line is erased
  * before it is written. */
-static void
-end_line (Frame *frame)
+void
+frame_end_line (Frame *frame)
 {
   g_string_append (frame->out, frame->style->is_live ? "\r\n\x1b[K" : "\n");
   frame->rows++;
@@ -157,6 +138,31 @@ measure (Frame *frame, GPtrArray *locks)
       queue > 0 ? MAX (width - fixed - frame->lock_width - frame->holder_width, 1) : 0;
 }
 
+void
+frame_append_line (Frame *frame, const char *colour, const char *text)
+{
+  if (colour != NULL)
+    {
+      frame_colour (frame, colour);
+    }
+  text_fit (frame->out, text, frame->style->width > 0 ? frame->style->width : text_width (text),
+            FALSE);
+  if (colour != NULL)
+    {
+      frame_colour (frame, PLAIN);
+    }
+  frame_end_line (frame);
+}
+
+void
+frame_append_trouble (Frame *frame)
+{
+  if (frame->style->trouble != NULL)
+    {
+      frame_append_line (frame, RED, frame->style->trouble);
+    }
+}
+
 static void
 append_header (Frame *frame, GPtrArray *locks)
 {
@@ -172,19 +178,30 @@ append_header (Frame *frame, GPtrArray *locks)
   g_autofree char *text =
       g_strdup_printf ("%s  zkflock top  %u %s, %u held, %u waiting  %s", frame->style->clock,
                        locks->len, locks->len == 1 ? "lock" : "locks", held, waiting, hosts);
-  colour (frame, BOLD);
-  text_fit (frame->out, text, frame->style->width > 0 ? frame->style->width : text_width (text),
-            FALSE);
-  colour (frame, PLAIN);
-  end_line (frame);
-  if (frame->style->trouble != NULL)
+  frame_append_line (frame, BOLD, text);
+  frame_append_trouble (frame);
+}
+
+/* The order and the filter, where they are not the usual ones. */
+static void
+append_choice (Frame *frame, const Screen *screen, guint n_shown)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *filter = curator_escape_name (screen->filter->str, -1);
+
+  if (screen->is_typing || screen->filter->len > 0)
     {
-      colour (frame, RED);
-      text_fit (frame->out, frame->style->trouble,
-                frame->style->width > 0 ? frame->style->width : text_width (frame->style->trouble),
-                FALSE);
-      colour (frame, PLAIN);
-      end_line (frame);
+      g_string_append_printf (text, "filter: %s%s  %u found  ", filter,
+                              screen->is_typing ? "_" : "", n_shown);
+    }
+  if (screen->sort != SORT_LOCK || screen->is_reversed)
+    {
+      g_string_append_printf (text, "by %s%s", screen_sort_to_string (screen->sort),
+                              screen->is_reversed ? ", reversed" : "");
+    }
+  if (text->len > 0)
+    {
+      frame_append_line (frame, YELLOW, text->str);
     }
 }
 
@@ -201,19 +218,19 @@ append_cell (Frame *frame, const char *title, int width, gboolean left)
 static void
 append_cells (Frame *frame)
 {
-  colour (frame, INVERSE);
+  frame_colour (frame, INVERSE);
   append_cell (frame, "LOCK", frame->lock_width, FALSE);
   append_cell (frame, "KIND", frame->kind_width, FALSE);
   append_cell (frame, "HELD BY", frame->holder_width, FALSE);
   append_cell (frame, "AGE", AGE_WIDTH, TRUE);
   append_cell (frame, "WAIT", COUNT_WIDTH, TRUE);
   text_fit (frame->out, "QUEUE", frame->queue_width < 0 ? 5 : frame->queue_width, FALSE);
-  colour (frame, PLAIN);
-  end_line (frame);
+  frame_colour (frame, PLAIN);
+  frame_end_line (frame);
 }
 
 static void
-append_lock (Frame *frame, const CuratorInspection *lock)
+append_lock (Frame *frame, const CuratorInspection *lock, gboolean is_selected)
 {
   const char *kind = curator_lock_kind_to_string (curator_inspection_get_kind (lock));
   const guint n_waiting = curator_inspection_get_n_waiting (lock);
@@ -227,8 +244,11 @@ append_lock (Frame *frame, const CuratorInspection *lock)
   g_autofree char *queue = queue_of (lock, MAX (frame->queue_width, 0));
 
   colour_lock (frame, PLAIN);
+  frame_colour (frame, is_selected ? INVERSE : "");
   text_fit_end (frame->out, path, frame->lock_width);
-  g_string_append_c (frame->out, ' ');
+  frame_colour (frame, is_selected ? PLAIN : "");
+  colour_lock (frame, PLAIN);
+  g_string_append_c (frame->out, is_selected && !frame->style->in_colour ? '>' : ' ');
   append_cell (frame, kind, frame->kind_width, FALSE);
   colour_lock (frame, is_held ? GREEN : RED);
   text_fit (frame->out, holder, frame->holder_width, FALSE);
@@ -242,12 +262,12 @@ append_lock (Frame *frame, const CuratorInspection *lock)
   g_string_append_c (frame->out, ' ');
   text_fit (frame->out, queue, frame->queue_width < 0 ? text_width (queue) : frame->queue_width,
             FALSE);
-  colour (frame, PLAIN);
-  end_line (frame);
+  frame_colour (frame, PLAIN);
+  frame_end_line (frame);
 }
 
-static int
-rows_left (const Frame *frame)
+int
+frame_rows_left (const Frame *frame)
 {
   /* The last row stays empty: writing its last column would scroll. */
   return frame->style->height > 0 ? frame->style->height - frame->rows - 1 : G_MAXINT;
@@ -259,46 +279,59 @@ append_details (Frame *frame, const CuratorInspection *lock)
 {
   g_autoptr (GString) rows = g_string_new (NULL);
 
-  if (rows_left (frame) < 3)
+  if (frame_rows_left (frame) < 3)
     {
       return;
     }
-  end_line (frame);
-  who_append_rows (rows, lock, frame->style->width, (guint) rows_left (frame));
+  frame_end_line (frame);
+  who_append_rows (rows, lock, frame->style->width, (guint) frame_rows_left (frame));
   g_auto (GStrv) lines = g_strsplit (rows->str, "\n", -1);
   for (char **line = lines; *line != NULL && **line != '\0'; line++)
     {
       g_string_append (frame->out, *line);
-      end_line (frame);
+      frame_end_line (frame);
+    }
+}
+
+/* The rows of the locks, and how many do not fit. */
+static void
+append_locks (Frame *frame, GPtrArray *locks, Screen *screen)
+{
+  const gboolean is_live = frame->style->is_live;
+  guint visible = (guint) MAX (frame_rows_left (frame), 1);
+
+  visible -= is_live && locks->len > visible && visible > 1;
+  screen_fit (&screen->locks, locks->len, visible);
+  const guint end = MIN (locks->len, screen->locks.first + visible);
+  for (guint i = screen->locks.first; i < end; i++)
+    {
+      append_lock (frame, g_ptr_array_index (locks, i), is_live && i == screen->locks.row);
+    }
+  if (end - screen->locks.first < locks->len)
+    {
+      g_autofree char *text =
+          g_strdup_printf ("%u to %u of %u; ? for help", screen->locks.first + 1, end, locks->len);
+      frame_append_line (frame, DIM, text);
     }
 }
 
 char *
-frame_draw (const FrameStyle *style, GPtrArray *locks)
+frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen)
 {
   Frame frame = { .style = style, .out = g_string_new (NULL) };
+  g_autoptr (GPtrArray) shown = screen_arrange (screen, locks);
 
-  measure (&frame, locks);
+  measure (&frame, shown);
   append_header (&frame, locks);
-  if (locks->len == 0)
+  append_choice (&frame, screen, shown->len);
+  if (shown->len == 0)
     {
-      g_string_append (frame.out, "no lock is held or waited for");
-      end_line (&frame);
+      frame_append_line (
+          &frame, NULL, locks->len == 0 ? "no lock is held or waited for" : "no lock is like this");
+      return g_string_free (frame.out, FALSE);
     }
-  else
-    {
-      append_cells (&frame);
-    }
-  for (guint i = style->first; i < locks->len; i++)
-    {
-      if (rows_left (&frame) <= 1 && i + 1 < locks->len)
-        {
-          g_string_append_printf (frame.out, "and %u more", locks->len - i);
-          end_line (&frame);
-          break;
-        }
-      append_lock (&frame, g_ptr_array_index (locks, i));
-    }
+  append_cells (&frame);
+  append_locks (&frame, shown, screen);
   if (locks->len == 1)
     {
       append_details (&frame, g_ptr_array_index (locks, 0));

@@ -1,8 +1,10 @@
-/* Renders the display of top: a pure function from a list of locks to text. */
+/* Renders the display of top: pure functions from what was read to text. */
 #ifndef ZKFLOCK_FRAME_H
 #define ZKFLOCK_FRAME_H
 
-#include <glib.h>
+#include "views/screen.h"
+
+#include <curator/curator.h>
 
 typedef struct
 {
@@ -10,14 +12,17 @@ typedef struct
   int height; /* rows; 0: no limit */
   gboolean in_colour;
   gboolean is_stale; /* the locks are shown dimmed */
-  guint first;       /* index of the first lock to show */
   gboolean is_live;  /* on a terminal: every line is cleared before it is written */
   const char *hosts;
   const char *clock;   /* "14:03:22" */
   const char *trouble; /* NULL, or why the display is out of date */
 } FrameStyle;
 
-/* locks: of CuratorInspection. Returns a new string. */
-char *frame_draw (const FrameStyle *style, GPtrArray *locks);
+/* locks: of CuratorInspection. Each returns a new string. */
+char *frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen);
+/* addresses: gint64 session to char * address; NULL if they are not known. */
+char *frame_draw_details (const FrameStyle *style, const CuratorInspection *lock,
+                          GHashTable *addresses, Screen *screen);
+char *frame_draw_help (const FrameStyle *style);
 
 #endif

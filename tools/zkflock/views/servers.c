@@ -92,20 +92,44 @@ parse_conf (Server *server, const char *answer)
   server->max_timeout_ms = value_of (answer, "maxSessionTimeout");
 }
 
-/* The line of each connection has "sid=0x...". */
+/* " /10.0.3.17:51234[1](queued=0,...,sid=0x...,...": the address ends at the bracket. */
+static char *
+address_of_line (const char *line)
+{
+  const char *start = line + strspn (line, " /");
+  const char *end = g_strrstr_len (start, (gssize) strcspn (start, "("), "[");
+  return curator_escape_name (start, end != NULL ? end - start : 0);
+}
+
+static void
+parse_sessions (GHashTable *sessions, const char *answer)
+{
+  g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
+
+  for (char **line = lines; *line != NULL; line++)
+    {
+      const char *sid = strstr (*line, "sid=0x");
+      if (sid != NULL)
+        {
+          const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
+          g_hash_table_insert (sessions, g_memdup2 (&id, sizeof id), address_of_line (*line));
+        }
+    }
+}
+
+static GHashTable *
+new_sessions (void)
+{
+  return g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+}
+
 static void
 parse_cons (Server *server, const char *answer)
 {
-  if (is_forbidden (answer))
+  if (!is_forbidden (answer))
     {
-      return;
-    }
-  server->sessions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  for (const char *at = answer; (at = strstr (at, "sid=0x")) != NULL; at++)
-    {
-      gint64 *id = g_new (gint64, 1);
-      *id = (gint64) g_ascii_strtoull (at + 4, NULL, 16);
-      g_hash_table_add (server->sessions, id);
+      server->sessions = new_sessions ();
+      parse_sessions (server->sessions, answer);
     }
 }
 
@@ -131,22 +155,48 @@ ask_server (const char *address)
   return server;
 }
 
+static char **
+addresses_of (const char *hosts)
+{
+  g_autofree char *list = g_strndup (hosts, strcspn (hosts, "/"));
+  g_auto (GStrv) addresses = g_strsplit (list, ",", -1);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  for (char **address = addresses; *address != NULL; address++)
+    {
+      if (*g_strstrip (*address) != '\0')
+        {
+          g_strv_builder_add (builder, *address);
+        }
+    }
+  return g_strv_builder_end (builder);
+}
+
 GPtrArray *
 servers_ask (const char *hosts)
 {
   GPtrArray *servers = g_ptr_array_new_with_free_func (free_server);
-  g_autofree char *list = g_strndup (hosts, strcspn (hosts, "/"));
-  g_auto (GStrv) addresses = g_strsplit (list, ",", -1);
+  g_auto (GStrv) addresses = addresses_of (hosts);
 
   for (char **address = addresses; *address != NULL; address++)
     {
-      g_strstrip (*address);
-      if (**address != '\0')
-        {
-          g_ptr_array_add (servers, ask_server (*address));
-        }
+      g_ptr_array_add (servers, ask_server (*address));
     }
   return servers;
+}
+
+GHashTable *
+servers_ask_addresses (const char *hosts)
+{
+  GHashTable *sessions = new_sessions ();
+  g_auto (GStrv) addresses = addresses_of (hosts);
+
+  for (char **address = addresses; *address != NULL; address++)
+    {
+      g_autofree char *cons = ask (*address, "cons", NULL);
+      parse_sessions (sessions, cons != NULL ? cons : "");
+    }
+  return sessions;
 }
 
 gboolean

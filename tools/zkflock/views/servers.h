@@ -12,12 +12,16 @@ typedef struct
   gint64 tick_ms;       /* milliseconds; 0: unknown */
   gint64 min_timeout_ms;
   gint64 max_timeout_ms;
-  GHashTable *sessions; /* of gint64 *: sessions connected to it; NULL: "cons" not allowed */
+  /* Of the sessions connected to it, gint64 to char *: the client's address. NULL: "cons" not allowed. */
+  GHashTable *sessions;
 } Server;
 
 /* hosts: a connect string. Asks one server after the other, each for a few seconds at most. Returns
  * an array of Server. */
 GPtrArray *servers_ask (const char *hosts);
+
+/* The sessions of all servers that allow "cons", gint64 to char *: the client's address. */
+GHashTable *servers_ask_addresses (const char *hosts);
 
 /* Whether every server listed its connections, so that a session found on none is not connected. */
 gboolean servers_know_sessions (GPtrArray *servers);

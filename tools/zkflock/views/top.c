@@ -9,6 +9,7 @@
 #include "base/outcome.h"
 #include "output/json.h"
 #include "views/frame.h"
+#include "views/servers.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,9 +20,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define ENTER_SCREEN "\x1b[?1049h\x1b[?25l"
-#define STALE_MS     2000 /* an answer may be this late */
-#define LEAVE_SCREEN "\x1b[?25h\x1b[?1049l"
+#define ENTER_SCREEN "\x1b[?1049h\x1b[?25l\x1b[?7l" /* also hides the cursor; lines do not wrap */
+#define STALE_MS     2000                           /* an answer may be this late */
+#define ADDRESS_MS   5000 /* between two questions for the addresses of clients */
+#define LEAVE_SCREEN "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 typedef struct
 {
@@ -32,14 +34,18 @@ typedef struct
   struct termios terminal;
   int pipe[2]; /* the reading thread writes a byte for each refresh */
 
-  guint first; /* index of the first lock on the screen */
+  Screen screen;
 
   GMutex mutex;
   GCond cond;
-  GPtrArray *locks;   /* guarded; the newest result */
-  gint64 answered_us; /* guarded; when locks was read */
-  GError *fatal;      /* guarded */
-  gboolean stopped;   /* guarded */
+  GPtrArray *locks;           /* guarded; the newest result */
+  gint64 answered_us;         /* guarded; when locks was read */
+  char *wanted;               /* guarded; path of the lock whose details are shown, or NULL */
+  gboolean is_hurried;        /* guarded; the next look is due at once */
+  CuratorInspection *details; /* guarded; of the wanted lock, or NULL */
+  GHashTable *addresses;      /* guarded; gint64 session to char *, or NULL */
+  GError *fatal;              /* guarded */
+  gboolean stopped;           /* guarded */
 } Top;
 
 static volatile sig_atomic_t last_signal;
@@ -52,7 +58,7 @@ on_signal (int signal)
 
 /* Inspects the locks below all paths; a lock found twice is listed once. */
 static GPtrArray *
-inspect_all (Top *top, GError **error)
+inspect_all (Top *top, GPtrArray *previous, GError **error)
 {
   g_autoptr (GPtrArray) all =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_inspection_unref);
@@ -60,7 +66,7 @@ inspect_all (Top *top, GError **error)
 
   for (char **path = top->options->paths; *path != NULL; path++)
     {
-      g_autoptr (GPtrArray) found = inspect_below (top->client, *path, NULL, error);
+      g_autoptr (GPtrArray) found = curator_inspect_all (top->client, *path, previous, NULL, error);
       if (found == NULL)
         {
           return NULL;
@@ -85,7 +91,7 @@ publish (Top *top, GPtrArray *locks, GError *error)
     {
       top->answered_us = g_get_monotonic_time ();
       g_clear_pointer (&top->locks, g_ptr_array_unref);
-      top->locks = locks;
+      top->locks = g_ptr_array_ref (locks);
     }
   /* Without an answer, draw_text() shows how old the last one is. */
   else if (error->domain != CURATOR_ERROR || error->code != CURATOR_ERROR_CONNECTION_LOST)
@@ -94,29 +100,78 @@ publish (Top *top, GPtrArray *locks, GError *error)
       top->fatal = g_error_copy (error);
     }
   g_mutex_unlock (&top->mutex);
+}
+
+/* Reads one lock again: the payloads of its participants may have changed. */
+static void
+read_details (Top *top, const char *path, gint64 *asked_us)
+{
+  CuratorInspection *details = curator_inspect (top->client, path, NULL);
+  GHashTable *addresses = NULL;
+
+  if (g_get_monotonic_time () - *asked_us > ADDRESS_MS * 1000)
+    {
+      addresses = servers_ask_addresses (top->options->hosts);
+      *asked_us = g_get_monotonic_time ();
+    }
+  g_mutex_lock (&top->mutex);
+  if (details != NULL)
+    {
+      g_clear_pointer (&top->details, curator_inspection_unref);
+      top->details = details;
+    }
+  if (addresses != NULL)
+    {
+      g_clear_pointer (&top->addresses, g_hash_table_unref);
+      top->addresses = addresses;
+    }
+  g_mutex_unlock (&top->mutex);
+}
+
+/* One look at the servers. Returns the locks for the next one. */
+static GPtrArray *
+look (Top *top, GPtrArray *previous, const char *wanted, gint64 *asked_us)
+{
+  g_autoptr (GError) error = NULL;
+  GPtrArray *locks = inspect_all (top, previous, &error);
+
+  publish (top, locks, error);
+  if (locks != NULL && wanted != NULL)
+    {
+      read_details (top, wanted, asked_us);
+    }
   (void) !write (top->pipe[1], "", 1);
+  if (locks == NULL)
+    {
+      return previous;
+    }
+  g_clear_pointer (&previous, g_ptr_array_unref);
+  return locks;
 }
 
 static gpointer
 read_locks (gpointer data)
 {
   Top *top = data;
+  GPtrArray *locks = NULL;
+  gint64 asked_us = G_MININT64 / 2;
 
   g_mutex_lock (&top->mutex);
   while (!top->stopped)
     {
-      g_autoptr (GError) error = NULL;
+      g_autofree char *wanted = g_strdup (top->wanted);
       const gint64 next = g_get_monotonic_time () + top->options->interval_ms * 1000;
+      top->is_hurried = FALSE;
       g_mutex_unlock (&top->mutex);
-      GPtrArray *locks = inspect_all (top, &error);
-      publish (top, locks, error);
+      locks = look (top, locks, wanted, &asked_us);
       g_mutex_lock (&top->mutex);
-      while (!top->stopped && g_get_monotonic_time () < next)
+      while (!top->stopped && !top->is_hurried && g_get_monotonic_time () < next)
         {
           g_cond_wait_until (&top->cond, &top->mutex, next);
         }
     }
   g_mutex_unlock (&top->mutex);
+  g_clear_pointer (&locks, g_ptr_array_unref);
   return NULL;
 }
 
@@ -155,17 +210,58 @@ overdue_seconds (Top *top)
   return age_ms > top->options->interval_ms + STALE_MS ? (int) (age_ms / 1000) : 0;
 }
 
+/* The rows and columns of the terminal. */
 static void
-draw_text (Top *top, GPtrArray *locks)
+measure (int *width, int *height)
 {
   struct winsize size = { 0 };
+  const gboolean known = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+
+  *width = known ? MAX (size.ws_col, 40) : 80;
+  *height = known ? MAX (size.ws_row, 5) : 24;
+}
+
+/* The caller holds the mutex. */
+static char *
+draw_frame (Top *top, const FrameStyle *style)
+{
+  if (top->screen.mode == SCREEN_HELP)
+    {
+      return frame_draw_help (style);
+    }
+  const gboolean is_read =
+      top->details != NULL
+      && g_strcmp0 (curator_inspection_get_path (top->details), top->screen.selected) == 0;
+  return top->screen.mode == SCREEN_DETAILS && is_read
+             ? frame_draw_details (style, top->details, top->addresses, &top->screen)
+             : frame_draw (style, top->locks, &top->screen);
+}
+
+/* Has the details read that the user wants to see. */
+static void
+want_details (Top *top)
+{
+  const char *wanted = top->screen.mode == SCREEN_DETAILS ? top->screen.selected : NULL;
+
+  if (g_strcmp0 (wanted, top->wanted) != 0)
+    {
+      g_free (top->wanted);
+      top->wanted = g_strdup (wanted);
+      g_clear_pointer (&top->details, curator_inspection_unref);
+      top->is_hurried = wanted != NULL;
+      g_cond_signal (&top->cond);
+    }
+}
+
+static void
+draw_text (Top *top)
+{
   g_autoptr (GDateTime) now = g_date_time_new_now_local ();
   g_autofree char *clock = g_date_time_format (now, "%H:%M:%S");
   FrameStyle style = { .in_colour = top->in_colour,
                        .is_live = top->is_live,
                        .hosts = top->options->hosts,
-                       .clock = clock,
-                       .first = top->first };
+                       .clock = clock };
   const int overdue = overdue_seconds (top);
   g_autofree char *trouble = g_strdup_printf ("no answer for %d s", overdue);
 
@@ -174,15 +270,13 @@ draw_text (Top *top, GPtrArray *locks)
       style.trouble = trouble;
       style.is_stale = TRUE;
     }
-
   if (top->is_live)
     {
-      const gboolean known = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-      style.width = known ? MAX (size.ws_col, 40) : 80;
-      style.height = known ? MAX (size.ws_row, 5) : 24;
+      measure (&style.width, &style.height);
     }
-  g_autofree char *frame = frame_draw (&style, locks);
+  g_autofree char *frame = draw_frame (top, &style);
   printf (top->is_live ? "\x1b[H\x1b[K%s\x1b[J" : "%s\n", frame);
+  want_details (top);
 }
 
 static void
@@ -204,17 +298,13 @@ static gboolean
 draw (Top *top)
 {
   g_mutex_lock (&top->mutex);
-  if (top->locks != NULL)
-    {
-      top->first = MIN (top->first, MAX (top->locks->len, 1) - 1);
-    }
   if (top->locks != NULL && top->options->json)
     {
       draw_json (top->locks);
     }
   else if (top->locks != NULL)
     {
-      draw_text (top, top->locks);
+      draw_text (top);
     }
   g_mutex_unlock (&top->mutex);
   return fflush (stdout) == 0;
@@ -231,62 +321,20 @@ suspend (Top *top)
   enter_screen (top);
 }
 
-static guint
-page_rows (void)
-{
-  struct winsize size = { 0 };
-  const gboolean known = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6;
-  return known ? size.ws_row - 5U : 10;
-}
-
-static void
-scroll (Top *top, gint64 rows)
-{
-  top->first = (guint) CLAMP ((gint64) top->first + rows, 0, G_MAXINT);
-}
-
 /* Returns TRUE to quit. */
 static gboolean
 read_key (Top *top)
 {
-  const struct
-  {
-    const char *keys;
-    gint64 rows;
-  } moves[] = {
-    { "j", 1 },
-    { "\x1b[B", 1 },
-    { "k", -1 },
-    { "\x1b[A", -1 },
-    { " ", page_rows () },
-    { "\x1b[6~", page_rows () },
-    { "b", -(gint64) page_rows () },
-    { "\x1b[5~", -(gint64) page_rows () },
-    { "g", -G_MAXINT },
-    { "G", G_MAXINT },
-  };
-  char keys[16] = "";
+  char keys[64] = "";
+  int width;
+  int height;
 
   if (read (STDIN_FILENO, keys, sizeof keys - 1) <= 0)
     {
       return FALSE;
     }
-  /* One read may return several keys. */
-  for (const char *at = keys; *at != '\0';)
-    {
-      gsize length = 1;
-      for (gsize i = 0; i < G_N_ELEMENTS (moves); i++)
-        {
-          if (g_str_has_prefix (at, moves[i].keys))
-            {
-              scroll (top, moves[i].rows);
-              length = strlen (moves[i].keys);
-              break;
-            }
-        }
-      at += length;
-    }
-  return *keys == 'q' || *keys == 'Q';
+  measure (&width, &height);
+  return screen_type (&top->screen, keys, (guint) MAX (height - 5, 1));
 }
 
 static gboolean
@@ -380,6 +428,7 @@ top_run (const Options *options)
   top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
                 && terminal != NULL && strcmp (terminal, "dumb") != 0;
   top.in_colour = top.is_live && wants_colour ();
+  screen_init (&top.screen);
   g_mutex_init (&top.mutex);
   g_cond_init (&top.cond);
   GThread *thread = g_thread_new ("read", read_locks, &top);
@@ -397,6 +446,10 @@ top_run (const Options *options)
       fail_with (options, top.fatal);
     }
   g_clear_pointer (&top.locks, g_ptr_array_unref);
+  g_clear_pointer (&top.details, curator_inspection_unref);
+  g_clear_pointer (&top.addresses, g_hash_table_unref);
+  g_free (top.wanted);
+  screen_clear (&top.screen);
   g_clear_error (&top.fatal);
   curator_client_unref (top.client);
   return code;

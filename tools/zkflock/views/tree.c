@@ -10,46 +10,11 @@
 
 #define KIND_WIDTH  10
 #define COUNT_WIDTH 7
+#define MIN_PATH    10
+#define MIN_HOLDER  20
 
 static void
-unref_inspection (gpointer inspection)
-{
-  curator_inspection_unref (inspection);
-}
-
-GPtrArray *
-inspect_below (CuratorClient *client, const char *path, gboolean *complete, GError **error)
-{
-  g_auto (GStrv) paths = curator_find_locks (client, path, 0, complete, error);
-  g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (unref_inspection);
-
-  if (paths == NULL)
-    {
-      return NULL;
-    }
-  for (char **one = paths; *one != NULL; one++)
-    {
-      g_autoptr (GError) local = NULL;
-      CuratorInspection *inspection = curator_inspect (client, *one, &local);
-      if (inspection != NULL)
-        {
-          g_ptr_array_add (found, inspection);
-        }
-      else if (g_error_matches (local, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST))
-        {
-          g_propagate_error (error, g_steal_pointer (&local));
-          return NULL;
-        }
-      else if (complete != NULL)
-        {
-          *complete = FALSE;
-        }
-    }
-  return g_steal_pointer (&found);
-}
-
-static void
-append_line (GString *out, const CuratorInspection *inspection, int path_width)
+append_line (GString *out, const CuratorInspection *inspection, int path_width, int holder_width)
 {
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
   g_autofree char *path = curator_escape_name (curator_inspection_get_path (inspection), -1);
@@ -58,23 +23,24 @@ append_line (GString *out, const CuratorInspection *inspection, int path_width)
   g_autofree char *label =
       n_holders > 0 ? text_label (curator_participant_get_data (first)) : g_strdup ("nobody");
 
-  text_fit (out, path, path_width, FALSE);
+  text_fit_end (out, path, path_width);
   g_string_append (out, "  ");
   text_fit (out, curator_lock_kind_to_string (curator_inspection_get_kind (inspection)), KIND_WIDTH,
             FALSE);
   g_string_append (out, "  ");
   text_fit (out, waiting, COUNT_WIDTH, TRUE);
-  g_string_append_printf (out, "  %s", label);
-  if (n_holders > 1)
-    {
-      g_string_append_printf (out, " and %u more", n_holders - 1);
-    }
+  g_autofree char *holders =
+      n_holders > 1 ? g_strdup_printf ("%s and %u more", label, n_holders - 1) : g_strdup (label);
+  g_string_append (out, "  ");
+  text_fit (out, holders, MIN (holder_width, text_width (holders)), FALSE);
   g_string_append_c (out, '\n');
 }
 
 static void
 append_text (GString *out, GPtrArray *found)
 {
+  const int terminal = text_terminal_width ();
+  const int fixed = 2 + KIND_WIDTH + 2 + COUNT_WIDTH + 2;
   int width = text_width ("PATH");
 
   for (guint i = 0; i < found->len; i++)
@@ -83,6 +49,9 @@ append_text (GString *out, GPtrArray *found)
           curator_escape_name (curator_inspection_get_path (g_ptr_array_index (found, i)), -1);
       width = MAX (width, text_width (path));
     }
+  const int room = MAX (terminal - fixed - MIN_HOLDER, MIN_PATH);
+  width = terminal > 0 ? MIN (width, room) : width;
+  const int holder_width = terminal > 0 ? MAX (terminal - fixed - width, 1) : G_MAXINT;
   if (found->len > 0)
     {
       text_fit (out, "PATH", width, FALSE);
@@ -91,7 +60,7 @@ append_text (GString *out, GPtrArray *found)
     }
   for (guint i = 0; i < found->len; i++)
     {
-      append_line (out, g_ptr_array_index (found, i), width);
+      append_line (out, g_ptr_array_index (found, i), width, holder_width);
     }
 }
 
@@ -119,7 +88,8 @@ tree_run (const Options *options)
     {
       return code;
     }
-  g_autoptr (GPtrArray) found = inspect_below (client, options->paths[0], &complete, &error);
+  g_autoptr (GPtrArray) found =
+      curator_inspect_all (client, options->paths[0], NULL, &complete, &error);
   if (found == NULL)
     {
       return fail_with (options, error);

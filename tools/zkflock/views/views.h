@@ -12,15 +12,13 @@ int tree_run (const Options *options);
 int revoke_run (const Options *options);
 int doctor_run (const Options *options);
 
+/* Appends place, kind and age of one participant: 21 columns. */
+void who_append_start (GString *row, const CuratorParticipant *one);
 /* Appends the rows of one lock as the verb who prints them, at most max_rows. width: columns, 0 for
  * no limit. */
 void who_append_rows (GString *out, const CuratorInspection *inspection, int width, guint max_rows);
 void who_append_json (GString *out, const CuratorInspection *inspection);
 /* For example "mutex, 1 holds, 3 wait". */
 char *who_summary (const CuratorInspection *inspection);
-/* Inspects every lock at or below path, without those deleted meanwhile. complete (out, may be
- * NULL): whether everything could be read. Returns NULL with error set. */
-GPtrArray *inspect_below (CuratorClient *client, const char *path, gboolean *complete,
-                          GError **error);
 
 #endif

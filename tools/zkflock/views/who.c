@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LABEL_WIDTH 28
+#define LABEL_WIDTH   28
+#define SESSION_WIDTH 18
+#define START_WIDTH   21 /* of who_append_start() */
+#define NODE_WIDTH    12 /* at least the sequence number, and the mark of a cut */
+#define MIN_LABEL     8
 
 char *
 who_summary (const CuratorInspection *inspection)
@@ -34,17 +38,11 @@ place_of (const CuratorParticipant *one)
              : g_strdup_printf ("%u", curator_participant_get_position (one));
 }
 
-static void
-append_row (GString *out, const CuratorParticipant *one, int width)
+void
+who_append_start (GString *row, const CuratorParticipant *one)
 {
-  g_autoptr (GString) row = g_string_new (NULL);
   g_autofree char *place = place_of (one);
   g_autofree char *age = text_age (curator_participant_get_age_ms (one));
-  g_autofree char *label = text_label (curator_participant_get_data (one));
-  g_autofree char *session =
-      g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
-  g_autofree char *node =
-      curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
 
   text_fit (row, place, 5, TRUE);
   g_string_append (row, "  ");
@@ -52,25 +50,61 @@ append_row (GString *out, const CuratorParticipant *one, int width)
   g_string_append_c (row, ' ');
   text_fit (row, age, 6, TRUE);
   g_string_append (row, "  ");
-  text_fit (row, label, MAX (LABEL_WIDTH, width == 0 ? text_width (label) : 0), FALSE);
-  g_string_append (row, "  ");
-  text_fit (row, session, 18, FALSE);
-  g_string_append (row, "  ");
+}
+
+/* Columns of the label in a row of that width. */
+static int
+label_width_of (int width)
+{
+  const int fixed = START_WIDTH + 2 + SESSION_WIDTH + 2;
+  return width == 0 ? LABEL_WIDTH : CLAMP (width - fixed - NODE_WIDTH, MIN_LABEL, LABEL_WIDTH);
+}
+
+static void
+append_cells (GString *out, GString *start, const char *label, const char *session,
+              const char *node, int width)
+{
+  text_fit (start, label,
+            width == 0 ? MAX (LABEL_WIDTH, text_width (label)) : label_width_of (width), FALSE);
+  g_string_append (start, "  ");
+  text_fit (start, session, SESSION_WIDTH, FALSE);
+  g_string_append (start, "  ");
   if (width == 0)
     {
-      g_string_append (row, node);
+      g_string_append (start, node);
     }
   else
     {
       /* Keep the end: it has the sequence number. */
-      text_fit_end (row, node, width - text_width (row->str));
+      text_fit_end (start, node, width - text_width (start->str));
     }
-  text_fit (out, row->str, width > 0 ? width : text_width (row->str), FALSE);
+  text_fit (out, start->str, width > 0 ? width : text_width (start->str), FALSE);
   while (out->len > 0 && out->str[out->len - 1] == ' ')
     {
       g_string_truncate (out, out->len - 1);
     }
   g_string_append_c (out, '\n');
+}
+
+static void
+append_row (GString *out, const CuratorParticipant *one, int width)
+{
+  g_autoptr (GString) start = g_string_new (NULL);
+  g_autofree char *label = text_label (curator_participant_get_data (one));
+  g_autofree char *session =
+      g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
+  g_autofree char *node =
+      curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
+
+  who_append_start (start, one);
+  append_cells (out, start, label, session, node, width);
+}
+
+static void
+append_titles (GString *out, int width)
+{
+  g_autoptr (GString) start = g_string_new ("    #  KIND     AGE  ");
+  append_cells (out, start, "LABEL", "SESSION", "NODE", width);
 }
 
 void
@@ -165,7 +199,11 @@ who_run (const Options *options)
       g_autofree char *summary = who_summary (inspection);
       g_autofree char *path = curator_escape_name (options->paths[0], -1);
       g_string_append_printf (out, "%s: %s\n", path, summary);
-      who_append_rows (out, inspection, 0, G_MAXUINT);
+      if (curator_inspection_get_n_participants (inspection) > 0)
+        {
+          append_titles (out, text_terminal_width ());
+        }
+      who_append_rows (out, inspection, text_terminal_width (), G_MAXUINT);
     }
   fputs (out->str, stdout);
   return curator_inspection_get_n_participants (inspection) > 0 ? 0 : EXIT_CODE_FREE;
