@@ -289,16 +289,20 @@ test_end_from_inside (void **state)
     }
 }
 
-/* The last reference is dropped while the function runs: it is cancelled, and then all is freed. */
+/* The last reference is dropped while another candidate leads, and then while the function runs: it is
+ * cancelled, and all is freed. */
 static void
 test_unref_while_leading (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
-  g_autoptr (Leading) queued = leading_start_new (client, PATH, NULL, NULL);
+  Leading *queued = leading_start_new (client, PATH, NULL, NULL);
   leading_assert_entered (leading, 1);
   assert_children (fixture, PATH, 2, LONG_MS);
+  leading_free (queued);
+  assert_true (selector_leads (leading));
+  assert_children (fixture, PATH, 1, LONG_MS);
 }
 
 /* A leader learns of its end although nobody iterates the context that the callbacks run in. */
