@@ -17,6 +17,7 @@
 #include <curator/client.h>
 #include <curator/error.h>
 #include <curator/inspect.h>
+#include <curator/leader.h>
 #include <curator/lease.h>
 #include <curator/lock.h>
 #include <curator/lock_internals.h>

@@ -28,6 +28,10 @@ typedef struct _CuratorSemaphore CuratorSemaphore;
 typedef struct _CuratorSharedCount CuratorSharedCount;
 /** A pair of locks, for many readers or one writer; see rwlock.h. */
 typedef struct _CuratorRwLock CuratorRwLock;
+/** Runs a function while it leads; see leader.h. */
+typedef struct _CuratorLeaderSelector CuratorLeaderSelector;
+/** Leads from its turn until it is closed; see leader.h. */
+typedef struct _CuratorLeaderLatch CuratorLeaderLatch;
 
 G_END_DECLS
 

@@ -205,6 +205,13 @@ curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpoint
 }
 
 void
+curator_dispatch_state_work (CuratorClient *client, CuratorWork func, gpointer data,
+                             GDestroyNotify destroy)
+{
+  push_job (client, CURATOR_LANE_STATES, func, data, destroy);
+}
+
+void
 curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data)
 {
   push_job (client, CURATOR_LANE_SESSION, func, data, NULL);

@@ -52,6 +52,10 @@ void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointe
 void curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
                                       GDestroyNotify destroy) CURATOR_LOCKED;
 
+/* The same, but not in the user's GMainContext. */
+void curator_dispatch_state_work (CuratorClient *client, CuratorWork func, gpointer data,
+                                  GDestroyNotify destroy) CURATOR_LOCKED;
+
 /* Runs func without any lock of ours, in order, on the session lane. */
 void curator_dispatch_session_work (CuratorClient *client, CuratorWork func,
                                     gpointer data) CURATOR_LOCKED;

@@ -159,6 +159,19 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
 }
 
 void
+curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *client, gboolean silently)
+{
+  curator_client_lock (client);
+  GPtrArray *all = g_steal_pointer (&listeners->all);
+  for (guint i = 0; silently && all != NULL && i < all->len; i++)
+    {
+      ((CuratorListener *) g_ptr_array_index (all, i))->removed = TRUE;
+    }
+  curator_client_unlock (client);
+  g_clear_pointer (&all, g_ptr_array_unref);
+}
+
+void
 curator_listeners_clear (CuratorListeners *listeners)
 {
   g_clear_pointer (&listeners->all, g_ptr_array_unref);

@@ -38,6 +38,10 @@ void curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient
 /* May run the user's destroy function. */
 void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client,
                                guint id) CURATOR_UNLOCKED;
+/* Removes all. Those that were notified before are still called, unless silently is TRUE. May run
+ * the user's destroy functions. */
+void curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *client,
+                                   gboolean silently) CURATOR_UNLOCKED;
 /* Needs no lock: no other thread knows the list any more. */
 void curator_listeners_clear (CuratorListeners *listeners);
 

@@ -46,6 +46,7 @@ struct _CuratorLease
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
   gint64 since_us CURATOR_GUARDED; /* monotonic */
   CuratorListeners listeners CURATOR_GUARDED;
+  CuratorLeaseHook *follower CURATOR_GUARDED; /* or NULL */
   int fd CURATOR_GUARDED;
 };
 

@@ -27,6 +27,18 @@ typedef struct
 CuratorLease *curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                                  const CuratorLeaseNode *node) CURATOR_LOCKED;
 
+/* Follows a lease inside the library: unlike a listener, it waits for no user code. */
+typedef struct _CuratorLeaseHook CuratorLeaseHook;
+
+struct _CuratorLeaseHook
+{
+  /* Called with the client's mutex held, for each change. */
+  void (*changed) (CuratorLeaseHook *hook, CuratorLeaseState state);
+};
+
+/* A lease has one hook at most; NULL removes it. */
+void curator_lease_set_hook (CuratorLease *lease, CuratorLeaseHook *hook) CURATOR_LOCKED;
+
 /* A node with this hold's number may be created in line. */
 void curator_lease_share_number (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
 

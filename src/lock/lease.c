@@ -81,6 +81,16 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
       CuratorLease *composite = link->data;
       composite->klass->on_member_changed (composite, lease);
     }
+  if (lease->follower != NULL)
+    {
+      lease->follower->changed (lease->follower, state);
+    }
+}
+
+void
+curator_lease_set_hook (CuratorLease *lease, CuratorLeaseHook *hook)
+{
+  lease->follower = hook;
 }
 
 CuratorLease *

@@ -1,0 +1,168 @@
+/* A place in the queue of an election, taken again as often as its recipe wishes.
+ *
+ * Mirrors what LeaderSelector does with its InterProcessMutex, and LeaderLatch with its own node.
+ * Threads: any; guarded by the client's mutex.
+ *
+ * NOTES: the attempt, its retries and its lease are those of every lock. A new attempt starts on the
+ * timer lane, because a lease may end while its session is being taken apart.
+ */
+#include "leader/candidate.h"
+
+#include "client/client-private.h"
+#include "client/log.h"
+#include "client/monitor.h"
+#include "container.h"
+
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
+
+static CURATOR_LOCKED void
+on_changed (CuratorLeaseHook *hook, CuratorLeaseState state)
+{
+  CuratorCandidate *candidate = CURATOR_CONTAINER (hook, CuratorCandidate, hook);
+  candidate->klass->changed (candidate->owner, state);
+}
+
+static CURATOR_LOCKED void
+end_lease (CuratorClient *client, CuratorLease *lease)
+{
+  curator_lease_set_hook (lease, NULL);
+  curator_lease_end (lease, G_MAXINT64, NULL, NULL);
+  curator_client_after_unlock (client, unref_lease, lease);
+}
+
+/* A grant that comes after the withdrawal ends at once. */
+static CURATOR_LOCKED void
+on_granted (CuratorLease *lease, gpointer data)
+{
+  CuratorCandidate *candidate = data;
+
+  if (candidate->op == NULL)
+    {
+      end_lease (candidate->internals->client, lease);
+      return;
+    }
+  g_clear_pointer (&candidate->op, curator_op_unref);
+  candidate->warned = FALSE;
+  candidate->lease = lease;
+  curator_lease_set_hook (lease, &candidate->hook);
+  candidate->klass->granted (candidate->owner);
+}
+
+/* A warning for each failure would fill the log of a program without a server. */
+static CURATOR_LOCKED void
+warn_once (CuratorCandidate *candidate, const GError *error)
+{
+  if (!candidate->warned && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
+    {
+      candidate->warned = TRUE;
+      curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
+    }
+}
+
+static CURATOR_UNLOCKED void
+on_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  CuratorCandidate *candidate = data;
+  CuratorClient *client = candidate->internals->client;
+
+  curator_client_lock (client);
+  if (error != NULL && candidate->op == op)
+    {
+      g_clear_pointer (&candidate->op, curator_op_unref);
+      warn_once (candidate, error);
+      candidate->klass->failed (candidate->owner);
+    }
+  curator_client_unlock (client);
+  candidate->klass->unref (candidate->owner);
+}
+
+static CURATOR_LOCKED void
+on_timer (gpointer data)
+{
+  CuratorCandidate *candidate = data;
+  CuratorNodeRequest *request = NULL;
+
+  candidate->timer = NULL;
+  if (candidate->payload != NULL)
+    {
+      request = curator_node_request_new (candidate->internals->lock_name);
+      request->data = g_bytes_ref (candidate->payload);
+    }
+  candidate->klass->ref (candidate->owner);
+  const CuratorAttemptSpec spec = { .request = request,
+                                    .deadline_us = G_MAXINT64,
+                                    .granted = on_granted,
+                                    .done = on_done,
+                                    .data = candidate };
+  candidate->op = curator_lock_internals_attempt_locked (candidate->internals, &spec);
+}
+
+void
+curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidateClass *klass,
+                        gpointer owner, CuratorClient *client, const char *path,
+                        const char *lock_name)
+{
+  candidate->klass = klass;
+  candidate->owner = owner;
+  candidate->internals = curator_lock_internals_new (client, path, lock_name, 1,
+                                                     curator_lock_driver_standard (), NULL);
+  candidate->hook.changed = on_changed;
+}
+
+void
+curator_candidate_clear (CuratorCandidate *candidate)
+{
+  curator_not_shared ();
+  g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
+  g_clear_pointer (&candidate->payload, g_bytes_unref);
+  curator_lock_internals_unref (candidate->internals);
+}
+
+void
+curator_candidate_queue (CuratorCandidate *candidate, gint64 delay_us)
+{
+  g_assert (!curator_candidate_is_queued (candidate) && candidate->lease == NULL);
+  candidate->timer =
+      curator_timer_after (candidate->internals->client, delay_us, on_timer, candidate);
+}
+
+gboolean
+curator_candidate_is_queued (const CuratorCandidate *candidate)
+{
+  return candidate->op != NULL || candidate->timer != NULL;
+}
+
+/* Runs without the mutex. */
+static void
+cancel_op (gpointer data)
+{
+  CuratorOp *op = data;
+  curator_op_cancel (op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                              "the candidate has left the queue"));
+  curator_op_unref (op);
+}
+
+void
+curator_candidate_withdraw (CuratorCandidate *candidate)
+{
+  CuratorClient *client = candidate->internals->client;
+
+  curator_timer_cancel (client, &candidate->timer);
+  if (candidate->op != NULL)
+    {
+      curator_client_after_unlock (client, cancel_op, g_steal_pointer (&candidate->op));
+    }
+}
+
+void
+curator_candidate_step_down (CuratorCandidate *candidate)
+{
+  if (candidate->lease != NULL)
+    {
+      end_lease (candidate->internals->client, g_steal_pointer (&candidate->lease));
+    }
+}

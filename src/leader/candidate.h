@@ -1,0 +1,50 @@
+/* One candidate in an election's queue: it attempts, holds, and may attempt again. Guarded by the
+ * client's mutex. */
+#ifndef CURATOR_CANDIDATE_H
+#define CURATOR_CANDIDATE_H
+
+#include "lock/lease-private.h"
+#include "lock/lock_internals-private.h"
+
+/* When to queue again after a failure, such as a used-up retry policy. */
+#define CURATOR_CANDIDATE_RETRY_US G_USEC_PER_SEC
+
+/* What a recipe does with its candidate. ref and unref are called with any state of the mutex, the
+ * others with the mutex held. */
+typedef struct
+{
+  void (*ref) (gpointer owner); /* keeps the owner in memory */
+  void (*unref) (gpointer owner);
+  void (*granted) (gpointer owner); /* candidate->lease, which may be over already */
+  void (*failed) (gpointer owner);  /* the attempt; a warning has been logged */
+  void (*changed) (gpointer owner, CuratorLeaseState state); /* of the granted lease */
+} CuratorCandidateClass;
+
+typedef struct
+{
+  const CuratorCandidateClass *klass;
+  gpointer owner;
+  CuratorLockInternals *internals;
+  GBytes *payload CURATOR_GUARDED;     /* the id; NULL: the client's default data */
+  CuratorOp *op CURATOR_GUARDED;       /* the attempt in flight */
+  CuratorTimer *timer CURATOR_GUARDED; /* starts the next attempt */
+  gboolean warned CURATOR_GUARDED;     /* of a failure, since the last grant */
+  CuratorLease *lease CURATOR_GUARDED; /* what the last attempt was granted, LOST ones included */
+  CuratorLeaseHook hook;
+} CuratorCandidate;
+
+/* path: the user's. */
+void curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidateClass *klass,
+                             gpointer owner, CuratorClient *client, const char *path,
+                             const char *lock_name);
+/* Withdrawn before; no lease. */
+void curator_candidate_clear (CuratorCandidate *candidate);
+/* Queues after delay_us. Not while queued or holding. */
+void curator_candidate_queue (CuratorCandidate *candidate, gint64 delay_us) CURATOR_LOCKED;
+gboolean curator_candidate_is_queued (const CuratorCandidate *candidate) CURATOR_LOCKED;
+/* Leaves the queue: neither granted nor failed follows. */
+void curator_candidate_withdraw (CuratorCandidate *candidate) CURATOR_LOCKED;
+/* Ends the hold, if there is one, without waiting for the server. */
+void curator_candidate_step_down (CuratorCandidate *candidate) CURATOR_LOCKED;
+
+#endif

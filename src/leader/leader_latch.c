@@ -1,0 +1,427 @@
+/* LeaderLatch: leads from its turn in the queue until it is closed.
+ *
+ * Threads: any; guarded by the client's mutex. Listeners run on the states lane. A latch whose lease
+ * has ended, or whose attempt has failed, queues again by itself.
+ */
+#include "curator/leader.h"
+
+#include "client/async.h"
+#include "client/await.h"
+#include "client/client-private.h"
+#include "client/listeners.h"
+#include "client/log.h"
+#include "client/monitor.h"
+#include "client/settings.h"
+#include "leader/candidate.h"
+#include "leader/participants.h"
+#include "lock/lock-private.h"
+#include "lock/wire.h"
+
+#include <string.h>
+
+struct _CuratorLeaderLatch
+{
+  CuratorRefs refs;      /* the user's; at zero the latch closes itself */
+  CuratorRefs memory;    /* one for each of refs, and for the attempt */
+  CuratorClient *client; /* a reference */
+  char *id;
+  CuratorLife life CURATOR_GUARDED;
+  gboolean until_lost CURATOR_GUARDED;
+  gboolean is_leader CURATOR_GUARDED; /* what the listeners were told last */
+  GQueue waits CURATOR_GUARDED;       /* Wait */
+  CuratorListeners listeners CURATOR_GUARDED;
+  CuratorCandidate candidate;
+};
+
+/* A thread that awaits leadership. */
+typedef struct
+{
+  CuratorOp op;
+  CuratorLeaderLatch *latch;
+  GList link;
+} Wait;
+
+static void
+memory_ref (gpointer data)
+{
+  CuratorLeaderLatch *latch = data;
+  curator_refs_inc (&latch->memory);
+}
+
+static void
+memory_unref (gpointer data)
+{
+  CuratorLeaderLatch *latch = data;
+
+  if (curator_refs_dec (&latch->memory))
+    {
+      curator_candidate_clear (&latch->candidate);
+      curator_listeners_clear (&latch->listeners);
+      curator_client_unref (latch->client);
+      g_free (latch->id);
+      g_free (latch);
+    }
+}
+
+static void
+call_listener (GCallback func, gpointer latch, int is_leader, gpointer user_data)
+{
+  ((CuratorLeaderLatchListener) func) (latch, is_leader, user_data);
+}
+
+static gpointer
+ref_latch (gpointer data)
+{
+  CuratorLeaderLatch *latch = data;
+  if (!curator_refs_try_inc (&latch->refs))
+    {
+      return NULL;
+    }
+  memory_ref (latch);
+  return latch;
+}
+
+static void
+unref_latch (gpointer latch)
+{
+  curator_leader_latch_unref (latch);
+}
+
+/* Takes error; NULL for success. */
+static CURATOR_LOCKED void
+finish_wait (Wait *wait, GError *error)
+{
+  g_queue_unlink (&wait->latch->waits, &wait->link);
+  curator_op_finish (&wait->op, NULL, error);
+}
+
+static GError *
+closed_error (void)
+{
+  return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the leader latch is closed");
+}
+
+static CURATOR_LOCKED void
+finish_waits (CuratorLeaderLatch *latch, gboolean lead)
+{
+  while (latch->waits.head != NULL)
+    {
+      finish_wait (latch->waits.head->data, lead ? NULL : closed_error ());
+    }
+}
+
+static CURATOR_LOCKED void
+set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
+{
+  if (latch->is_leader == is_leader)
+    {
+      return;
+    }
+  latch->is_leader = is_leader;
+  curator_listeners_notify (&latch->listeners, latch->client, call_listener, latch, ref_latch,
+                            unref_latch, is_leader);
+  if (is_leader)
+    {
+      finish_waits (latch, TRUE);
+    }
+}
+
+static CURATOR_LOCKED void
+queue_again (CuratorLeaderLatch *latch, gint64 delay_us)
+{
+  if (latch->life == CURATOR_LIFE_STARTED && curator_client_is_running (latch->client))
+    {
+      curator_candidate_queue (&latch->candidate, delay_us);
+    }
+}
+
+static CURATOR_LOCKED void
+on_failed (gpointer owner)
+{
+  queue_again (owner, CURATOR_CANDIDATE_RETRY_US);
+}
+
+/* By the rule of the latch. */
+static CURATOR_LOCKED gboolean
+state_leads (CuratorLeaderLatch *latch, CuratorLeaseState state)
+{
+  return state == CURATOR_LEASE_HELD || (state == CURATOR_LEASE_SUSPECT && latch->until_lost);
+}
+
+static CURATOR_LOCKED void
+on_changed (gpointer owner, CuratorLeaseState state)
+{
+  CuratorLeaderLatch *latch = owner;
+
+  set_leadership (latch, state_leads (latch, state));
+  if (state >= CURATOR_LEASE_LOST)
+    {
+      curator_candidate_step_down (&latch->candidate);
+      queue_again (latch, 0);
+    }
+}
+
+static CURATOR_LOCKED void
+on_granted (gpointer owner)
+{
+  CuratorLeaderLatch *latch = owner;
+
+  on_changed (latch, curator_lease_state_now (latch->candidate.lease));
+}
+
+CuratorLeaderLatch *
+curator_leader_latch_new (CuratorClient *client, const char *path, const char *id, GError **error)
+{
+  static const CuratorCandidateClass klass = { .ref = memory_ref,
+                                               .unref = memory_unref,
+                                               .granted = on_granted,
+                                               .failed = on_failed,
+                                               .changed = on_changed };
+
+  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!curator_lock_check_path (client, path, error)
+      || !curator_check_payload (id != NULL ? strlen (id) : 0, error))
+    {
+      return NULL;
+    }
+  CuratorLeaderLatch *latch = g_new0 (CuratorLeaderLatch, 1);
+  curator_not_shared ();
+  curator_refs_init (&latch->refs);
+  curator_refs_init (&latch->memory);
+  latch->client = curator_client_ref (client);
+  latch->id = g_strdup (id != NULL ? id : "");
+  latch->listeners.on_state_lane = TRUE;
+  curator_candidate_init (&latch->candidate, &klass, latch, client, path, CURATOR_LATCH_NAME);
+  latch->candidate.payload = g_bytes_new (latch->id, strlen (latch->id));
+  return latch;
+}
+
+CuratorLeaderLatch *
+curator_leader_latch_ref (CuratorLeaderLatch *latch)
+{
+  g_return_val_if_fail (latch != NULL, NULL);
+  memory_ref (latch);
+  curator_refs_inc (&latch->refs);
+  return latch;
+}
+
+void
+curator_leader_latch_unref (CuratorLeaderLatch *latch)
+{
+  g_return_if_fail (latch != NULL);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return;
+    }
+  if (curator_refs_dec (&latch->refs))
+    {
+      curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+    }
+  memory_unref (latch);
+}
+
+const char *
+curator_leader_latch_get_id (CuratorLeaderLatch *latch)
+{
+  g_return_val_if_fail (latch != NULL, NULL);
+  return latch->id;
+}
+
+void
+curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)
+{
+  g_return_if_fail (latch != NULL);
+  curator_client_lock (latch->client);
+  latch->until_lost = until_lost;
+  curator_client_unlock (latch->client);
+}
+
+static CURATOR_LOCKED gboolean
+check_latent (CuratorLeaderLatch *latch, GError **error)
+{
+  if (latch->life == CURATOR_LIFE_LATENT)
+    {
+      return TRUE;
+    }
+  if (latch->life == CURATOR_LIFE_STOPPED)
+    {
+      g_propagate_error (error, closed_error ());
+      return FALSE;
+    }
+  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                       "the leader latch was already started");
+  return FALSE;
+}
+
+gboolean
+curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
+{
+  g_return_val_if_fail (latch != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  if (!curator_client_check_usable (latch->client, error))
+    {
+      return FALSE;
+    }
+  curator_client_lock (latch->client);
+  const gboolean latent = check_latent (latch, error);
+  if (latent)
+    {
+      latch->life = CURATOR_LIFE_STARTED;
+      curator_candidate_queue (&latch->candidate, 0);
+    }
+  curator_client_unlock (latch->client);
+  return latent;
+}
+
+/* By the clock, of which the listeners may not know yet. */
+static CURATOR_LOCKED gboolean
+leads_now (CuratorLeaderLatch *latch)
+{
+  CuratorLease *lease = latch->candidate.lease;
+  return lease != NULL && state_leads (latch, curator_lease_state_now (lease));
+}
+
+static CURATOR_LOCKED void
+cancel_wait (CuratorOp *op, GError *reason)
+{
+  finish_wait ((Wait *) op, reason);
+}
+
+/* Ends at once if the latch leads, or never will. */
+static CURATOR_UNLOCKED CuratorOp *
+begin_wait (CuratorLeaderLatch *latch, gint64 timeout_ms, CuratorAwait *await)
+{
+  static const CuratorOpClass klass = { .cancel = cancel_wait };
+  CuratorClient *client = latch->client;
+  Wait *wait =
+      curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
+                        curator_await_done, await);
+
+  wait->latch = latch;
+  wait->link.data = wait;
+  curator_client_lock (client);
+  if (curator_op_begin (&wait->op))
+    {
+      g_queue_push_tail_link (&latch->waits, &wait->link);
+      if (latch->life == CURATOR_LIFE_LATENT)
+        {
+          finish_wait (wait, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
+                                                  "the leader latch has not been started"));
+        }
+      else if (latch->life == CURATOR_LIFE_STOPPED || leads_now (latch))
+        {
+          finish_wait (wait, latch->life == CURATOR_LIFE_STOPPED ? closed_error () : NULL);
+        }
+    }
+  curator_client_unlock (client);
+  return &wait->op;
+}
+
+gboolean
+curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCancellable *cancellable,
+                            GError **error)
+{
+  g_return_val_if_fail (latch != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CuratorAwait await;
+
+  if (!curator_check_call (latch->client, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
+  curator_await_init (&await, latch->client);
+  CuratorOp *op = begin_wait (latch, timeout_ms, &await);
+  return curator_await_op (&await, op, cancellable, NULL, error);
+}
+
+gboolean
+curator_leader_latch_has_leadership (CuratorLeaderLatch *latch)
+{
+  g_return_val_if_fail (latch != NULL, FALSE);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return FALSE;
+    }
+  curator_client_lock (latch->client);
+  const gboolean leads = leads_now (latch);
+  curator_client_unlock (latch->client);
+  return leads;
+}
+
+CuratorLease *
+curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
+{
+  g_return_val_if_fail (latch != NULL, NULL);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return NULL;
+    }
+  curator_client_lock (latch->client);
+  CuratorLease *lease = leads_now (latch) ? curator_lease_ref (latch->candidate.lease) : NULL;
+  curator_client_unlock (latch->client);
+  return lease;
+}
+
+GPtrArray *
+curator_leader_latch_get_participants (CuratorLeaderLatch *latch, GError **error)
+{
+  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  return curator_participants_read (latch->candidate.internals, error);
+}
+
+CuratorLeaderParticipant *
+curator_leader_latch_get_leader (CuratorLeaderLatch *latch, GError **error)
+{
+  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  return curator_participants_read_leader (latch->candidate.internals, error);
+}
+
+guint
+curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatchListener listener,
+                                   gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (latch != NULL && listener != NULL, 0);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (latch->client);
+  const guint id =
+      curator_listeners_add (&latch->listeners, G_CALLBACK (listener), user_data, destroy);
+  curator_client_unlock (latch->client);
+  return id;
+}
+
+void
+curator_leader_latch_remove_listener (CuratorLeaderLatch *latch, guint id)
+{
+  g_return_if_fail (latch != NULL);
+  curator_listeners_remove (&latch->listeners, latch->client, id);
+}
+
+void
+curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
+{
+  g_return_if_fail (latch != NULL);
+  CuratorClient *client = latch->client;
+
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
+  if (mode == CURATOR_LEADER_LATCH_SILENT)
+    {
+      curator_listeners_remove_all (&latch->listeners, client, TRUE);
+    }
+  curator_client_lock (client);
+  latch->life = CURATOR_LIFE_STOPPED;
+  curator_candidate_withdraw (&latch->candidate);
+  set_leadership (latch, FALSE);
+  curator_candidate_step_down (&latch->candidate);
+  finish_waits (latch, FALSE);
+  curator_client_unlock (client);
+  curator_listeners_remove_all (&latch->listeners, client, FALSE);
+}

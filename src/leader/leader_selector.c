@@ -1,0 +1,389 @@
+/* LeaderSelector: runs a function of the user's on a thread of its own while it leads.
+ *
+ * Threads: any; guarded by the client's mutex. The function runs on a thread that is started at the
+ * grant and ends with it, so a selector in the queue has none. The thread keeps the selector in
+ * memory, but does not keep it open.
+ */
+#include "curator/leader.h"
+
+#include "client/client-private.h"
+#include "client/log.h"
+#include "client/monitor.h"
+#include "client/settings.h"
+#include "leader/candidate.h"
+#include "leader/participants.h"
+#include "lock/lock-private.h"
+#include "lock/wire.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+struct _CuratorLeaderSelector
+{
+  CuratorRefs refs;      /* the user's; at zero the selector closes itself */
+  CuratorRefs memory;    /* one for each of refs, for the attempt and for the thread */
+  CuratorClient *client; /* a reference */
+  CuratorTakeLeadershipFunc take_leadership;
+  gpointer user_data;
+  GDestroyNotify destroy;
+  char *id;
+  CuratorLife life CURATOR_GUARDED;
+  gboolean auto_requeue CURATOR_GUARDED;
+  gboolean until_lost CURATOR_GUARDED;
+  GCancellable *cancellable CURATOR_GUARDED; /* of the current leadership, or NULL */
+  CuratorCandidate candidate;
+};
+
+static void
+memory_ref (gpointer data)
+{
+  CuratorLeaderSelector *selector = data;
+  curator_refs_inc (&selector->memory);
+}
+
+static void
+memory_unref (gpointer data)
+{
+  CuratorLeaderSelector *selector = data;
+
+  if (!curator_refs_dec (&selector->memory))
+    {
+      return;
+    }
+  curator_candidate_clear (&selector->candidate);
+  curator_client_unref (selector->client);
+  if (selector->destroy != NULL)
+    {
+      selector->destroy (selector->user_data);
+    }
+  g_free (selector->id);
+  g_free (selector);
+}
+
+/* Queues again, if it should. */
+static CURATOR_LOCKED void
+queue_again (CuratorLeaderSelector *selector, gint64 delay_us)
+{
+  if (selector->auto_requeue && selector->life == CURATOR_LIFE_STARTED
+      && curator_client_is_running (selector->client))
+    {
+      curator_candidate_queue (&selector->candidate, delay_us);
+    }
+}
+
+static CURATOR_LOCKED void
+on_failed (gpointer owner)
+{
+  queue_again (owner, CURATOR_CANDIDATE_RETRY_US);
+}
+
+static void
+cancel (gpointer cancellable)
+{
+  g_cancellable_cancel (cancellable);
+}
+
+static CURATOR_LOCKED void
+on_changed (gpointer owner, CuratorLeaseState state)
+{
+  CuratorLeaderSelector *selector = owner;
+
+  if (state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !selector->until_lost))
+    {
+      curator_dispatch_state_work (selector->client, cancel, g_object_ref (selector->cancellable),
+                                   g_object_unref);
+    }
+}
+
+/* The delete of the old node is sent before the create of the next. */
+static CURATOR_LOCKED void
+end_leadership (CuratorLeaderSelector *selector)
+{
+  g_clear_object (&selector->cancellable);
+  curator_candidate_step_down (&selector->candidate);
+}
+
+static CURATOR_UNLOCKED void *
+lead (void *data)
+{
+  CuratorLeaderSelector *selector = data;
+  CuratorClient *client = selector->client;
+
+  curator_client_lock (client);
+  g_autoptr (CuratorLease) lease = curator_lease_ref (selector->candidate.lease);
+  g_autoptr (GCancellable) cancellable = g_object_ref (selector->cancellable);
+  curator_client_unlock (client);
+  /* The leadership may have ended before it began. */
+  if (curator_lease_is_provable (lease) && !g_cancellable_is_cancelled (cancellable))
+    {
+      selector->take_leadership (selector, lease, cancellable, selector->user_data);
+    }
+  curator_client_lock (client);
+  end_leadership (selector);
+  queue_again (selector, 0);
+  curator_client_unlock (client);
+  memory_unref (selector);
+  return NULL;
+}
+
+/* The program's signals are not for our threads. */
+static CURATOR_LOCKED int
+start_thread (CuratorLeaderSelector *selector)
+{
+  sigset_t all;
+  sigset_t before;
+  pthread_t thread;
+
+  memory_ref (selector);
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  const int failed = pthread_create (&thread, NULL, lead, selector);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  if (failed == 0)
+    {
+      pthread_setname_np (thread, "curator-leader");
+      pthread_detach (thread);
+    }
+  return failed;
+}
+
+static CURATOR_LOCKED void
+on_granted (gpointer owner)
+{
+  CuratorLeaderSelector *selector = owner;
+
+  selector->cancellable = g_cancellable_new ();
+  const int failed = start_thread (selector);
+  if (failed != 0)
+    {
+      curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
+      end_leadership (selector);
+      queue_again (selector, CURATOR_CANDIDATE_RETRY_US);
+      curator_client_after_unlock (selector->client, memory_unref, selector);
+    }
+}
+
+CuratorLeaderSelector *
+curator_leader_selector_new (CuratorClient *client, const char *path,
+                             CuratorTakeLeadershipFunc take_leadership, gpointer user_data,
+                             GDestroyNotify destroy, GError **error)
+{
+  static const CuratorCandidateClass klass = { .ref = memory_ref,
+                                               .unref = memory_unref,
+                                               .granted = on_granted,
+                                               .failed = on_failed,
+                                               .changed = on_changed };
+
+  g_return_val_if_fail (client != NULL && take_leadership != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  if (!curator_lock_check_path (client, path, error))
+    {
+      return NULL;
+    }
+  CuratorLeaderSelector *selector = g_new0 (CuratorLeaderSelector, 1);
+  curator_refs_init (&selector->refs);
+  curator_refs_init (&selector->memory);
+  selector->client = curator_client_ref (client);
+  selector->take_leadership = take_leadership;
+  selector->user_data = user_data;
+  selector->destroy = destroy;
+  selector->id = g_strdup ("");
+  curator_candidate_init (&selector->candidate, &klass, selector, client, path, CURATOR_LOCK_NAME);
+  return selector;
+}
+
+CuratorLeaderSelector *
+curator_leader_selector_ref (CuratorLeaderSelector *selector)
+{
+  g_return_val_if_fail (selector != NULL, NULL);
+  memory_ref (selector);
+  curator_refs_inc (&selector->refs);
+  return selector;
+}
+
+void
+curator_leader_selector_unref (CuratorLeaderSelector *selector)
+{
+  g_return_if_fail (selector != NULL);
+  if (!curator_client_check_forked (selector->client, NULL))
+    {
+      return;
+    }
+  if (curator_refs_dec (&selector->refs))
+    {
+      curator_leader_selector_close (selector);
+    }
+  memory_unref (selector);
+}
+
+void
+curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
+{
+  g_return_if_fail (selector != NULL && id != NULL);
+  curator_client_lock (selector->client);
+  const gboolean latent = selector->life == CURATOR_LIFE_LATENT;
+  if (latent)
+    {
+      g_free (selector->id);
+      selector->id = g_strdup (id);
+    }
+  curator_client_unlock (selector->client);
+  g_return_if_fail (latent);
+}
+
+const char *
+curator_leader_selector_get_id (CuratorLeaderSelector *selector)
+{
+  g_return_val_if_fail (selector != NULL, NULL);
+  return selector->id;
+}
+
+void
+curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gboolean auto_requeue)
+{
+  g_return_if_fail (selector != NULL);
+  curator_client_lock (selector->client);
+  selector->auto_requeue = auto_requeue;
+  curator_client_unlock (selector->client);
+}
+
+void
+curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolean until_lost)
+{
+  g_return_if_fail (selector != NULL);
+  curator_client_lock (selector->client);
+  selector->until_lost = until_lost;
+  curator_client_unlock (selector->client);
+}
+
+static CURATOR_LOCKED gboolean
+check_latent (CuratorLeaderSelector *selector, GError **error)
+{
+  if (selector->life == CURATOR_LIFE_LATENT)
+    {
+      return TRUE;
+    }
+  const gboolean started = selector->life == CURATOR_LIFE_STARTED;
+  g_set_error_literal (
+      error, CURATOR_ERROR, started ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_CLOSED,
+      started ? "the leader selector was already started" : "the leader selector is closed");
+  return FALSE;
+}
+
+gboolean
+curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
+{
+  g_return_val_if_fail (selector != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CuratorClient *client = selector->client;
+
+  if (!curator_client_check_usable (client, error)
+      || !curator_check_payload (strlen (selector->id), error))
+    {
+      return FALSE;
+    }
+  curator_client_lock (client);
+  const gboolean latent = check_latent (selector, error);
+  if (latent)
+    {
+      selector->life = CURATOR_LIFE_STARTED;
+      if (*selector->id != '\0')
+        {
+          selector->candidate.payload = g_bytes_new (selector->id, strlen (selector->id));
+        }
+      curator_candidate_queue (&selector->candidate, 0);
+    }
+  curator_client_unlock (client);
+  return latent;
+}
+
+gboolean
+curator_leader_selector_requeue (CuratorLeaderSelector *selector)
+{
+  g_return_val_if_fail (selector != NULL, FALSE);
+  CuratorClient *client = selector->client;
+
+  if (!curator_client_check_usable (client, NULL))
+    {
+      return FALSE;
+    }
+  curator_client_lock (client);
+  const gboolean is_out = selector->life == CURATOR_LIFE_STARTED
+                          && curator_client_is_running (client) && selector->cancellable == NULL
+                          && !curator_candidate_is_queued (&selector->candidate);
+  if (is_out)
+    {
+      curator_candidate_queue (&selector->candidate, 0);
+    }
+  curator_client_unlock (client);
+  return is_out;
+}
+
+/* A reference to the current leadership's, or NULL. */
+static CURATOR_LOCKED GCancellable *
+dup_cancellable (CuratorLeaderSelector *selector)
+{
+  return selector->cancellable != NULL ? g_object_ref (selector->cancellable) : NULL;
+}
+
+void
+curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *selector)
+{
+  g_return_if_fail (selector != NULL);
+  if (!curator_client_check_forked (selector->client, NULL))
+    {
+      return;
+    }
+  curator_client_lock (selector->client);
+  g_autoptr (GCancellable) cancellable = dup_cancellable (selector);
+  curator_client_unlock (selector->client);
+  g_cancellable_cancel (cancellable);
+}
+
+gboolean
+curator_leader_selector_has_leadership (CuratorLeaderSelector *selector)
+{
+  g_return_val_if_fail (selector != NULL, FALSE);
+  if (!curator_client_check_forked (selector->client, NULL))
+    {
+      return FALSE;
+    }
+  curator_client_lock (selector->client);
+  CuratorLease *lease = selector->candidate.lease;
+  const gboolean leads = lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_LOST;
+  curator_client_unlock (selector->client);
+  return leads;
+}
+
+GPtrArray *
+curator_leader_selector_get_participants (CuratorLeaderSelector *selector, GError **error)
+{
+  g_return_val_if_fail (selector != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  return curator_participants_read (selector->candidate.internals, error);
+}
+
+CuratorLeaderParticipant *
+curator_leader_selector_get_leader (CuratorLeaderSelector *selector, GError **error)
+{
+  g_return_val_if_fail (selector != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  return curator_participants_read_leader (selector->candidate.internals, error);
+}
+
+void
+curator_leader_selector_close (CuratorLeaderSelector *selector)
+{
+  g_return_if_fail (selector != NULL);
+  if (!curator_client_check_forked (selector->client, NULL))
+    {
+      return;
+    }
+  curator_client_lock (selector->client);
+  selector->life = CURATOR_LIFE_STOPPED;
+  curator_candidate_withdraw (&selector->candidate);
+  g_autoptr (GCancellable) cancellable = dup_cancellable (selector);
+  curator_client_unlock (selector->client);
+  g_cancellable_cancel (cancellable);
+}

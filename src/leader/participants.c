@@ -1,0 +1,132 @@
+/* The participants of an election, as the server lists them. Mirrors Participant, and the static
+ * functions of LeaderSelector that collect them.
+ *
+ * Threads: any; no lock, because a participant never changes.
+ */
+#include "leader/participants.h"
+
+#include "client/call.h"
+#include "client/settings.h"
+#include "refs.h"
+
+struct _CuratorLeaderParticipant
+{
+  CuratorRefs refs;
+  char *id;
+  gboolean is_leader;
+};
+
+static CuratorLeaderParticipant *
+participant_new (GBytes *id, gboolean is_leader)
+{
+  CuratorLeaderParticipant *participant = g_new0 (CuratorLeaderParticipant, 1);
+  gsize length = 0;
+  const char *bytes = id != NULL ? g_bytes_get_data (id, &length) : NULL;
+
+  curator_refs_init (&participant->refs);
+  participant->id = length > 0 ? g_utf8_make_valid (bytes, (gssize) length) : g_strdup ("");
+  participant->is_leader = is_leader;
+  return participant;
+}
+
+CuratorLeaderParticipant *
+curator_leader_participant_ref (CuratorLeaderParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, NULL);
+  curator_refs_inc (&participant->refs);
+  return participant;
+}
+
+void
+curator_leader_participant_unref (CuratorLeaderParticipant *participant)
+{
+  g_return_if_fail (participant != NULL);
+  if (curator_refs_dec (&participant->refs))
+    {
+      g_free (participant->id);
+      g_free (participant);
+    }
+}
+
+const char *
+curator_leader_participant_get_id (CuratorLeaderParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, NULL);
+  return participant->id;
+}
+
+gboolean
+curator_leader_participant_is_leader (CuratorLeaderParticipant *participant)
+{
+  g_return_val_if_fail (participant != NULL, FALSE);
+  return participant->is_leader;
+}
+
+static void
+unref_participant (gpointer participant)
+{
+  curator_leader_participant_unref (participant);
+}
+
+/* Adds the participant at path, unless it has left meanwhile. The first that is still there leads.
+ * FALSE with error. */
+static CURATOR_UNLOCKED gboolean
+add_participant (GPtrArray *participants, CuratorClient *client, const char *path, GError **error)
+{
+  g_autofree char *full = curator_client_full_path (client, path);
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) result =
+      curator_call (client, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
+
+  if (result != NULL)
+    {
+      g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
+      return TRUE;
+    }
+  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
+    {
+      return TRUE;
+    }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+/* At most this many. */
+static CURATOR_UNLOCKED GPtrArray *
+read_first (CuratorLockInternals *internals, guint most, GError **error)
+{
+  g_autoptr (GPtrArray) participants = g_ptr_array_new_with_free_func (unref_participant);
+  g_auto (GStrv) paths = curator_lock_internals_participants (internals, NULL, error);
+
+  if (paths == NULL)
+    {
+      return NULL;
+    }
+  for (char **path = paths; *path != NULL && participants->len < most; path++)
+    {
+      if (!add_participant (participants, internals->client, *path, error))
+        {
+          return NULL;
+        }
+    }
+  return g_steal_pointer (&participants);
+}
+
+GPtrArray *
+curator_participants_read (CuratorLockInternals *internals, GError **error)
+{
+  return read_first (internals, G_MAXUINT, error);
+}
+
+CuratorLeaderParticipant *
+curator_participants_read_leader (CuratorLockInternals *internals, GError **error)
+{
+  g_autoptr (GPtrArray) first = read_first (internals, 1, error);
+
+  if (first == NULL)
+    {
+      return NULL;
+    }
+  return first->len > 0 ? curator_leader_participant_ref (g_ptr_array_index (first, 0))
+                        : participant_new (NULL, FALSE);
+}

@@ -1,0 +1,16 @@
+/* Who stands in an election. Any thread; no lock. */
+#ifndef CURATOR_PARTICIPANTS_H
+#define CURATOR_PARTICIPANTS_H
+
+#include "curator/leader.h"
+#include "guards.h"
+#include "lock/lock_internals-private.h"
+
+/* Array of CuratorLeaderParticipant, the leader first. NULL with error. */
+GPtrArray *curator_participants_read (CuratorLockInternals *internals,
+                                      GError **error) CURATOR_UNLOCKED;
+/* The leader alone; a participant without id that is no leader if there is none. */
+CuratorLeaderParticipant *curator_participants_read_leader (CuratorLockInternals *internals,
+                                                            GError **error) CURATOR_UNLOCKED;
+
+#endif

@@ -1,0 +1,464 @@
+/* Leader selectors and latches where Curator's own tests do not look: their nodes, their ends from
+ * inside, arguments, threads, main contexts and forks. */
+#include "latches.h"
+#include "leading.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATH "/test/election"
+
+/* What happens to the next threads that this program or the library starts. */
+static struct
+{
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  gboolean refuse;
+  gboolean hold; /* they do not run before gate_open() */
+  int held;
+} gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, FALSE, FALSE, 0 };
+
+typedef struct
+{
+  void *(*run) (void *);
+  void *data;
+} Held;
+
+static void
+gate_set (gboolean refuse, gboolean hold)
+{
+  pthread_mutex_lock (&gate.mutex);
+  gate.refuse = refuse;
+  gate.hold = hold;
+  pthread_mutex_unlock (&gate.mutex);
+}
+
+static void
+gate_open (void)
+{
+  pthread_mutex_lock (&gate.mutex);
+  gate.held = 0;
+  pthread_cond_broadcast (&gate.changed);
+  pthread_mutex_unlock (&gate.mutex);
+}
+
+static void *
+run_held (void *data)
+{
+  Held held = *(Held *) data;
+  g_free (data);
+  pthread_mutex_lock (&gate.mutex);
+  gate.held++;
+  while (gate.held > 0)
+    {
+      pthread_cond_wait (&gate.changed, &gate.mutex);
+    }
+  pthread_mutex_unlock (&gate.mutex);
+  return held.run (held.data);
+}
+
+static gboolean
+is_held (gpointer data)
+{
+  pthread_mutex_lock (&gate.mutex);
+  const gboolean held = gate.held > 0;
+  pthread_mutex_unlock (&gate.mutex);
+  return held;
+}
+
+int __real_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*run) (void *),
+                           void *data);
+int __wrap_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*run) (void *),
+                           void *data);
+
+int
+__wrap_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*run) (void *),
+                       void *data)
+{
+  pthread_mutex_lock (&gate.mutex);
+  const gboolean refuse = gate.refuse;
+  const gboolean hold = gate.hold;
+  pthread_mutex_unlock (&gate.mutex);
+  if (refuse)
+    {
+      return EAGAIN;
+    }
+  if (!hold)
+    {
+      return __real_pthread_create (thread, attr, run, data);
+    }
+  Held *held = g_new (Held, 1);
+  *held = (Held){ run, data };
+  return __real_pthread_create (thread, attr, run_held, held);
+}
+
+static int
+open_gate_and_heal (void **state)
+{
+  gate_set (FALSE, FALSE);
+  gate_open ();
+  return fixture_heal (state);
+}
+
+static gboolean
+selector_leads (gpointer leading)
+{
+  return curator_leader_selector_has_leadership (((Leading *) leading)->selector);
+}
+
+static gboolean
+is_out (gpointer leading)
+{
+  return curator_leader_selector_requeue (((Leading *) leading)->selector);
+}
+
+/* TestLeaderSelector.testRaceAtStateChanged: a leadership that ends before its thread runs is not
+ * taken. */
+static void
+test_race_at_state_changed (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  gate_set (FALSE, TRUE);
+  g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
+  assert_true (wait_until (is_held, NULL, LONG_MS));
+  gate_set (FALSE, FALSE);
+  assert_true (selector_leads (leading));
+  fixture_expire (fixture);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_false (selector_leads (leading));
+  gate_open ();
+  assert_true (wait_until (is_out, leading, LONG_MS));
+  assert_int_equal (leading_entered (leading), 0);
+  curator_client_close (client);
+}
+
+/* Without a thread the leadership is given back, and the next attempt comes a while later. */
+static void
+test_no_thread (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  gate_set (TRUE, FALSE);
+  g_autoptr (Leading) once = leading_start_new (client, "/test/once", NULL, NULL);
+  g_autoptr (Leading) again = leading_new (client, PATH, NULL, NULL);
+  curator_leader_selector_set_auto_requeue (again->selector, TRUE);
+  leading_start (again);
+  assert_true (wait_until (is_out, once, LONG_MS));
+  gate_set (FALSE, FALSE);
+  leading_assert_entered (again, 1);
+  leading_assert_entered (once, 1);
+}
+
+/* Names, payloads and parents, as Curator writes them. */
+static void
+test_nodes (void **state)
+{
+  Fixture *fixture = *state;
+  proxy_reset_counts (fixture->proxy);
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_default_data (client, "the host", strlen ("the host"));
+  client_start (client);
+  g_autoptr (Leading) named = leading_start_new (client, "/nodes/named", "selector id", NULL);
+  g_autoptr (Leading) plain = leading_start_new (client, "/nodes/plain", NULL, NULL);
+  g_autoptr (Latch) latch = latch_start_new (client, "/nodes/latch", "latch id");
+  g_autoptr (Latch) bare = latch_start_new (client, "/nodes/bare", NULL);
+  leading_assert_entered (named, 1);
+  leading_assert_entered (plain, 1);
+  latch_assert_leads (latch);
+  latch_assert_leads (bare);
+  static const struct
+  {
+    const char *parent;
+    const char *name;
+    const char *payload;
+  } expected[] = { { "/nodes/named", "-lock-0000000000", "selector id" },
+                   { "/nodes/plain", "-lock-0000000000", "the host" },
+                   { "/nodes/latch", "-latch-0000000000", "latch id" },
+                   { "/nodes/bare", "-latch-0000000000", "" } };
+  for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      g_auto (GStrv) children = raw_zk_children (fixture->raw, expected[i].parent);
+      assert_int_equal (g_strv_length (children), 1);
+      assert_true (g_str_has_prefix (children[0], "_c_"));
+      assert_true (g_str_has_suffix (children[0], expected[i].name));
+      g_autofree char *path = g_strconcat (expected[i].parent, "/", children[0], NULL);
+      g_autoptr (GBytes) payload = NULL;
+      struct Stat stat;
+      assert_int_equal (raw_zk_get (fixture->raw, path, &payload, &stat), ZOK);
+      assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
+      assert_int_equal (g_bytes_get_size (payload), strlen (expected[i].payload));
+      assert_memory_equal (g_bytes_get_data (payload, NULL), expected[i].payload,
+                           strlen (expected[i].payload));
+    }
+  assert_true (proxy_count (fixture->proxy, PROXY_CREATE_CONTAINER) >= 4);
+  assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE), 0);
+}
+
+typedef struct
+{
+  pthread_mutex_t mutex;
+  CuratorClient *client;
+  gboolean closes_client;
+  gboolean releases;
+  gint cancelled;
+  gint destroyed;
+} Inside;
+
+static void
+end_from_inside (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+                 gpointer user_data)
+{
+  Inside *inside = user_data;
+  pthread_mutex_lock (&inside->mutex);
+  if (inside->closes_client)
+    {
+      curator_client_close (inside->client);
+    }
+  else if (inside->releases)
+    {
+      curator_lease_release (lease, NULL);
+    }
+  else
+    {
+      curator_leader_selector_close (selector);
+    }
+  pthread_mutex_unlock (&inside->mutex);
+  GPollFD wait;
+  if (g_cancellable_make_pollfd (cancellable, &wait))
+    {
+      g_poll (&wait, 1, LONG_MS);
+      g_cancellable_release_fd (cancellable);
+    }
+  if (g_cancellable_is_cancelled (cancellable)
+      && !curator_leader_selector_has_leadership (selector)
+             == (inside->closes_client || inside->releases))
+    {
+      g_atomic_int_inc (&inside->cancelled);
+    }
+}
+
+static void
+count_destroyed (gpointer user_data)
+{
+  g_atomic_int_inc (&((Inside *) user_data)->destroyed);
+}
+
+static gboolean
+is_destroyed (gpointer inside)
+{
+  return g_atomic_int_get (&((Inside *) inside)->destroyed) == 1;
+}
+
+static gboolean
+is_cancelled (gpointer inside)
+{
+  return g_atomic_int_get (&((Inside *) inside)->cancelled) == 1;
+}
+
+/* The function closes its selector, its client, or releases its lease. */
+static void
+test_end_from_inside (void **state)
+{
+  Fixture *fixture = *state;
+  for (int i = 0; i < 3; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+      Inside inside = { .mutex = PTHREAD_MUTEX_INITIALIZER,
+                        .client = client,
+                        .closes_client = i == 1,
+                        .releases = i == 2 };
+      pthread_mutex_lock (&inside.mutex);
+      CuratorLeaderSelector *selector = curator_leader_selector_new (
+          client, PATH, end_from_inside, &inside, count_destroyed, &error);
+      assert_ok (selector != NULL, &error);
+      assert_ok (curator_leader_selector_start (selector, &error), &error);
+      assert_false (curator_leader_selector_start (selector, &error));
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+      assert_children (fixture, PATH, 1, LONG_MS);
+      pthread_mutex_unlock (&inside.mutex);
+      assert_true (wait_until (is_cancelled, &inside, LONG_MS));
+      assert_int_equal (g_atomic_int_get (&inside.destroyed), 0);
+      curator_leader_selector_unref (selector);
+      assert_true (wait_until (is_destroyed, &inside, LONG_MS));
+      assert_no_residue (fixture, PATH, LONG_MS);
+    }
+}
+
+/* The last reference is dropped while another candidate leads, and then while the function runs: it is
+ * cancelled, and all is freed. */
+static void
+test_unref_while_leading (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
+  Leading *queued = leading_start_new (client, PATH, NULL, NULL);
+  leading_assert_entered (leading, 1);
+  assert_children (fixture, PATH, 2, LONG_MS);
+  leading_free (queued);
+  assert_true (selector_leads (leading));
+  assert_children (fixture, PATH, 1, LONG_MS);
+}
+
+/* A leader learns of its end although nobody iterates the context that the callbacks run in. */
+static void
+test_context_that_nobody_iterates (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_callback_context (client, context);
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
+  leading_assert_entered (leading, 1);
+  fixture_expire (fixture);
+  leading_assert_left (leading, 1);
+  assert_int_equal (leading_cancelled (leading), 1);
+}
+
+static gpointer
+cancel_later (gpointer cancellable)
+{
+  wait_ms (50);
+  g_cancellable_cancel (cancellable);
+  return NULL;
+}
+
+static gpointer
+close_later (gpointer latch)
+{
+  wait_ms (50);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  return NULL;
+}
+
+static gpointer
+close_client_later (gpointer client)
+{
+  wait_ms (50);
+  curator_client_close (client);
+  return NULL;
+}
+
+/* Every end of a wait for leadership. */
+static void
+test_await (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+  g_autoptr (Latch) leader = latch_start_new (client, PATH, NULL);
+  latch_assert_leads (leader);
+  assert_ok (curator_leader_latch_await (leader->latch, 0, NULL, &error), &error);
+  g_autoptr (Latch) latch = latch_new (client, PATH, NULL);
+  assert_false (curator_leader_latch_await (latch->latch, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
+  latch_start (latch);
+  assert_false (curator_leader_latch_await (latch->latch, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_false (curator_leader_latch_await (latch->latch, -2, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
+  assert_false (
+      curator_leader_latch_await (latch->latch, CURATOR_WAIT_FOREVER, cancellable, &error));
+  assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_thread_join (thread);
+  assert_null (curator_leader_latch_dup_lease (latch->latch));
+  thread = g_thread_new ("close", close_later, latch->latch);
+  assert_false (curator_leader_latch_await (latch->latch, CURATOR_WAIT_FOREVER, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+  g_thread_join (thread);
+  assert_false (curator_leader_latch_await (latch->latch, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+  g_autoptr (Latch) last = latch_start_new (other, PATH, NULL);
+  thread = g_thread_new ("close-client", close_client_later, other);
+  assert_false (curator_leader_latch_await (last->latch, CURATOR_WAIT_FOREVER, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+  g_thread_join (thread);
+  assert_false (latch_leads (last));
+}
+
+/* What start and the constructors refuse. */
+static void
+test_refused (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *long_id = g_strnfill (4097, 'x');
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
+  g_autoptr (Latch) latch = latch_new (client, PATH, NULL);
+  assert_false (curator_leader_selector_requeue (leading->selector));
+  assert_false (curator_leader_selector_start (leading->selector, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
+  assert_false (curator_leader_latch_start (latch->latch, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
+  assert_null (curator_leader_latch_new (client, PATH, long_id, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  client_start (client);
+  assert_false (curator_leader_selector_requeue (leading->selector));
+  curator_leader_selector_set_id (leading->selector, long_id);
+  assert_false (curator_leader_selector_start (leading->selector, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  latch_start (latch);
+  assert_false (curator_leader_latch_start (latch->latch, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+/* A child of fork() leads nothing and ends nothing. */
+static void
+test_fork (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (Leading) leading = leading_start_new (client, "/test/fork", NULL, NULL);
+  g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
+  leading_assert_entered (leading, 1);
+  latch_assert_leads (latch);
+  const pid_t child = fork ();
+  if (child == 0)
+    {
+      GError *error = NULL;
+      const gboolean right = !selector_leads (leading) && !latch_leads (latch)
+                             && !curator_leader_selector_requeue (leading->selector)
+                             && curator_leader_latch_dup_lease (latch->latch) == NULL
+                             && !curator_leader_latch_await (latch->latch, 0, NULL, &error)
+                             && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED)
+                             && curator_leader_latch_get_participants (latch->latch, NULL) == NULL;
+      curator_leader_selector_close (leading->selector);
+      curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
+      _exit (right ? 0 : 1);
+    }
+  int status;
+  assert_int_equal (waitpid (child, &status, 0), child);
+  assert_int_equal (status, 0);
+  assert_true (selector_leads (leading));
+  assert_true (latch_leads (latch));
+}
+
+int
+main (void)
+{
+#define opened(function) cmocka_unit_test_setup (function, open_gate_and_heal)
+  const struct CMUnitTest tests[] = {
+    opened (test_race_at_state_changed),
+    opened (test_no_thread),
+    opened (test_nodes),
+    opened (test_end_from_inside),
+    opened (test_unref_while_leading),
+    opened (test_context_that_nobody_iterates),
+    opened (test_await),
+    opened (test_refused),
+    opened (test_fork),
+  };
+  return cmocka_run_group_tests_name ("leaders", tests, fixture_start, fixture_stop);
+}
