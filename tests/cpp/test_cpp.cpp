@@ -680,6 +680,65 @@ test_driver (void **state)
 }
 
 void
+test_leaders (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  std::promise<std::uint64_t> leads;
+  std::promise<bool> stopped;
+  curator::leader_selector selector (
+      client, "/cpp/selector", [&] (const curator::lease &lease, GCancellable *cancellable) {
+        leads.set_value (lease.fencing_token ());
+        GPollFD cancelled;
+        if (g_cancellable_make_pollfd (cancellable, &cancelled) != FALSE)
+          {
+            g_poll (&cancelled, 1, LONG_MS);
+            g_cancellable_release_fd (cancellable);
+          }
+        stopped.set_value (selector.has_leadership ());
+        throw std::runtime_error ("a leader that throws");
+      });
+  selector.set_id ("one");
+  selector.set_auto_requeue (false);
+  assert_string_equal (selector.id ().c_str (), "one");
+  selector.start ();
+  assert_true (leads.get_future ().get () > 0);
+  assert_true (selector.leader ().is_leader);
+  assert_string_equal (selector.leader ().id.c_str (), "one");
+  assert_int_equal (selector.participants ().size (), 1);
+  assert_false (selector.requeue ());
+  const criticals seen;
+  selector.interrupt_leadership ();
+  assert_true (stopped.get_future ().get ());
+  while (seen.count () == 0 || selector.has_leadership ())
+    {
+      std::this_thread::sleep_for (1ms);
+    }
+  selector.close ();
+
+  curator::leader_latch latch (client, "/cpp/latch", "two");
+  std::promise<void> over;
+  latch.add_listener ([&] (bool is_leader) {
+    if (!is_leader)
+      {
+        over.set_value ();
+      }
+  });
+  assert_true (latch.leader ().id.empty ());
+  latch.start ();
+  latch.await ();
+  assert_true (latch.try_await_for (0ms));
+  assert_true (latch.has_leadership ());
+  assert_true (latch.current_lease ().has_value ());
+  assert_string_equal (latch.participants ().at (0).id.c_str (), "two");
+  curator::leader_latch other (client, "/cpp/latch");
+  other.start ();
+  assert_false (other.try_await_for (1ms));
+  latch.close (curator::latch_close_mode::notify_leader);
+  over.get_future ().get ();
+  other.await ();
+}
+
+void
 test_versions_of_a_count (void **state)
 {
   curator::client client = connect (static_cast<Fixture *> (*state));
@@ -753,6 +812,7 @@ main ()
     cmocka_unit_test (test_inspection),
     cmocka_unit_test (test_fixed_node_lock),
     cmocka_unit_test (test_driver),
+    cmocka_unit_test (test_leaders),
     cmocka_unit_test (test_versions_of_a_count),
     cmocka_unit_test (test_moves),
   };

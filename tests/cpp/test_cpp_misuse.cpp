@@ -255,6 +255,56 @@ const operations<curator::shared_count> of_shared_count = {
     [] (curator::shared_count &it) { (void) it.native_handle (); } },
 };
 
+const operations<curator::leader_selector> of_leader_selector = {
+  { "leader_selector::set_id", logic, returns,
+    [] (curator::leader_selector &it) { it.set_id ("id"); } },
+  { "leader_selector::id", logic, returns, [] (curator::leader_selector &it) { (void) it.id (); } },
+  { "leader_selector::set_auto_requeue", logic, returns,
+    [] (curator::leader_selector &it) { it.set_auto_requeue (true); } },
+  { "leader_selector::set_until_lost", logic, returns,
+    [] (curator::leader_selector &it) { it.set_until_lost (true); } },
+  { "leader_selector::start", logic, refused, [] (curator::leader_selector &it) { it.start (); } },
+  { "leader_selector::requeue", logic, returns,
+    [] (curator::leader_selector &it) { (void) it.requeue (); } },
+  { "leader_selector::interrupt_leadership", logic, returns,
+    [] (curator::leader_selector &it) { it.interrupt_leadership (); } },
+  { "leader_selector::has_leadership", logic, returns,
+    [] (curator::leader_selector &it) { (void) it.has_leadership (); } },
+  { "leader_selector::participants", logic, refused,
+    [] (curator::leader_selector &it) { (void) it.participants (); } },
+  { "leader_selector::leader", logic, refused,
+    [] (curator::leader_selector &it) { (void) it.leader (); } },
+  { "leader_selector::close", returns, returns,
+    [] (curator::leader_selector &it) { it.close (); } },
+  { "leader_selector::native_handle", returns, returns,
+    [] (curator::leader_selector &it) { (void) it.native_handle (); } },
+};
+
+const operations<curator::leader_latch> of_leader_latch = {
+  { "leader_latch::id", logic, returns, [] (curator::leader_latch &it) { (void) it.id (); } },
+  { "leader_latch::set_until_lost", logic, returns,
+    [] (curator::leader_latch &it) { it.set_until_lost (true); } },
+  { "leader_latch::start", logic, refused, [] (curator::leader_latch &it) { it.start (); } },
+  { "leader_latch::await", logic, refused, [] (curator::leader_latch &it) { it.await (); } },
+  { "leader_latch::try_await_for", logic, refused,
+    [] (curator::leader_latch &it) { (void) it.try_await_for (1ms); } },
+  { "leader_latch::has_leadership", logic, returns,
+    [] (curator::leader_latch &it) { (void) it.has_leadership (); } },
+  { "leader_latch::current_lease", logic, returns,
+    [] (curator::leader_latch &it) { (void) it.current_lease (); } },
+  { "leader_latch::participants", logic, refused,
+    [] (curator::leader_latch &it) { (void) it.participants (); } },
+  { "leader_latch::leader", logic, refused,
+    [] (curator::leader_latch &it) { (void) it.leader (); } },
+  { "leader_latch::add_listener", logic, returns,
+    [] (curator::leader_latch &it) { it.add_listener ([] (bool) {}); } },
+  { "leader_latch::remove_listener", returns, returns,
+    [] (curator::leader_latch &it) { it.remove_listener (1); } },
+  { "leader_latch::close", returns, returns, [] (curator::leader_latch &it) { it.close (); } },
+  { "leader_latch::native_handle", returns, returns,
+    [] (curator::leader_latch &it) { (void) it.native_handle (); } },
+};
+
 const operations<curator::semaphore> of_semaphore = {
   { "semaphore::acquire", logic, refused, [] (curator::semaphore &it) { (void) it.acquire (); } },
   { "semaphore::try_acquire", logic, refused,
@@ -450,6 +500,20 @@ test_counts_and_semaphores (void **state)
 }
 
 void
+test_leaders (void **state)
+{
+  curator::client client = connect (state);
+  const auto lead = [] (const curator::lease &, GCancellable *) {};
+  check (of_leader_selector, [&] { return curator::leader_selector (client, "/misuse/a", lead); });
+  check (of_leader_latch, [&] { return curator::leader_latch (client, "/misuse/b"); });
+  curator::leader_selector selector (client, "/misuse/a", lead);
+  curator::leader_latch latch (client, "/misuse/b");
+  client.close ();
+  check_closed (of_leader_selector, selector);
+  check_closed (of_leader_latch, latch);
+}
+
+void
 test_the_rest (void **state)
 {
   curator::client client = connect (state);
@@ -592,6 +656,7 @@ main ()
     cmocka_unit_test (test_unlock_of_empty_handles),
     cmocka_unit_test (test_guards_of_empty_handles),
     cmocka_unit_test (test_counts_and_semaphores),
+    cmocka_unit_test (test_leaders),
     cmocka_unit_test (test_the_rest),
     cmocka_unit_test (test_creations),
     cmocka_unit_test (test_multi_lock_without_members),
