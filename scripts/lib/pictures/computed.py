@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures that follow from the source alone.
 
-computed.py ROOT DIRECTORY: writes timeline.svg, lease-states.svg and connection-states.svg into the directory.
+computed.py ROOT DIRECTORY: writes timeline.svg, leader.svg, lease-states.svg and connection-states.svg into the
+directory.
 """
 import sys
 from pathlib import Path
@@ -80,6 +81,41 @@ def timeline(source, path):
         drawing.text(at(time), axis + 35, seconds(time), FAINT, "middle", 12)
     drawing.text(8, axis + 20, f"T = {seconds(clock.timeout)}", size=12)
     drawing.text(8, axis + 35, f"ticks of {seconds(clock.tick)}", FAINT, size=12)
+    drawing.write(path)
+
+
+def leader(source, path):
+    """What a leader that is cut off believes by either rule, and when the next one leads."""
+    clock = source.lease_clock()
+    drawing = Drawing(900, 290, "A leader that is cut off stops before the next one leads")
+    left, right = 120, 888
+    begin, end = -clock.beat, 1.25 * clock.timeout
+    next_leads = clock.timeout + clock.tick
+
+    def at(time):
+        return left + float((time - begin) / (end - begin)) * (right - left)
+
+    lanes = (("lease", ((begin, clock.suspect, GREEN, "HELD"), (clock.suspect, clock.lost, AMBER, "SUSPECT"),
+                        (clock.lost, end, RED, "LOST"))),
+             ("default rule", ((begin, clock.suspect, GREEN, "leads"), (clock.suspect, end, GREY, "has to stop"))),
+             ("until lost", ((begin, clock.lost, GREEN, "leads"), (clock.lost, end, GREY, "has to stop"))),
+             ("next leader", ((begin, next_leads, GREY, "waits"), (next_leads, end, GREEN, "leads"))))
+    axis = 236
+    for time, colour in ((0, INK), (clock.suspect, AMBER), (clock.lost, RED), (clock.timeout, BLUE)):
+        drawing.line(at(time), 30, at(time), axis, colour, 1, "3 3")
+    for row, (name, parts) in enumerate(lanes):
+        y = 44 + 48 * row
+        drawing.text(8, y + 17, name, weight="bold")
+        for since, until, colour, text in parts:
+            drawing.box(at(since), y, at(until) - at(since), 26, colour)
+            drawing.text((at(since) + at(until)) / 2, y + 18, text, "#ffffff", "middle", 12, "bold")
+    drawing.text(at(0) + 5, 24, "the leader is cut off", RED, size=12)
+    drawing.text(at(clock.timeout) - 5, 24, "the servers may end the session", BLUE, "end", 12)
+    drawing.line(left, axis, right, axis)
+    for time, name in ((0, "0"), (clock.suspect, "SUSPECT"), (clock.lost, "LOST"), (clock.timeout, "T")):
+        drawing.line(at(time), axis, at(time), axis + 6)
+        drawing.text(at(time), axis + 20, name, anchor="middle", size=12)
+        drawing.text(at(time), axis + 35, seconds(time), FAINT, "middle", 12)
     drawing.write(path)
 
 
@@ -163,6 +199,7 @@ def main(root, directory):
     source, directory = Source(Path(root)), Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     timeline(source, directory / "timeline.svg")
+    leader(source, directory / "leader.svg")
     lease_states(source, directory / "lease-states.svg")
     connection_states(source, directory / "connection-states.svg")
 
