@@ -2,16 +2,20 @@
 # Debian packages by cpack: the library, its development files, and the command-line tool if it was built. scripts/package
 # configures with CURATOR_PACKAGES; a plain install is not affected.
 option(CURATOR_PACKAGES "Install the additional files of Debian packages" OFF)
-set(CURATOR_PACKAGE_CONTACT "nobody in particular <packages@localhost>" CACHE STRING "Maintainer of the packages: name <address>")
+set(CURATOR_PACKAGE_CONTACT "nobody in particular <packages@curator-c.example>" CACHE STRING "Maintainer of the packages: name <address>")
+set(CURATOR_PACKAGE_HOMEPAGE "https://curator-c.example/" CACHE STRING "Homepage of the packages")
 
 set(runtime_package "libcurator${CURATOR_SOVERSION}")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME curator-c)
 set(CPACK_PACKAGE_VENDOR "curator for C")
 set(CPACK_PACKAGE_CONTACT "${CURATOR_PACKAGE_CONTACT}")
+set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${CURATOR_PACKAGE_HOMEPAGE}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # else it precedes the synopsis of each package
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON) # moves what strip would remove to packages NAME-dbgsym
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL Runtime Development)
@@ -24,8 +28,10 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
     "Apache Curator's lock recipes for C - shared library
- Mutexes, semaphores and read-write locks for processes on many machines, kept
- in ZooKeeper and shared with Java programs that use Apache Curator.")
+Mutexes, semaphores and read-write locks for processes on many machines, kept
+in ZooKeeper and shared with Java programs that use Apache Curator.
+.
+This package contains the shared library.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcurator-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -33,8 +39,11 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.72), libzookeeper-mt-dev (>= 3.5)")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Apache Curator's lock recipes for C - development files
- Headers for C and C++, the static library, and the files for CMake and
- pkg-config.")
+Mutexes, semaphores and read-write locks for processes on many machines, kept
+in ZooKeeper and shared with Java programs that use Apache Curator.
+.
+This package contains the headers for C and C++, the static library, the
+manual pages, and the files for CMake and pkg-config.")
 
 # Its install rules name the component Tools.
 if(TARGET zkflock)
@@ -45,23 +54,19 @@ if(TARGET zkflock)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (>= ${PROJECT_VERSION})")
   set(CPACK_COMPONENT_TOOLS_DESCRIPTION
       "run a command while holding a lock in ZooKeeper
- Like flock(1), but for all machines that share a ZooKeeper ensemble.")
+Like flock(1), but for all machines that share a ZooKeeper ensemble. The
+command is killed before the lock can be granted to another machine. Other
+verbs show who holds a lock and who waits for it.")
 endif()
 
-# Control files of a shared library: the versions of its symbols, and the trigger that updates the linker's cache. The empty
-# scripts keep cpack from writing scripts that call ldconfig too.
+# Control files of a shared library: the versions of its symbols, and the trigger that updates the linker's cache.
 set(control "${PROJECT_BINARY_DIR}/packaging")
 configure_file("${PROJECT_SOURCE_DIR}/packaging/${runtime_package}.symbols" "${control}/symbols" COPYONLY)
 file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @CURATOR_SOVERSION@ @runtime_package@ (>= @PROJECT_VERSION@)\n"
      @ONLY)
 file(CONFIGURE OUTPUT "${control}/triggers" CONTENT "activate-noawait ldconfig\n" @ONLY)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/symbols" "${control}/shlibs" "${control}/triggers")
-foreach(script IN ITEMS postinst postrm)
-  file(CONFIGURE OUTPUT "${control}/${script}" CONTENT "#!/bin/sh\n# The trigger calls ldconfig.\nset -e\n" @ONLY)
-  file(CHMOD "${control}/${script}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
-                                                WORLD_EXECUTE)
-  list(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/${script}")
-endforeach()
+set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/CuratorPackagesFinish.cmake")
 
 if(CURATOR_PACKAGES)
   find_program(GZIP_PROGRAM gzip REQUIRED)

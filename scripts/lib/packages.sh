@@ -14,6 +14,7 @@ PACKAGES_TEST=(
   fish
   libcmocka-dev
   libsqlite3-dev
+  lintian
   mandoc
   python3
   python3-prometheus-client

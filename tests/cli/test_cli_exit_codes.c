@@ -80,6 +80,28 @@ conflict_and_time_out (void **state)
   g_unlink (log);
 }
 
+/* As most users run it: without the right to make a control group, from a shell without further
+ * descriptors. */
+static void
+conflict_without_a_control_group (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autofree char *log = cli_new_file ();
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_zkflock (server, "/plain", CLI_COMMAND, "beat", log, NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  g_autoptr (Cli) other =
+      cli_start ("/bin/sh", "-c",
+                 "exec 3>&- 4>&- 5>&- 6>&- 7>&-\n"
+                 "test \"$(id -u)\" != 0 || set -- setpriv --reuid=nobody "
+                 "--regid=nogroup --clear-groups \"$@\"\n"
+                 "exec \"$@\"",
+                 "sh", ZKFLOCK, "-Z", server, "-n", "-E", "9", "/plain", "true", NULL);
+  assert_int_equal (cli_wait (other, CLI_MS), 9);
+  g_unlink (log);
+}
+
 /* flock's other names. A writer is one who excludes readers. */
 static void
 names_of_flock (void **state)
@@ -235,6 +257,7 @@ main (void)
     cmocka_unit_test (command_died_of_a_signal),
     cmocka_unit_test (options_stop_at_path),
     cmocka_unit_test (conflict_and_time_out),
+    cmocka_unit_test (conflict_without_a_control_group),
     cmocka_unit_test (names_of_flock),
     cmocka_unit_test (options_of_the_environment),
     cmocka_unit_test (usage_errors),

@@ -31,7 +31,7 @@ boottime_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* Moves the kept descriptors to 3 and the numbers that follow; -1 is kept as -1. */
+/* Moves the kept descriptors to 3 and the numbers that follow; -1 is kept as -1, with its number closed. */
 static void
 close_all_but (int **kept, int n)
 {
@@ -47,6 +47,8 @@ close_all_but (int **kept, int n)
     }
   for (int i = 0; i < n; i++)
     {
+      /* A pipe of the launcher that stays open here keeps the launcher waiting. */
+      close (3 + i);
       *kept[i] = *kept[i] >= 0 ? dup2 (*kept[i], 3 + i) : -1;
     }
   close_range (3 + (unsigned) n, ~0U, 0);

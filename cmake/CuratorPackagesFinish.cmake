@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs after cpack has built the packages, for what its DEB generator (3.25) cannot do: the field Multi-Arch, a shared library without
+# maintainer scripts (the generated ones call ldconfig, as the trigger does), and packages of debug symbols like those of debhelper.
+find_program(DPKG_DEB dpkg-deb REQUIRED)
+
+# The documentation of the package itself serves the package of its symbols, whose checksums cpack files under paths of the build.
+function(finish_dbgsym tree name)
+  string(REGEX REPLACE "-dbgsym$" "" real "${name}")
+  file(MAKE_DIRECTORY "${tree}/usr/share/doc")
+  file(CREATE_LINK "${real}" "${tree}/usr/share/doc/${name}" SYMBOLIC)
+  set(sums "")
+  file(GLOB_RECURSE symbols RELATIVE "${tree}" "${tree}/usr/lib/debug/*.debug")
+  foreach(file IN LISTS symbols)
+    file(CHMOD "${tree}/${file}" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+    file(MD5 "${tree}/${file}" sum)
+    string(APPEND sums "${sum}  ${file}\n")
+  endforeach()
+  file(WRITE "${tree}/DEBIAN/md5sums" "${sums}")
+endfunction()
+
+foreach(package IN LISTS CPACK_PACKAGE_FILES)
+  set(tree "${package}.tree")
+  execute_process(COMMAND "${DPKG_DEB}" --raw-extract "${package}" "${tree}" COMMAND_ERROR_IS_FATAL ANY)
+  file(REMOVE "${tree}/DEBIAN/postinst" "${tree}/DEBIAN/postrm")
+  file(READ "${tree}/DEBIAN/control" fields)
+  string(STRIP "${fields}" fields)
+  string(REGEX MATCH "(^|\n)Package: ([^\n]*)" name "${fields}")
+  set(name "${CMAKE_MATCH_2}")
+  if(name MATCHES "-dbgsym$")
+    finish_dbgsym("${tree}" "${name}")
+    string(REPLACE "Package-Type: ddeb\n" "" fields "${fields}")
+  endif()
+  if(name MATCHES "^libcurator")
+    string(APPEND fields "\nMulti-Arch: same")
+  elseif(name STREQUAL "zkflock")
+    string(APPEND fields "\nMulti-Arch: foreign")
+  endif()
+  file(WRITE "${tree}/DEBIAN/control" "${fields}\n")
+  execute_process(COMMAND "${DPKG_DEB}" --root-owner-group -Zxz --build "${tree}" "${package}" OUTPUT_QUIET
+                          COMMAND_ERROR_IS_FATAL ANY)
+  file(REMOVE_RECURSE "${tree}")
+endforeach()
