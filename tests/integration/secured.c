@@ -169,15 +169,21 @@ has_failed (gpointer data)
   return g_error_matches (error, CURATOR_CONNECT_ERROR, failure->code);
 }
 
+gboolean
+secured_wait_failed (CuratorClient *client, CuratorConnectError code)
+{
+  Failure failure = { client, (int) code };
+  return wait_until (has_failed, &failure, LONG_MS);
+}
+
 void
 assert_refused (CuratorClient *client, CuratorConnectError code, const char *what)
 {
-  Failure failure = { client, (int) code };
   g_autoptr (GError) error = NULL;
   g_autoptr (StateLog) log = state_log_new (client);
 
   assert_ok (curator_client_start (client, &error), &error);
-  if (!wait_until (has_failed, &failure, LONG_MS))
+  if (!secured_wait_failed (client, code))
     {
       g_autoptr (GError) last = client->ops->dup_failure (client->ops);
       fail_msg ("%s: wanted %d, got %d: %s", what, (int) code, last != NULL ? last->code : -1,

@@ -32,7 +32,9 @@ char *secured_address (Secured *secured); /* "host:port" */
 
 /* Not started; sessions of LONG_SESSION_MS. tls may be NULL. */
 CuratorClient *secured_client (const char *servers, CuratorTls *tls);
-/* Waits until the last failure of the client has that code, and asserts that it was never connected. */
+/* Waits until the newest failure of the client has that code. */
+gboolean secured_wait_failed (CuratorClient *client, CuratorConnectError code);
+/* Starts it, waits for that failure and asserts that it was never connected. */
 void assert_refused (CuratorClient *client, CuratorConnectError code, const char *what);
 
 #endif
