@@ -9,7 +9,7 @@
 
 #include "channel/channel_frames.h"
 #include "channel/channel_sasl.h"
-#include "channel/tls-private.h"
+#include "channel/tls_settings.h"
 
 typedef struct _CuratorChannel CuratorChannel;
 

@@ -7,7 +7,7 @@
 #include "channel/channel_sasl.h"
 
 #include "channel/channel_error.h"
-#include "channel/tls-private.h"
+#include "channel/tls_settings.h"
 
 #include <string.h>
 

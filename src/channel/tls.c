@@ -2,7 +2,7 @@
  *
  * Mirrors the zookeeper.ssl.* properties of ZKClientConfig. Threads: one; no lock.
  */
-#include "channel/tls-private.h"
+#include "channel/tls_settings.h"
 
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"

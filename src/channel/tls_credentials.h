@@ -5,7 +5,7 @@
 #ifndef CURATOR_TLS_CREDENTIALS_H
 #define CURATOR_TLS_CREDENTIALS_H
 
-#include "channel/tls-private.h"
+#include "channel/tls_settings.h"
 
 typedef struct _CuratorTlsCredentials CuratorTlsCredentials;
 

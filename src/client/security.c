@@ -5,8 +5,8 @@
 #include "client/client-private.h"
 
 #include "channel/channel_error.h"
-#include "channel/tls-private.h"
 #include "channel/tls_credentials.h"
+#include "channel/tls_settings.h"
 #include "client/monitor.h"
 
 static gboolean

@@ -72,8 +72,10 @@ static void
 test_sasl_frames (void **state)
 {
   g_autoptr (GByteArray) frame = curator_frame_write_sasl (7, (const guint8 *) "token", 5);
-  const guint8 wanted[] = { 0, 0, 0, 17, 0, 0, 0, 7, 0, 0, 0, 102, 0, 0, 0, 5, 't', 'o', 'k', 'e', 'n' };
-  guint8 reply[] = { 0, 0, 0, 22, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 'o', 'k' };
+  const guint8 wanted[] = { 0,   0, 0, 17, 0, 0,   0,   7,   0,   0,  0,
+                            102, 0, 0, 0,  5, 't', 'o', 'k', 'e', 'n' };
+  guint8 reply[] = { 0, 0, 0, 22, 0, 0, 0, 7, 0, 0, 0, 0,   0,
+                     0, 0, 1, 0,  0, 0, 0, 0, 0, 0, 2, 'o', 'k' };
   CuratorSaslReply read;
 
   assert_int_equal (frame->len, sizeof wanted);
@@ -165,7 +167,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_sizes),      cmocka_unit_test (test_connect_request),
+    cmocka_unit_test (test_sizes),       cmocka_unit_test (test_connect_request),
     cmocka_unit_test (test_sasl_frames), cmocka_unit_test (test_rounds),
     cmocka_unit_test (test_patience),
   };

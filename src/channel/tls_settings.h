@@ -1,6 +1,6 @@
 /* The settings behind CuratorTls. Constant once a client has copied them. */
-#ifndef CURATOR_TLS_PRIVATE_H
-#define CURATOR_TLS_PRIVATE_H
+#ifndef CURATOR_TLS_SETTINGS_H
+#define CURATOR_TLS_SETTINGS_H
 
 #include "curator/tls.h"
 #include "refs.h"
