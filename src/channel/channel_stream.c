@@ -23,21 +23,19 @@ struct _CuratorStream
 };
 
 static int
-start_connect (GInetAddress *address, guint16 port)
+start_connect (const CuratorAddress *address)
 {
-  g_autoptr (GSocketAddress) name = g_inet_socket_address_new (address, port);
-  struct sockaddr_storage native;
-  const gssize size = g_socket_address_get_native_size (name);
   const int one = 1;
+  const int fd =
+      socket (address->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 
-  g_socket_address_to_native (name, &native, sizeof native, NULL);
-  const int fd = socket (native.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
     {
       return -1;
     }
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (connect (fd, (struct sockaddr *) &native, (socklen_t) size) != 0 && errno != EINPROGRESS)
+  if (connect (fd, (const struct sockaddr *) &address->name, address->length) != 0
+      && errno != EINPROGRESS)
     {
       const int failed = errno;
       close (fd);
@@ -48,12 +46,12 @@ start_connect (GInetAddress *address, guint16 port)
 }
 
 CuratorStream *
-curator_stream_open (GInetAddress *address, guint16 port, const char *host,
+curator_stream_open (const CuratorAddress *address, const char *host,
                      CuratorTlsCredentials *credentials, gboolean verify, GError **error)
 {
   g_autoptr (CuratorStream) stream = g_new0 (CuratorStream, 1);
 
-  stream->fd = start_connect (address, port);
+  stream->fd = start_connect (address);
   if (stream->fd < 0)
     {
       curator_channel_set_errno (error, "cannot connect", errno);

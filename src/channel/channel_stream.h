@@ -2,9 +2,8 @@
 #ifndef CURATOR_CHANNEL_STREAM_H
 #define CURATOR_CHANNEL_STREAM_H
 
+#include "channel/endpoints.h"
 #include "channel/tls_credentials.h"
-
-#include <gio/gio.h>
 
 typedef struct _CuratorStream CuratorStream;
 
@@ -17,7 +16,7 @@ typedef enum
 
 /* Starts to connect. credentials: NULL for clear text; must outlive the stream. host: the name that the
  * certificate must have. */
-CuratorStream *curator_stream_open (GInetAddress *address, guint16 port, const char *host,
+CuratorStream *curator_stream_open (const CuratorAddress *address, const char *host,
                                     CuratorTlsCredentials *credentials, gboolean verify,
                                     GError **error);
 /* Ends the connection also where a child process has inherited it. */

@@ -15,7 +15,7 @@ struct _CuratorEndpoints
   GPtrArray *hosts; /* CuratorHostPort */
   guint at;
   guint n_tried;        /* hosts of this round */
-  GPtrArray *addresses; /* GInetAddress of the host, or NULL */
+  GPtrArray *addresses; /* CuratorAddress of the host, or NULL */
   guint at_address;
 };
 
@@ -83,7 +83,7 @@ curator_endpoints_port (CuratorEndpoints *endpoints)
   return current (endpoints)->port;
 }
 
-GInetAddress *
+const CuratorAddress *
 curator_endpoints_address (CuratorEndpoints *endpoints)
 {
   return endpoints->addresses != NULL ? endpoints->addresses->pdata[endpoints->at_address] : NULL;

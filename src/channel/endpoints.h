@@ -6,9 +6,17 @@
 #ifndef CURATOR_ENDPOINTS_H
 #define CURATOR_ENDPOINTS_H
 
-#include <gio/gio.h>
+#include <glib.h>
+#include <sys/socket.h>
 
 typedef struct _CuratorEndpoints CuratorEndpoints;
+
+/* With the port. */
+typedef struct
+{
+  struct sockaddr_storage name;
+  socklen_t length;
+} CuratorAddress;
 
 /* hosts: of CuratorHostPort (client/connect_string.h). */
 CuratorEndpoints *curator_endpoints_new (GPtrArray *hosts);
@@ -19,8 +27,8 @@ const char *curator_endpoints_host (CuratorEndpoints *endpoints);
 guint16 curator_endpoints_port (CuratorEndpoints *endpoints);
 
 /* The address whose turn it is, borrowed. NULL: the host has to be resolved first. */
-GInetAddress *curator_endpoints_address (CuratorEndpoints *endpoints);
-/* addresses: of GInetAddress, transfer full. */
+const CuratorAddress *curator_endpoints_address (CuratorEndpoints *endpoints);
+/* addresses: of CuratorAddress, at least one; transfer full. */
 void curator_endpoints_set_addresses (CuratorEndpoints *endpoints, GPtrArray *addresses);
 
 /* On to the next address of this host, or to the next host. TRUE if every host had its turn since the

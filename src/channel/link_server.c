@@ -11,6 +11,7 @@
 #include "channel/channel_error.h"
 #include "channel/resolve_job.h"
 
+#include <netdb.h>
 #include <string.h>
 
 void
@@ -27,10 +28,16 @@ static void
 report (CuratorLink *link, const GError *error, gboolean is_final)
 {
   CuratorEndpoints *endpoints = link->context->endpoints;
-  GInetAddress *address = curator_endpoints_address (endpoints);
-  g_autofree char *number = address != NULL ? g_inet_address_to_string (address) : NULL;
+  const CuratorAddress *address = curator_endpoints_address (endpoints);
   const char *host = curator_endpoints_host (endpoints);
-  const gboolean both = number != NULL && strcmp (number, host) != 0;
+  char number[NI_MAXHOST] = "";
+
+  if (address != NULL)
+    {
+      getnameinfo ((const struct sockaddr *) &address->name, address->length, number, sizeof number,
+                   NULL, 0, NI_NUMERICHOST);
+    }
+  const gboolean both = *number != '\0' && strcmp (number, host) != 0;
   g_autoptr (GError) whole = g_error_new (error->domain, error->code, "%s:%u%s%s%s: %s", host,
                                           curator_endpoints_port (endpoints), both ? " (" : "",
                                           both ? number : "", both ? ")" : "", error->message);
@@ -110,7 +117,6 @@ connect_to_address (CuratorLink *link)
     {
       link->stream =
           curator_stream_open (curator_endpoints_address (context->endpoints),
-                               curator_endpoints_port (context->endpoints),
                                tls != NULL && tls->server_name != NULL ? tls->server_name : host,
                                context->credentials, tls != NULL && tls->verify, &error);
     }
@@ -134,7 +140,8 @@ curator_link_try_server (CuratorLink *link)
   link->state = CURATOR_LINK_RESOLVING;
   link->deadline_us =
       g_get_monotonic_time () + curator_endpoints_patience_us (endpoints, link->timeout_ms);
-  link->job = curator_resolve_job_start (curator_endpoints_host (endpoints), link->context->wake_fd,
+  link->job = curator_resolve_job_start (curator_endpoints_host (endpoints),
+                                         curator_endpoints_port (endpoints), link->context->wake_fd,
                                          &error);
   if (link->job == NULL)
     {

@@ -7,13 +7,15 @@
 
 #include "channel/channel_error.h"
 
-#include <gio/gio.h>
+#include <netdb.h>
+#include <string.h>
 
 typedef struct
 {
   char *host;
-  GPtrArray *addresses;
-  GError *error;
+  guint16 port;
+  GPtrArray *addresses; /* CuratorAddress */
+  int failed;           /* of getaddrinfo() */
 } Lookup;
 
 static void
@@ -22,39 +24,39 @@ lookup_free (gpointer data)
   Lookup *lookup = data;
   g_free (lookup->host);
   g_clear_pointer (&lookup->addresses, g_ptr_array_unref);
-  g_clear_error (&lookup->error);
   g_free (lookup);
 }
 
 static void
 look_up (gpointer data)
 {
+  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
   Lookup *lookup = data;
-  GInetAddress *numeric = g_inet_address_new_from_string (lookup->host);
-  GList *found = NULL;
+  struct addrinfo *found = NULL;
+  char port[8];
 
-  if (numeric != NULL)
+  g_snprintf (port, sizeof port, "%u", lookup->port);
+  lookup->failed = getaddrinfo (lookup->host, port, &hints, &found);
+  lookup->addresses = g_ptr_array_new_with_free_func (g_free);
+  for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
     {
-      found = g_list_append (NULL, numeric);
+      CuratorAddress *address = g_new0 (CuratorAddress, 1);
+      memcpy (&address->name, next->ai_addr, next->ai_addrlen);
+      address->length = next->ai_addrlen;
+      g_ptr_array_add (lookup->addresses, address);
     }
-  else
+  if (found != NULL)
     {
-      g_autoptr (GResolver) resolver = g_resolver_get_default ();
-      found = g_resolver_lookup_by_name (resolver, lookup->host, NULL, &lookup->error);
+      freeaddrinfo (found);
     }
-  lookup->addresses = g_ptr_array_new_with_free_func (g_object_unref);
-  for (GList *link = found; link != NULL; link = link->next)
-    {
-      g_ptr_array_add (lookup->addresses, link->data);
-    }
-  g_list_free (found);
 }
 
 CuratorJob *
-curator_resolve_job_start (const char *host, int wake_fd, GError **error)
+curator_resolve_job_start (const char *host, guint16 port, int wake_fd, GError **error)
 {
   Lookup *lookup = g_new0 (Lookup, 1);
   lookup->host = g_strdup (host);
+  lookup->port = port;
   return curator_job_start (look_up, lookup, lookup_free, wake_fd, error);
 }
 
@@ -67,7 +69,7 @@ curator_resolve_job_take (CuratorJob *job, GError **error)
     {
       return g_steal_pointer (&lookup->addresses);
     }
-  g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s",
-               lookup->error != NULL ? lookup->error->message : "the name has no address");
+  g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
+               "the name cannot be resolved: %s", gai_strerror (lookup->failed));
   return NULL;
 }

@@ -13,13 +13,8 @@ static const char jaas[] = "Server {\n"
 const char *
 secured_file (Secured *secured, const char *name)
 {
-  static char *paths[4];
-  static guint next;
-  char **path = &paths[next++ % G_N_ELEMENTS (paths)];
-
-  g_free (*path);
-  *path = g_build_filename (secured->directory, name, NULL);
-  return *path;
+  g_autofree char *path = g_build_filename (secured->directory, name, NULL);
+  return g_intern_string (path);
 }
 
 static gboolean
@@ -42,16 +37,15 @@ make_certificates (Secured *secured)
 static ZkServer *
 start_server (Secured *secured)
 {
-  g_autofree char *store = g_strdup (secured_file (secured, "server.pem"));
-  g_autofree char *trusted = g_strdup (secured_file (secured, "ca.pem"));
-  g_autofree char *login = g_strdup (secured_file (secured, "jaas.conf"));
+  const char *login = secured_file (secured, "jaas.conf");
   g_autofree char *config = g_strdup_printf (
       "secureClientPort=%d\nsecureClientPortAddress=%s\n"
       "ssl.keyStore.location=%s\nssl.keyStore.type=PEM\n"
       "ssl.trustStore.location=%s\nssl.trustStore.type=PEM\n"
       "ssl.clientAuth=need\n"
       "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n",
-      secured->port, secured->host, store, trusted);
+      secured->port, secured->host, secured_file (secured, "server.pem"),
+      secured_file (secured, "ca.pem"));
   g_autofree char *option = g_strconcat ("-Djava.security.auth.login.config=", login, NULL);
   const char *const options[] = { option, NULL };
   const ZkServerSetup setup = { .tick_ms = LONG_SESSION_MS / 20,
@@ -109,10 +103,6 @@ secured_stop (void **state)
     }
   g_dir_close (dir);
   g_rmdir (secured->directory);
-  for (int i = 0; i < 4; i++)
-    {
-      secured_file (secured, "");
-    }
   g_free (secured->directory);
   g_free (secured->host);
   g_free (secured);

@@ -24,7 +24,7 @@ int secured_stop (void **state);
 int secured_heal (void **state);
 #define secure_test(function) cmocka_unit_test_setup (function, secured_heal)
 
-/* The path of a file of support/make_certificates; valid until the next four calls. */
+/* The path of a file of support/make_certificates; never freed. */
 const char *secured_file (Secured *secured, const char *name);
 /* The CA and the client's certificate. */
 CuratorTls *secured_tls (Secured *secured);

@@ -60,8 +60,8 @@ static pid_t
 start_expired (Secured *secured, char **address)
 {
   g_autofree char *openssl = g_find_program_in_path ("openssl");
-  g_autofree char *log = g_strdup (secured_file (secured, "s_server.log"));
-  g_autofree char *pem = g_strdup (secured_file (secured, "expired.pem"));
+  const char *log = secured_file (secured, "s_server.log");
+  const char *pem = secured_file (secured, "expired.pem");
   *address = g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
   const char *const argv[] = { openssl, "s_server", "-quiet", "-accept", *address,
                                "-cert", pem,        "-key",   pem,       NULL };
@@ -242,8 +242,8 @@ test_renewed_certificate (void **state)
   Secured *secured = *state;
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autofree char *name = proxied (secured);
-  g_autofree char *certificate = g_strdup (secured_file (secured, "renewed.pem"));
-  g_autofree char *key = g_strdup (secured_file (secured, "renewed.key"));
+  const char *certificate = secured_file (secured, "renewed.pem");
+  const char *key = secured_file (secured, "renewed.key");
   g_autofree char *copy =
       g_strdup_printf ("cp %s/foreign.pem %s && cp %s/foreign.key %s", secured->directory,
                        certificate, secured->directory, key);
