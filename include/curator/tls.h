@@ -39,6 +39,7 @@ typedef enum
   CURATOR_CONNECT_ERROR_SASL
 } CuratorConnectError;
 
+/** The number of the domain #CURATOR_CONNECT_ERROR. */
 CURATOR_API
 GQuark curator_connect_error_quark (void);
 
