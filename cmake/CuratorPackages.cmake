@@ -37,6 +37,14 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcurator-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.72), libzookeeper-mt-dev (>= 3.5)")
+if(CURATOR_TLS)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libgnutls28-dev")
+endif()
+if(CURATOR_SASL)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libsasl2-dev")
+  # The mechanisms are modules, which no program links.
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libsasl2-modules, libsasl2-modules-gssapi-mit")
+endif()
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Apache Curator's lock recipes for C - development files
 Mutexes, semaphores and read-write locks for processes on many machines, kept

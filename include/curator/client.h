@@ -56,8 +56,8 @@ typedef void (*CuratorStateListener) (CuratorClient *client, CuratorConnectionSt
  *  @param connect_string  "host:port,host:port/chroot"; the default port is 2181; write IPv6
  *                         as [address]:port. curator_client_start() reports an invalid string.
  *                         The chroot must exist: otherwise acquires fail with ZNONODE
- *                         There is no TLS: start refuses a server written as tls://host or
- *                         ssl://host with UNSUPPORTED
+ *                         "tls://host:port" before every server connects with TLS; see tls.h.
+ *                         The default port is 2281 then. Start refuses ssl://host with UNSUPPORTED
  *  @param retry_policy    the client takes its own reference; NULL for exponential backoff from
  *                         1000 ms with 3 retries
  *  @return a new client; unref it */
@@ -100,8 +100,8 @@ gboolean curator_client_set_namespace (CuratorClient *client, const char *namesp
 /** Adds credentials, which the client presents in every session; may be called several times. The
  *  bytes are copied, never logged, and wiped when the client is freed. Mirrors
  *  Builder.authorization.
- *  @param scheme  for example "digest". "sasl" and "x509" need connections that this version does
- *                 not support; curator_client_start() refuses them with UNSUPPORTED
+ *  @param scheme  for example "digest". "sasl" and "x509" are properties of a connection: see
+ *                 tls.h; curator_client_start() refuses them here with UNSUPPORTED
  *  @param auth    for "digest": user:password
  *  @param length  bytes at @p auth */
 CURATOR_API

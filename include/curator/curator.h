@@ -28,6 +28,7 @@
 #include <curator/semaphore.h>
 #include <curator/shared_count.h>
 #include <curator/stats.h>
+#include <curator/tls.h>
 #include <curator/types.h>
 #include <curator/version.h>
 #include <curator/visibility.h>

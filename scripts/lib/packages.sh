@@ -2,20 +2,25 @@
 # shellcheck shell=bash
 # Installs missing Debian packages; does nothing if there is none.
 
-PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev)
+PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev
+  libgnutls28-dev libsasl2-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
 PACKAGES_TEST=(
   abigail-tools
   bash-completion
+  ca-certificates
   clang
   docker-compose
   doxygen
   fish
   libcmocka-dev
+  libnetty-java
+  libsasl2-modules
   libsqlite3-dev
   lintian
   mandoc
+  openssl
   python3
   python3-prometheus-client
   spin

@@ -4,6 +4,7 @@
 #ifndef CURATOR_CLIENT_PRIVATE_H
 #define CURATOR_CLIENT_PRIVATE_H
 
+#include "channel/channel_sasl.h"
 #include "client/connect_string.h"
 #include "client/dispatch.h"
 #include "client/histogram.h"
@@ -11,6 +12,7 @@
 #include "client/zk_ops.h"
 #include "curator/curator.h"
 #include "curator/stats.h"
+#include "curator/tls.h"
 #include "guards.h"
 #include "refs.h"
 
@@ -62,7 +64,9 @@ struct _CuratorClient
   gboolean has_heartbeat;
   int heartbeat_ms;
   CuratorRetryPolicy *retry_policy;
-  GPtrArray *auths; /* CuratorAuth */
+  GPtrArray *auths;          /* CuratorAuth */
+  CuratorTls *tls;           /* our copy; NULL: clear text */
+  CuratorSaslSettings *sasl; /* NULL: none */
   struct ACL_vector acl;
   GBytes *default_data;
   GMainContext *callback_context;

@@ -13,6 +13,7 @@
 
 #define MAX_NAME_LENGTH  253
 #define MAX_LABEL_LENGTH 63
+#define TLS_PREFIX       "tls://"
 
 static void
 host_port_free (gpointer data)
@@ -159,27 +160,67 @@ parse_server (const char *text, CuratorHostPort *server)
 }
 
 static gboolean
-parse_servers (const char *list, GPtrArray *hosts, GError **error)
+has_tls_prefix (const char *server)
+{
+  return g_ascii_strncasecmp (server, TLS_PREFIX, strlen (TLS_PREFIX)) == 0;
+}
+
+static void
+set_fault (const char *text, const char *fault, GError **error)
+{
+  /* Truncated before it is escaped: an incomplete character becomes \xNN. */
+  g_autofree char *head = g_strndup (text, 200);
+  g_autofree char *shown = curator_path_escape (head);
+  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+               "invalid server \"%s\" in the connect string: %s", shown, fault);
+}
+
+static gboolean
+parse_servers (const char *list, CuratorConnectString *parsed, GError **error)
 {
   g_auto (GStrv) servers = g_strsplit (list, ",", -1);
 
+  parsed->is_tls = has_tls_prefix (g_strstrip (servers[0]));
   for (char **text = servers; *text != NULL; text++)
     {
       CuratorHostPort *server = g_new0 (CuratorHostPort, 1);
-      server->port = CURATOR_DEFAULT_PORT;
-      g_ptr_array_add (hosts, server);
-      const char *fault = parse_server (g_strstrip (*text), server);
+      g_ptr_array_add (parsed->hosts, server);
+      const char *name = g_strstrip (*text);
+      const gboolean is_tls = has_tls_prefix (name);
+      const char *fault = is_tls == parsed->is_tls
+                              ? parse_server (is_tls ? name + strlen (TLS_PREFIX) : name, server)
+                              : "write " TLS_PREFIX " before every server or before none";
       if (fault != NULL)
         {
-          /* Truncated before it is escaped: an incomplete character becomes \xNN. */
-          g_autofree char *head = g_strndup (*text, 200);
-          g_autofree char *shown = curator_path_escape (head);
-          g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                       "invalid server \"%s\" in the connect string: %s", shown, fault);
+          set_fault (*text, fault, error);
           return FALSE;
+        }
+      server->has_port = server->port != 0;
+      if (!server->has_port)
+        {
+          server->port = is_tls ? CURATOR_DEFAULT_SECURE_PORT : CURATOR_DEFAULT_PORT;
         }
     }
   return TRUE;
+}
+
+/* The list of servers ends at a slash, except one of "tls://". */
+static gsize
+length_of_list (const char *connect_string)
+{
+  const char *at = connect_string;
+
+  for (;;)
+    {
+      at += strspn (at, " \t");
+      at += has_tls_prefix (at) ? strlen (TLS_PREFIX) : 0;
+      at += strcspn (at, ",/");
+      if (*at != ',')
+        {
+          return (gsize) (at - connect_string);
+        }
+      at++;
+    }
 }
 
 CuratorConnectString *
@@ -192,11 +233,11 @@ curator_connect_string_parse (const char *connect_string, GError **error)
       return NULL;
     }
   g_autoptr (CuratorConnectString) parsed = g_new0 (CuratorConnectString, 1);
-  g_autofree char *list = g_strndup (connect_string, strcspn (connect_string, "/"));
+  g_autofree char *list = g_strndup (connect_string, length_of_list (connect_string));
   const char *chroot = connect_string + strlen (list);
 
   parsed->hosts = g_ptr_array_new_with_free_func (host_port_free);
-  if (!parse_servers (list, parsed->hosts, error))
+  if (!parse_servers (list, parsed, error))
     {
       return NULL;
     }

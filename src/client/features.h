@@ -1,7 +1,7 @@
-/* Refuses connections with TLS or SASL, which this version does not support.
+/* Refuses requests for TLS or SASL that this build does not fulfil.
  *
- * Mirrors nothing. A request for either must fail: the user must not get a connection in clear text
- * instead. Threads: any; no lock. Reads only the symbols of the loaded libzookeeper.
+ * Mirrors nothing. Such a request must fail: the user must not get a connection in clear text instead.
+ * Threads: any; no lock.
  */
 #ifndef CURATOR_FEATURES_H
 #define CURATOR_FEATURES_H
@@ -15,14 +15,15 @@ typedef enum
   CURATOR_N_FEATURES
 } CuratorFeature;
 
-/* Whether the loaded libzookeeper was built with it. */
+/* Whether curator was built with it. */
 gboolean curator_feature_is_built_in (CuratorFeature feature);
 
-/* FALSE with UNSUPPORTED if a server of the connect string is written "tls://host" or "tls:host";
- * "ssl", "x509" and "sasl" likewise. "tls:2181" is a host of that name. */
+/* FALSE with UNSUPPORTED if a server of the connect string is written "tls:host", "ssl://host" or
+ * "ssl:host"; "x509" and "sasl" likewise; and "tls://host" if TLS was not built. "tls:2181" is a host of
+ * that name. */
 gboolean curator_features_check_connect_string (const char *connect_string, GError **error);
 
-/* FALSE with UNSUPPORTED for the schemes that need such a connection: "sasl", "x509", "ssl",
+/* FALSE with UNSUPPORTED for the schemes that are properties of a connection: "sasl", "x509", "ssl",
  * "tls". */
 gboolean curator_features_check_auth_scheme (const char *scheme, GError **error);
 

@@ -297,8 +297,9 @@ open_handle (gpointer data)
   CuratorClient *client = session->client;
   g_autoptr (GError) error = NULL;
   const gboolean is_shared = client->ops->is_shared;
+  const gboolean needs_hosts = !is_shared && !client->ops->finds_servers;
   g_autofree char *hosts =
-      is_shared ? NULL : curator_resolve (client->servers, session->resolving, &error);
+      needs_hosts ? curator_resolve (client->servers, session->resolving, &error) : NULL;
 
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
@@ -308,7 +309,7 @@ open_handle (gpointer data)
           g_object_unref (session->resolving);
           session->resolving = g_cancellable_new ();
         }
-      if (hosts != NULL || is_shared)
+      if (hosts != NULL || !needs_hosts)
         {
           /* The program's handle may have connected long ago. */
           session->connecting_us = is_shared ? 0 : curator_client_boottime_us (client);

@@ -9,6 +9,7 @@
 #include "client/features.h"
 #include "client/monitor.h"
 #include "client/path.h"
+#include "client/zk_secured.h"
 
 #include <netdb.h>
 #include <string.h>
@@ -88,6 +89,8 @@ curator_settings_clear (CuratorClient *client)
   g_free (client->prefix);
   curator_retry_policy_unref (client->retry_policy);
   g_ptr_array_unref (client->auths);
+  g_clear_pointer (&client->tls, curator_tls_unref);
+  g_clear_pointer (&client->sasl, curator_sasl_settings_unref);
   deallocate_ACL_vector (&client->acl);
   g_clear_pointer (&client->default_data, g_bytes_unref);
   g_clear_pointer (&client->callback_context, g_main_context_unref);
@@ -283,6 +286,30 @@ out_of_range_time (const CuratorClient *client)
                                                                   : NULL;
 }
 
+static gboolean
+prepare_servers (CuratorClient *client, GError **error)
+{
+  client->servers = curator_connect_string_parse (client->connect_string, error);
+  if (client->servers == NULL)
+    {
+      return FALSE;
+    }
+  if (client->servers->is_tls && client->tls == NULL)
+    {
+      client->tls = curator_tls_new ();
+    }
+  for (guint i = 0; client->tls != NULL && i < client->servers->hosts->len; i++)
+    {
+      CuratorHostPort *host = client->servers->hosts->pdata[i];
+      host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
+    }
+  if ((client->tls != NULL || client->sasl != NULL) && !client->ops->finds_servers)
+    {
+      client->ops = curator_zk_ops_secured (client);
+    }
+  return TRUE;
+}
+
 gboolean
 curator_settings_prepare (CuratorClient *client, GError **error)
 {
@@ -298,13 +325,9 @@ curator_settings_prepare (CuratorClient *client, GError **error)
       return FALSE;
     }
   g_clear_pointer (&client->servers, curator_connect_string_free);
-  if (!client->ops->is_shared)
+  if (!client->ops->is_shared && !prepare_servers (client, error))
     {
-      client->servers = curator_connect_string_parse (client->connect_string, error);
-      if (client->servers == NULL)
-        {
-          return FALSE;
-        }
+      return FALSE;
     }
   if (client->default_data == NULL)
     {

@@ -109,6 +109,10 @@ struct _CuratorZkOps
    * close() keeps that handle and its session open. The client deletes its nodes and watches before
    * close(). */
   gboolean is_shared;
+  /* TRUE: open() finds the servers itself (hosts is NULL). */
+  gboolean finds_servers;
+  /* Why open() has found none that will do: a new error, or NULL. NULL unless finds_servers. */
+  GError *(*dup_failure) (CuratorZkOps *ops);
   /* Called when the client is freed; may be NULL. */
   void (*free) (CuratorZkOps *ops);
 };

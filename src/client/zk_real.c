@@ -162,7 +162,8 @@ undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
 
 /* If it cannot create its threads, the library aborts the process. So this is tested first. */
 static zhandle_t *
-open_library (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
+open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
+              int session_timeout_ms)
 {
   char name[16];
   pid_t newest;
@@ -174,7 +175,7 @@ open_library (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms
       return NULL;
     }
   curator_io_thread_prepare (&handle->io, name);
-  zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, NULL, handle,
+  zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, id, handle,
                                    ZOO_NO_LOG_CLIENTENV, curator_log_zookeeper_line);
   const int error = errno;
   curator_io_thread_find (&handle->io, name, newest);
@@ -183,7 +184,8 @@ open_library (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms
 }
 
 static void
-open_hidden (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
+open_hidden (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
+             int session_timeout_ms)
 {
   g_autoptr (GArray) before = curator_io_thread_is_shown () ? NULL : curator_open_fds ();
   sigset_t all;
@@ -193,7 +195,7 @@ open_hidden (CuratorZkHandle *handle, const char *hosts, int session_timeout_ms)
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &mask);
   pthread_mutex_lock (&handle->opening);
-  handle->zh = open_library (handle, hosts, session_timeout_ms);
+  handle->zh = open_library (handle, hosts, id, session_timeout_ms);
   pthread_mutex_unlock (&handle->opening);
   const int error = errno;
   pthread_sigmask (SIG_SETMASK, &mask, NULL);
@@ -215,9 +217,9 @@ handle_free (CuratorZkHandle *handle)
   g_free (handle);
 }
 
-static CuratorZkHandle *
-real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
-           gpointer context)
+CuratorZkHandle *
+curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeout_ms,
+                      CuratorZkWatcher watcher, gpointer context)
 {
   CuratorZkHandle *handle = g_new0 (CuratorZkHandle, 1);
 
@@ -227,7 +229,7 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
   handle->watch = on_event;
   handle->watch_context = handle;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
-  open_hidden (handle, hosts, session_timeout_ms);
+  open_hidden (handle, hosts, id, session_timeout_ms);
   if (handle->zh == NULL)
     {
       const int error = errno;
@@ -239,11 +241,24 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
   return handle;
 }
 
-static void
-real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
+static CuratorZkHandle *
+real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
+           gpointer context)
+{
+  return curator_zk_real_open (hosts, NULL, session_timeout_ms, watcher, context);
+}
+
+void
+curator_zk_real_close (CuratorZkHandle *handle)
 {
   zookeeper_close (handle->zh);
   handle_free (handle);
+}
+
+static void
+real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  curator_zk_real_close (handle);
 }
 
 /* The attempt is that old and has no answer yet. */

@@ -6,6 +6,8 @@
 #include "client/io_thread.h"
 #include "client/zk_ops.h"
 
+typedef struct _CuratorZkSecured CuratorZkSecured;
+
 struct _CuratorZkHandle
 {
   zhandle_t *zh;
@@ -17,8 +19,9 @@ struct _CuratorZkHandle
   /* Of a handle of our own. */
   pthread_mutex_t opening; /* held until io is complete */
   CuratorIoThread io;
-  guint64 attempt;         /* the inode of the socket at the last check, or 0 */
-  gint64 attempt_since_us; /* when it was first seen */
+  guint64 attempt;           /* the inode of the socket at the last check, or 0 */
+  gint64 attempt_since_us;   /* when it was first seen */
+  CuratorZkSecured *secured; /* of zk_secured.c, or NULL */
 
   /* For a shared handle, else NULL; removing our watches then keeps those of others. begin returns
    * the ticket that the library gets in place of the caller's. refused: the library refused the
@@ -26,5 +29,12 @@ struct _CuratorZkHandle
   CuratorZkTicket *(*begin) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
   void (*refused) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
 };
+
+/* Opens a handle of our own. id: what the first request of libzookeeper shows, or NULL. NULL with errno
+ * set. */
+CuratorZkHandle *curator_zk_real_open (const char *hosts, const clientid_t *id,
+                                       int session_timeout_ms, CuratorZkWatcher watcher,
+                                       gpointer context);
+void curator_zk_real_close (CuratorZkHandle *handle);
 
 #endif

@@ -14,8 +14,8 @@ print (const CuratorConnectString *parsed)
       const gboolean is_ipv6 = strchr (server->host, ':') != NULL;
       g_assert_true (server->port > 0);
       g_assert_true (*server->host != '\0' && strpbrk (server->host, "/,[] \t\n") == NULL);
-      g_string_append_printf (text, is_ipv6 ? "%s[%s]:%u" : "%s%s:%u", i > 0 ? "," : "",
-                              server->host, server->port);
+      g_string_append_printf (text, is_ipv6 ? "%s%s[%s]:%u" : "%s%s%s:%u", i > 0 ? "," : "",
+                              parsed->is_tls ? "tls://" : "", server->host, server->port);
     }
   g_string_append (text, parsed->chroot != NULL ? parsed->chroot : "");
   return g_string_free (text, FALSE);

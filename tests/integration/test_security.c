@@ -1,4 +1,5 @@
-/* Permissions under several ACLs; secrets wiped from memory; TLS and SASL, which are refused. */
+/* Permissions under several ACLs; secrets wiped from memory; requests for TLS and SASL that
+ * cannot be fulfilled. */
 #include "taking.h"
 
 #include "client/features.h"
@@ -432,9 +433,8 @@ assert_unsupported (const char *servers, const char *scheme)
 static void
 test_tls_and_sasl_are_refused (void **state)
 {
-  static const char *const asking[] = { "tls://127.0.0.1:2281",    "SSL://127.0.0.1",
-                                        "ssl:127.0.0.1:2281",      "sasl://zk1:2181",
-                                        "127.0.0.1:2181, tls://b", "tls:zk1/app" };
+  static const char *const asking[] = { "SSL://127.0.0.1", "ssl:127.0.0.1:2281", "sasl://zk1:2181",
+                                        "127.0.0.1:2181, ssl://b", "tls:zk1/app" };
   static const char *const names[] = { "ssl:2281", "tls", "sasl:2181/app", "sslhost:2181" };
   static const char *const schemes[] = { "sasl", "SASL", "x509", "tls" };
   for (gsize i = 0; i < G_N_ELEMENTS (asking); i++)
@@ -449,7 +449,8 @@ test_tls_and_sasl_are_refused (void **state)
     {
       assert_true (curator_features_check_connect_string (names[i], NULL));
     }
-  /* The running libzookeeper has the features that were found at configuration. */
+  assert_int_equal (curator_features_check_connect_string ("TLS://zk1:1,tls://zk2", NULL), HAS_TLS);
+  /* The library has the features that were found at configuration. */
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_TLS), HAS_TLS);
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_SASL), HAS_SASL);
 }

@@ -18,6 +18,12 @@
 #define START_TIMEOUT_MS  60000
 #define USUAL_SYNC_LIMIT  5
 #define DEFAULT_CLASSPATH "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"
+#define JAR(name)         ":/usr/share/java/netty-" name ".jar"
+/* netty-all has no handlers for TLS. */
+#define NETTY_CLASSPATH                                                                            \
+  JAR ("buffer")                                                                                   \
+  JAR ("codec") JAR ("common") JAR ("handler") JAR ("resolver") JAR ("transport")                  \
+      JAR ("transport-native-epoll") JAR ("transport-native-unix-common")
 
 struct _ZkServer
 {
@@ -113,13 +119,19 @@ add_java_arguments (GPtrArray *argv, const char *const *java_options)
 }
 
 static char **
-make_argv (const char *main_class, const char *config, const char *const *java_options)
+make_argv (const char *main_class, const char *config, gboolean netty,
+           const char *const *java_options)
 {
   GPtrArray *argv = g_ptr_array_new ();
   g_ptr_array_add (argv, g_find_program_in_path ("java"));
   add_java_arguments (argv, java_options);
+  if (netty)
+    {
+      g_ptr_array_add (argv, g_strdup ("-Dzookeeper.serverCnxnFactory="
+                                       "org.apache.zookeeper.server.NettyServerCnxnFactory"));
+    }
   g_ptr_array_add (argv, g_strdup ("-cp"));
-  g_ptr_array_add (argv, g_strdup (class_path ()));
+  g_ptr_array_add (argv, g_strconcat (class_path (), netty ? NETTY_CLASSPATH : "", NULL));
   g_ptr_array_add (argv, g_strdup (main_class));
   g_ptr_array_add (argv, g_strdup (config));
   g_ptr_array_add (argv, NULL);
@@ -162,10 +174,10 @@ stop_running (void)
 }
 
 static ZkServer *
-server_new (void)
+server_new (const char *host)
 {
   ZkServer *server = g_new0 (ZkServer, 1);
-  server->host = zk_server_new_host ();
+  server->host = host != NULL ? g_strdup (host) : zk_server_new_host ();
   server->dir = g_dir_make_tmp ("curator-zk-XXXXXX", NULL);
   g_autofree char *data = g_build_filename (server->dir, "data", NULL);
   g_mkdir_with_parents (data, 0700);
@@ -191,18 +203,26 @@ print_log (ZkServer *server)
 ZkServer *
 zk_server_start (int tick_ms, const char *const *java_options)
 {
-  ZkServer *server = server_new ();
+  const ZkServerSetup setup = { .tick_ms = tick_ms, .java_options = java_options };
+  return zk_server_start_as (&setup);
+}
+
+ZkServer *
+zk_server_start_as (const ZkServerSetup *setup)
+{
+  ZkServer *server = server_new (setup->host);
   int port = zk_server_free_port (server->host);
   server->address = g_strdup_printf ("%s:%d", server->host, port);
 
-  GString *config = common_config (server, tick_ms);
-  g_string_append_printf (config, "clientPort=%d\nclientPortAddress=%s\n", port, server->host);
+  GString *config = common_config (server, setup->tick_ms);
+  g_string_append_printf (config, "clientPort=%d\nclientPortAddress=%s\n%s", port, server->host,
+                          setup->config != NULL ? setup->config : "");
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
-  server->argv =
-      make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path, java_options);
+  server->argv = make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path,
+                            setup->netty, setup->java_options);
   if (!zk_server_relaunch (server) || !zk_server_wait_serving (server, START_TIMEOUT_MS))
     {
       print_log (server);
@@ -390,7 +410,7 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
   write_file (server, "data/myid", id);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
-  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path,
+  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path, FALSE,
                             setup->java_options);
 }
 
@@ -400,7 +420,7 @@ zk_ensemble_start_as (const ZkEnsembleSetup *setup)
   ZkEnsemble *ensemble = g_new0 (ZkEnsemble, 1);
   for (int i = 0; i < N_SERVERS; i++)
     {
-      ensemble->servers[i] = server_new ();
+      ensemble->servers[i] = server_new (NULL);
     }
   give_addresses (ensemble, setup->by_links);
   for (int i = 0; i < N_SERVERS; i++)

@@ -25,6 +25,17 @@ gboolean zk_server_available (void);
  * start. */
 ZkServer *zk_server_start (int tick_ms, const char *const *java_options);
 
+typedef struct
+{
+  int tick_ms;
+  const char *host;   /* NULL: an address of its own */
+  const char *config; /* lines of its own for zoo.cfg, or NULL */
+  gboolean netty;     /* the connections are made by Netty, which TLS needs */
+  const char *const *java_options;
+} ZkServerSetup;
+
+ZkServer *zk_server_start_as (const ZkServerSetup *setup);
+
 /* Kills the server, removes its data and frees it. NULL is allowed. */
 void zk_server_stop (ZkServer *server);
 

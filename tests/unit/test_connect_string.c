@@ -32,11 +32,18 @@ static const Good good[] = {
   { "[::ffff:10.0.0.1]:2181", "::ffff:10.0.0.1|2181", NULL },
   { "::1:2181", "::1|2181", NULL },
   { ":::2181", "::|2181", NULL },
+  { "tls://zk1", "zk1|2281", NULL },
+  { "tls://zk1:5, TLS://[::1]/app/b", "zk1|5 ::1|2281", "/app/b" },
   { "2001:db8:0:0:0:0:0:5:2181/a", "2001:db8:0:0:0:0:0:5|2181", "/a" },
 };
 
 static const char *const bad[] = {
   "",
+  "tls://zk1,zk2",
+  "zk1,tls://zk2",
+  "tls://",
+  "tls:///app",
+  "tls://tls://zk1",
   "/",
   "/app",
   ",",

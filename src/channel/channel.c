@@ -1,0 +1,237 @@
+/* The loopback port and the thread of a channel; see channel.h.
+ *
+ * Mirrors ClientCnxn.SendThread. Threads: open and close run on the owner's thread, everything else on
+ * the channel's own. No lock: the thread starts after open has written the record.
+ *
+ * NOTES: libzookeeper shows a password in each ConnectRequest. In the first one it is a secret of 16
+ * random bytes, which servers never see; later it is that of its session. A connection that shows
+ * neither is closed, and so is one that stays silent. libzookeeper waits before it connects to the same
+ * server again, but not between servers, so the port is in its list many times.
+ */
+#include "channel/channel.h"
+
+#include "channel/channel_link.h"
+#include "channel/loopback.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* With an even number libzookeeper would skip every other one. */
+#define N_COPIES 15
+/* How long close may take after libzookeeper is gone. */
+#define STOP_US G_USEC_PER_SEC
+/* The eventfd, the port and its silent guests, and the link. */
+#define N_FDS (1 + CURATOR_LOOPBACK_FDS + CURATOR_LINK_FDS)
+
+struct _CuratorChannel
+{
+  pthread_t thread;
+  atomic_bool is_stopping;
+  guint8 secret[CURATOR_PASSWORD_LENGTH];
+  char *hosts;
+  CuratorLoopback *loopback;
+  CuratorLinkContext context;
+  CuratorLink *link; /* NULL: none */
+};
+
+static gboolean
+is_ours (CuratorChannel *channel, const CuratorConnectFrame *frame)
+{
+  const CuratorLinkContext *context = &channel->context;
+
+  if (frame->session_id == 0)
+    {
+      return curator_passwords_equal (frame->password, channel->secret);
+    }
+  return frame->session_id == context->session_id
+         && curator_passwords_equal (frame->password, context->password);
+}
+
+/* A connection has sent a whole frame. TRUE: it is libzookeeper's, and the channel has taken it. */
+static gboolean
+on_request (int fd, guint8 *bytes, gsize size, gpointer data)
+{
+  CuratorChannel *channel = data;
+  CuratorConnectFrame frame;
+
+  if (!curator_frame_read_request (bytes, size, &frame) || !is_ours (channel, &frame))
+    {
+      explicit_bzero (&frame, sizeof frame);
+      return FALSE;
+    }
+  if (frame.session_id == 0)
+    {
+      curator_frame_clear_password (bytes);
+    }
+  explicit_bzero (&frame, sizeof frame);
+  /* libzookeeper has one connection at a time: it has left the other one. */
+  curator_link_free (channel->link);
+  channel->link = curator_link_new (&channel->context, fd, bytes, size);
+  return TRUE;
+}
+
+static int
+milliseconds_until (gint64 us)
+{
+  if (us == G_MAXINT64)
+    {
+      return -1;
+    }
+  return (int) CLAMP ((us - g_get_monotonic_time () + 999) / 1000, 0, G_MAXINT);
+}
+
+/* Waits until something has happened. */
+static void
+wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_at_us)
+{
+  gint64 link_us = G_MAXINT64;
+  gint64 loopback_us;
+  eventfd_t ignored;
+
+  fds[0] = (struct pollfd){ .fd = channel->context.wake_fd, .events = POLLIN };
+  curator_loopback_prepare (channel->loopback, fds + 1, &loopback_us);
+  for (int i = 0; i < CURATOR_LINK_FDS; i++)
+    {
+      fds[1 + CURATOR_LOOPBACK_FDS + i] = (struct pollfd){ .fd = -1 };
+    }
+  if (channel->link != NULL)
+    {
+      curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS, &link_us);
+    }
+  if (poll (fds, N_FDS, milliseconds_until (MIN (MIN (link_us, loopback_us), stop_at_us))) < 0)
+    {
+      for (int i = 0; i < N_FDS; i++)
+        {
+          fds[i].revents = 0;
+        }
+    }
+  if (fds[0].revents != 0)
+    {
+      eventfd_read (channel->context.wake_fd, &ignored);
+    }
+}
+
+static void *
+run (void *data)
+{
+  CuratorChannel *channel = data;
+  struct pollfd fds[N_FDS];
+  gint64 stop_at_us = G_MAXINT64;
+
+  pthread_setname_np (pthread_self (), "curator-channel");
+  while (stop_at_us == G_MAXINT64
+         || (channel->link != NULL && g_get_monotonic_time () < stop_at_us))
+    {
+      wait_for_events (channel, fds, stop_at_us);
+      if (stop_at_us == G_MAXINT64 && atomic_load (&channel->is_stopping))
+        {
+          stop_at_us = g_get_monotonic_time () + STOP_US;
+        }
+      if (channel->link != NULL
+          && !curator_link_dispatch (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS))
+        {
+          g_clear_pointer (&channel->link, curator_link_free);
+        }
+      curator_loopback_dispatch (channel->loopback, fds + 1, on_request, channel);
+    }
+  g_clear_pointer (&channel->link, curator_link_free);
+  return NULL;
+}
+
+static void
+channel_free (CuratorChannel *channel)
+{
+  curator_loopback_close (channel->loopback);
+  curator_endpoints_free (channel->context.endpoints);
+  curator_tls_credentials_free (channel->context.credentials);
+  if (channel->context.wake_fd >= 0)
+    {
+      close (channel->context.wake_fd);
+    }
+  g_free (channel->hosts);
+  explicit_bzero (channel, sizeof *channel);
+  g_free (channel);
+}
+
+static char *
+list_of_copies (guint16 port)
+{
+  GString *hosts = g_string_new (NULL);
+  for (int i = 0; i < N_COPIES; i++)
+    {
+      g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
+    }
+  return g_string_free (hosts, FALSE);
+}
+
+/* With all signals blocked: the thread must not handle the program's. */
+static int
+start_thread (CuratorChannel *channel)
+{
+  sigset_t all;
+  sigset_t mask;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &mask);
+  const int failed = pthread_create (&channel->thread, NULL, run, channel);
+  pthread_sigmask (SIG_SETMASK, &mask, NULL);
+  return failed;
+}
+
+CuratorChannel *
+curator_channel_open (const CuratorChannelSetup *setup)
+{
+  CuratorChannel *channel = g_new0 (CuratorChannel, 1);
+
+  channel->context.tls = setup->tls;
+  channel->context.sasl = setup->sasl;
+  channel->context.failed = setup->failed;
+  channel->context.warned = setup->warned;
+  channel->context.data = setup->data;
+  channel->context.endpoints = curator_endpoints_new (setup->hosts);
+  channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;
+  int failed = channel->loopback == NULL ? errno : 0;
+  if (failed == 0 && getrandom (channel->secret, sizeof channel->secret, 0) < 0)
+    {
+      failed = errno;
+    }
+  if (failed == 0)
+    {
+      channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));
+      failed = start_thread (channel);
+    }
+  if (failed != 0)
+    {
+      channel_free (channel);
+      errno = failed;
+      return NULL;
+    }
+  return channel;
+}
+
+void
+curator_channel_close (CuratorChannel *channel)
+{
+  atomic_store (&channel->is_stopping, TRUE);
+  eventfd_write (channel->context.wake_fd, 1);
+  pthread_join (channel->thread, NULL);
+  channel_free (channel);
+}
+
+const char *
+curator_channel_get_hosts (CuratorChannel *channel)
+{
+  return channel->hosts;
+}
+
+const guint8 *
+curator_channel_get_secret (CuratorChannel *channel)
+{
+  return channel->secret;
+}

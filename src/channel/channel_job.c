@@ -1,0 +1,87 @@
+/* Work on a thread of its own; see channel_job.h. */
+#include "channel/channel_job.h"
+
+#include "channel/channel_error.h"
+#include "refs.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct _CuratorJob
+{
+  CuratorRefs refs; /* of the owner and of the thread */
+  void (*run) (gpointer data);
+  gpointer data;
+  GDestroyNotify destroy;
+  int wake_fd; /* a duplicate: the job may outlive the owner */
+  atomic_bool is_done;
+};
+
+static void
+job_unref (CuratorJob *job)
+{
+  if (curator_refs_dec (&job->refs))
+    {
+      job->destroy (job->data);
+      close (job->wake_fd);
+      g_free (job);
+    }
+}
+
+static void *
+run_job (void *data)
+{
+  CuratorJob *job = data;
+
+  job->run (job->data);
+  atomic_store (&job->is_done, TRUE);
+  eventfd_write (job->wake_fd, 1);
+  job_unref (job);
+  return NULL;
+}
+
+CuratorJob *
+curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify destroy, int wake_fd,
+                   GError **error)
+{
+  CuratorJob *job = g_new0 (CuratorJob, 1);
+  pthread_attr_t detached;
+  pthread_t thread;
+
+  curator_refs_init (&job->refs);
+  job->run = run;
+  job->data = data;
+  job->destroy = destroy;
+  job->wake_fd = fcntl (wake_fd, F_DUPFD_CLOEXEC, 0);
+  pthread_attr_init (&detached);
+  pthread_attr_setdetachstate (&detached, PTHREAD_CREATE_DETACHED);
+  curator_refs_inc (&job->refs);
+  const int failed = pthread_create (&thread, &detached, run_job, job);
+  pthread_attr_destroy (&detached);
+  if (failed != 0)
+    {
+      curator_channel_set_errno (error, "cannot start a thread", failed);
+      job_unref (job);
+      job_unref (job);
+      return NULL;
+    }
+  return job;
+}
+
+gpointer
+curator_job_result (CuratorJob *job)
+{
+  return atomic_load (&job->is_done) ? job->data : NULL;
+}
+
+void
+curator_job_drop (CuratorJob *job)
+{
+  if (job != NULL)
+    {
+      job_unref (job);
+    }
+}

@@ -1,0 +1,393 @@
+/* SASL; see channel_sasl.h. Threads: one at a time for each authentication; pthread_once for the
+ * library.
+ *
+ * NOTES: Cyrus SASL needs mutexes, set before its first use in the process. If the program uses it
+ * already, its settings stay.
+ */
+#include "channel/channel_sasl.h"
+
+#include "channel/channel_error.h"
+#include "channel/tls_settings.h"
+
+#include <string.h>
+
+static CuratorSaslSettings *
+settings_new (const char *mechanism, const char *service, const char *server_name)
+{
+  CuratorSaslSettings *settings = g_new0 (CuratorSaslSettings, 1);
+  curator_refs_init (&settings->refs);
+  settings->mechanism = mechanism;
+  settings->service = g_strdup (service);
+  settings->server_name = g_strdup (server_name);
+  return settings;
+}
+
+CuratorSaslSettings *
+curator_sasl_settings_new_digest (const char *user, const char *password)
+{
+  /* The name that every ZooKeeper server has for this mechanism. */
+  CuratorSaslSettings *settings = settings_new ("DIGEST-MD5", "zookeeper", "zk-sasl-md5");
+  settings->user = g_strdup (user);
+  settings->password = g_strdup (password);
+  return settings;
+}
+
+CuratorSaslSettings *
+curator_sasl_settings_new_gssapi (const char *service, const char *server_name)
+{
+  return settings_new ("GSSAPI", service != NULL ? service : "zookeeper", server_name);
+}
+
+CuratorSaslSettings *
+curator_sasl_settings_ref (CuratorSaslSettings *settings)
+{
+  curator_refs_inc (&settings->refs);
+  return settings;
+}
+
+void
+curator_sasl_settings_unref (CuratorSaslSettings *settings)
+{
+  if (curator_refs_dec (&settings->refs))
+    {
+      curator_wipe_string (&settings->password);
+      g_free (settings->user);
+      g_free (settings->service);
+      g_free (settings->server_name);
+      g_free (settings);
+    }
+}
+
+#ifdef CURATOR_HAVE_SASL
+
+#include <pthread.h>
+#include <sasl/sasl.h>
+
+#define N_CALLBACKS 6
+
+struct _CuratorSasl
+{
+  CuratorRefs refs;
+  CuratorSaslSettings *settings;
+  char *host;
+  sasl_conn_t *connection;
+  sasl_callback_t callbacks[N_CALLBACKS];
+  sasl_secret_t *secret;
+  GBytes *challenge; /* NULL before the first step */
+  GBytes *response;
+  gboolean is_complete;
+  GError *error;
+};
+
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+static int library_result;
+
+static void *
+mutex_new (void)
+{
+  pthread_mutex_t *mutex = g_new (pthread_mutex_t, 1);
+  pthread_mutex_init (mutex, NULL);
+  return mutex;
+}
+
+static int
+mutex_lock (void *mutex)
+{
+  return pthread_mutex_lock (mutex) == 0 ? SASL_OK : SASL_FAIL;
+}
+
+static int
+mutex_unlock (void *mutex)
+{
+  return pthread_mutex_unlock (mutex) == 0 ? SASL_OK : SASL_FAIL;
+}
+
+static void
+mutex_free (void *mutex)
+{
+  pthread_mutex_destroy (mutex);
+  g_free (mutex);
+}
+
+static void
+init_library (void)
+{
+  if (sasl_global_listmech () == NULL)
+    {
+      sasl_set_mutex (mutex_new, mutex_lock, mutex_unlock, mutex_free);
+    }
+  library_result = sasl_client_init (NULL);
+}
+
+gboolean
+curator_sasl_is_built_in (void)
+{
+  return TRUE;
+}
+
+static int
+give_name (void *context, int id, const char **result, unsigned *length)
+{
+  const CuratorSasl *sasl = context;
+
+  *result = id == SASL_CB_AUTHNAME && sasl->settings->user != NULL ? sasl->settings->user : "";
+  if (length != NULL)
+    {
+      *length = (unsigned) strlen (*result);
+    }
+  return SASL_OK;
+}
+
+static int
+give_secret (sasl_conn_t *connection, void *context, int id, sasl_secret_t **secret)
+{
+  const CuratorSasl *sasl = context;
+  *secret = sasl->secret;
+  return sasl->secret != NULL ? SASL_OK : SASL_FAIL;
+}
+
+static int
+give_realm (void *context, int id, const char **realms, const char **result)
+{
+  *result = realms != NULL && realms[0] != NULL ? realms[0] : "";
+  return SASL_OK;
+}
+
+/* Its messages are in the error of the step. */
+static int
+log_nothing (void *context, int level, const char *message)
+{
+  return SASL_OK;
+}
+
+static sasl_secret_t *
+secret_new (const char *password)
+{
+  const gsize length = strlen (password);
+  sasl_secret_t *secret = g_malloc0 (sizeof *secret + length);
+  secret->len = length;
+  memcpy (secret->data, password, length);
+  return secret;
+}
+
+static void
+set_callbacks (CuratorSasl *sasl)
+{
+  typedef int (*Callback) (void);
+  const sasl_callback_t callbacks[N_CALLBACKS] = {
+    { SASL_CB_USER, (Callback) (gpointer) give_name, sasl },
+    { SASL_CB_AUTHNAME, (Callback) (gpointer) give_name, sasl },
+    { SASL_CB_PASS, (Callback) (gpointer) give_secret, sasl },
+    { SASL_CB_GETREALM, (Callback) (gpointer) give_realm, sasl },
+    { SASL_CB_LOG, (Callback) (gpointer) log_nothing, sasl },
+    { SASL_CB_LIST_END, NULL, NULL },
+  };
+  memcpy (sasl->callbacks, callbacks, sizeof callbacks);
+}
+
+CuratorSasl *
+curator_sasl_new (CuratorSaslSettings *settings, const char *host)
+{
+  CuratorSasl *sasl = g_new0 (CuratorSasl, 1);
+
+  curator_refs_init (&sasl->refs);
+  sasl->settings = curator_sasl_settings_ref (settings);
+  sasl->host = g_strdup (host);
+  sasl->secret = settings->password != NULL ? secret_new (settings->password) : NULL;
+  set_callbacks (sasl);
+  return sasl;
+}
+
+CuratorSasl *
+curator_sasl_ref (CuratorSasl *sasl)
+{
+  curator_refs_inc (&sasl->refs);
+  return sasl;
+}
+
+void
+curator_sasl_unref (gpointer data)
+{
+  CuratorSasl *sasl = data;
+
+  if (!curator_refs_dec (&sasl->refs))
+    {
+      return;
+    }
+  sasl_dispose (&sasl->connection);
+  if (sasl->secret != NULL)
+    {
+      explicit_bzero (sasl->secret->data, sasl->secret->len);
+    }
+  g_free (sasl->secret);
+  g_free (sasl->host);
+  g_clear_pointer (&sasl->challenge, g_bytes_unref);
+  g_clear_pointer (&sasl->response, g_bytes_unref);
+  g_clear_error (&sasl->error);
+  curator_sasl_settings_unref (sasl->settings);
+  g_free (sasl);
+}
+
+void
+curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
+{
+  g_clear_pointer (&sasl->challenge, g_bytes_unref);
+  g_clear_pointer (&sasl->response, g_bytes_unref);
+  sasl->challenge = g_bytes_new (bytes, n);
+}
+
+static int
+open_connection (CuratorSasl *sasl)
+{
+  const CuratorSaslSettings *settings = sasl->settings;
+  const sasl_security_properties_t plain = { .max_ssf = 0 };
+
+  pthread_once (&library_once, init_library);
+  if (library_result != SASL_OK)
+    {
+      return library_result;
+    }
+  const int rc = sasl_client_new (
+      settings->service, settings->server_name != NULL ? settings->server_name : sasl->host, NULL,
+      NULL, sasl->callbacks, 0, &sasl->connection);
+  return rc == SASL_OK ? sasl_setprop (sasl->connection, SASL_SEC_PROPS, &plain) : rc;
+}
+
+static int
+start (CuratorSasl *sasl, const char **out, unsigned *length)
+{
+  const char *chosen;
+  const int rc = open_connection (sasl);
+  return rc == SASL_OK ? sasl_client_start (sasl->connection, sasl->settings->mechanism, NULL, out,
+                                            length, &chosen)
+                       : rc;
+}
+
+static int
+proceed (CuratorSasl *sasl, const char **out, unsigned *length)
+{
+  gsize size;
+  const char *bytes = g_bytes_get_data (sasl->challenge, &size);
+  return sasl_client_step (sasl->connection, bytes, (unsigned) size, NULL, out, length);
+}
+
+static void
+set_step_error (CuratorSasl *sasl, int rc)
+{
+  const char *why = sasl->connection != NULL ? sasl_errdetail (sasl->connection)
+                                             : sasl_errstring (rc, NULL, NULL);
+  g_autofree char *line = g_strdelimit (g_strdup (why), "\r\n", ' ');
+  sasl->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "SASL %s: %s",
+                             sasl->settings->mechanism, g_strstrip (line));
+}
+
+void
+curator_sasl_step (gpointer data)
+{
+  CuratorSasl *sasl = data;
+  const char *out = NULL;
+  unsigned length = 0;
+  const gboolean is_first = sasl->challenge == NULL;
+  const int rc = is_first ? start (sasl, &out, &length) : proceed (sasl, &out, &length);
+
+  if (rc != SASL_OK && rc != SASL_CONTINUE)
+    {
+      set_step_error (sasl, rc);
+      return;
+    }
+  sasl->is_complete = rc == SASL_OK;
+  if (length > 0 || !sasl->is_complete)
+    {
+      sasl->response = g_bytes_new (out, length);
+    }
+}
+
+const GError *
+curator_sasl_get_error (CuratorSasl *sasl)
+{
+  return sasl->error;
+}
+
+GBytes *
+curator_sasl_get_response (CuratorSasl *sasl)
+{
+  return sasl->response;
+}
+
+gboolean
+curator_sasl_is_complete (CuratorSasl *sasl)
+{
+  return sasl->is_complete;
+}
+
+#else
+
+struct _CuratorSasl
+{
+  CuratorRefs refs;
+  GError *error;
+};
+
+gboolean
+curator_sasl_is_built_in (void)
+{
+  return FALSE;
+}
+
+CuratorSasl *
+curator_sasl_new (CuratorSaslSettings *settings, const char *host)
+{
+  CuratorSasl *sasl = g_new0 (CuratorSasl, 1);
+  curator_refs_init (&sasl->refs);
+  return sasl;
+}
+
+CuratorSasl *
+curator_sasl_ref (CuratorSasl *sasl)
+{
+  curator_refs_inc (&sasl->refs);
+  return sasl;
+}
+
+void
+curator_sasl_unref (gpointer data)
+{
+  CuratorSasl *sasl = data;
+  if (curator_refs_dec (&sasl->refs))
+    {
+      g_clear_error (&sasl->error);
+      g_free (sasl);
+    }
+}
+
+void
+curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
+{
+}
+
+void
+curator_sasl_step (gpointer data)
+{
+  CuratorSasl *sasl = data;
+  curator_channel_unsupported (&sasl->error, "SASL");
+}
+
+const GError *
+curator_sasl_get_error (CuratorSasl *sasl)
+{
+  return sasl->error;
+}
+
+GBytes *
+curator_sasl_get_response (CuratorSasl *sasl)
+{
+  return NULL;
+}
+
+gboolean
+curator_sasl_is_complete (CuratorSasl *sasl)
+{
+  return FALSE;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* One SASL authentication of one connection, by Cyrus SASL.
+ *
+ * Mirrors ZooKeeperSaslClient. curator_sasl_step() may block, for a KDC for instance, so it runs as a
+ * job; no other function is called meanwhile. Without Cyrus SASL it fails with UNSUPPORTED.
+ */
+#ifndef CURATOR_CHANNEL_SASL_H
+#define CURATOR_CHANNEL_SASL_H
+
+#include "refs.h"
+
+#include <glib.h>
+
+/* Constant; jobs may outlive the client. */
+typedef struct
+{
+  CuratorRefs refs;
+  const char *mechanism; /* "DIGEST-MD5" or "GSSAPI" */
+  char *user;            /* DIGEST-MD5 */
+  char *password;
+  char *service;
+  char *server_name; /* NULL: the host */
+} CuratorSaslSettings;
+
+CuratorSaslSettings *curator_sasl_settings_new_digest (const char *user, const char *password);
+CuratorSaslSettings *curator_sasl_settings_new_gssapi (const char *service,
+                                                       const char *server_name);
+CuratorSaslSettings *curator_sasl_settings_ref (CuratorSaslSettings *settings);
+void curator_sasl_settings_unref (CuratorSaslSettings *settings);
+
+gboolean curator_sasl_is_built_in (void);
+
+typedef struct _CuratorSasl CuratorSasl;
+
+CuratorSasl *curator_sasl_new (CuratorSaslSettings *settings, const char *host);
+CuratorSasl *curator_sasl_ref (CuratorSasl *sasl);
+void curator_sasl_unref (gpointer sasl);
+
+/* What the server has sent, before each step but the first. */
+void curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n);
+void curator_sasl_step (gpointer sasl);
+
+/* After a step. The error of a failed one, borrowed, or NULL. */
+const GError *curator_sasl_get_error (CuratorSasl *sasl);
+/* What has to be sent to the server, perhaps without a byte; NULL: nothing. */
+GBytes *curator_sasl_get_response (CuratorSasl *sasl);
+/* The server is authenticated as far as the mechanism does that, and no further step is needed. */
+gboolean curator_sasl_is_complete (CuratorSasl *sasl);
+
+#endif

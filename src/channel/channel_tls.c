@@ -1,0 +1,290 @@
+/* TLS by GnuTLS; see channel_tls.h. Threads: one; no lock.
+ *
+ * NOTES: a server may refuse the client's certificate after the handshake (TLS 1.3): by an alert, or by
+ * closing the connection, and the alert is lost if we have written meanwhile. A session ticket or any
+ * other data shows that it has accepted the certificate.
+ */
+#include "channel/channel_tls.h"
+
+#include "channel/channel_error.h"
+
+#ifdef CURATOR_HAVE_TLS
+
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <string.h>
+
+/* Below the priorities that the administrator has set for the system. */
+#define NO_OLD_VERSIONS "-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+struct _CuratorTlsSession
+{
+  gnutls_session_t session;
+  char *host;
+  gnutls_typed_vdata_st wanted[2]; /* the session keeps a pointer to it */
+  gsize unfinished;                /* bytes of a write to be repeated */
+  gboolean is_established;
+  gboolean is_sure; /* the server has accepted what we have shown */
+};
+
+/* The name may also be an address, and is compared with those of the certificate then. */
+static void
+verify_peer (CuratorTlsSession *tls)
+{
+  tls->wanted[0].type = GNUTLS_DT_DNS_HOSTNAME;
+  tls->wanted[0].data = (unsigned char *) tls->host;
+  tls->wanted[1].type = GNUTLS_DT_KEY_PURPOSE_OID;
+  tls->wanted[1].data = (unsigned char *) GNUTLS_KP_TLS_WWW_SERVER;
+  gnutls_session_set_verify_cert2 (tls->session, tls->wanted, G_N_ELEMENTS (tls->wanted), 0);
+}
+
+CuratorTlsSession *
+curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *credentials,
+                         gboolean verify, GError **error)
+{
+  CuratorTlsSession *tls = g_new0 (CuratorTlsSession, 1);
+
+  tls->host = g_strdup (host);
+  gnutls_init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+  const int rc = gnutls_set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
+  if (rc < 0)
+    {
+      g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, "%s",
+                   gnutls_strerror (rc));
+      curator_tls_session_free (tls);
+      return NULL;
+    }
+  gnutls_credentials_set (tls->session, GNUTLS_CRD_CERTIFICATE,
+                          curator_tls_credentials_get (credentials));
+  if (!g_hostname_is_ip_address (host))
+    {
+      gnutls_server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
+    }
+  if (verify)
+    {
+      verify_peer (tls);
+    }
+  gnutls_transport_set_int (tls->session, fd);
+  return tls;
+}
+
+void
+curator_tls_session_free (CuratorTlsSession *tls)
+{
+  if (tls != NULL)
+    {
+      gnutls_deinit (tls->session);
+      g_free (tls->host);
+      g_free (tls);
+    }
+}
+
+gboolean
+curator_tls_session_wants_write (CuratorTlsSession *tls)
+{
+  return gnutls_record_get_direction (tls->session) == 1;
+}
+
+gboolean
+curator_tls_session_has_pending (CuratorTlsSession *tls)
+{
+  return gnutls_record_check_pending (tls->session) > 0;
+}
+
+static gboolean
+is_again (gssize rc)
+{
+  return rc == GNUTLS_E_AGAIN || rc == GNUTLS_E_INTERRUPTED || rc == GNUTLS_E_WARNING_ALERT_RECEIVED
+         || rc == GNUTLS_E_REHANDSHAKE;
+}
+
+static gboolean
+is_of_certificate (gnutls_alert_description_t alert)
+{
+  static const gnutls_alert_description_t alerts[] = {
+    GNUTLS_A_BAD_CERTIFICATE,     GNUTLS_A_UNSUPPORTED_CERTIFICATE, GNUTLS_A_CERTIFICATE_REVOKED,
+    GNUTLS_A_CERTIFICATE_EXPIRED, GNUTLS_A_CERTIFICATE_UNKNOWN,     GNUTLS_A_UNKNOWN_CA,
+    GNUTLS_A_ACCESS_DENIED,       GNUTLS_A_CERTIFICATE_REQUIRED,
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (alerts); i++)
+    {
+      if (alert == alerts[i])
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* The server has asked for a certificate of ours and has not shown that it accepts the answer. */
+static gboolean
+may_be_refused (CuratorTlsSession *tls)
+{
+  return gnutls_certificate_client_get_request_status (tls->session) != 0 && !tls->is_sure
+         && (gnutls_session_get_flags (tls->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0;
+}
+
+static void
+set_refusal (CuratorTlsSession *tls, GError **error)
+{
+  gnutls_datum_t text = { 0 };
+  const unsigned status = gnutls_session_get_verify_cert_status (tls->session);
+
+  gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
+  g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+               "the certificate of the server is not valid for \"%s\": %s", tls->host,
+               text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given");
+  gnutls_free (text.data);
+}
+
+static void
+set_failure (CuratorTlsSession *tls, gssize rc, GError **error)
+{
+  const gboolean is_alert = rc == GNUTLS_E_FATAL_ALERT_RECEIVED;
+  const gnutls_alert_description_t alert = is_alert ? gnutls_alert_get (tls->session) : 0;
+  const char *why = is_alert ? gnutls_alert_get_name (alert) : gnutls_strerror ((int) rc);
+
+  if (rc == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
+    {
+      set_refusal (tls, error);
+    }
+  else if ((is_alert && is_of_certificate (alert)) || may_be_refused (tls))
+    {
+      const gboolean sent = gnutls_certificate_get_ours (tls->session) != NULL;
+      g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
+                   "the server %s: %s",
+                   sent ? "does not accept our certificate"
+                        : "wants a certificate, and we have none that it would accept",
+                   why);
+    }
+  else
+    {
+      g_set_error (error, CURATOR_CONNECT_ERROR,
+                   tls->is_established ? CURATOR_CONNECT_ERROR_CONNECT : CURATOR_CONNECT_ERROR_TLS,
+                   "TLS: %s", why);
+    }
+}
+
+int
+curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
+{
+  int rc;
+
+  do
+    {
+      rc = gnutls_handshake (tls->session);
+    }
+  while (rc == GNUTLS_E_WARNING_ALERT_RECEIVED || rc == GNUTLS_E_GOT_APPLICATION_DATA);
+  if (rc == GNUTLS_E_SUCCESS)
+    {
+      tls->is_established = TRUE;
+      tls->is_sure = gnutls_protocol_get_version (tls->session) < GNUTLS_TLS1_3;
+      return 1;
+    }
+  if (is_again (rc))
+    {
+      return 0;
+    }
+  set_failure (tls, rc, error);
+  return -1;
+}
+
+gssize
+curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError **error)
+{
+  const gssize rc = gnutls_record_recv (tls->session, bytes, n);
+
+  if (rc > 0)
+    {
+      tls->is_sure = TRUE;
+      return rc;
+    }
+  if (is_again (rc))
+    {
+      return 0;
+    }
+  set_failure (tls, rc == 0 ? GNUTLS_E_PREMATURE_TERMINATION : rc, error);
+  return -1;
+}
+
+gssize
+curator_tls_session_write (CuratorTlsSession *tls, const guint8 *bytes, gsize n, GError **error)
+{
+  /* GnuTLS has kept the bytes of a write that it could not finish. */
+  const gboolean again = tls->unfinished > 0;
+  const gsize wanted = again ? tls->unfinished : n;
+  const gssize rc = gnutls_record_send (tls->session, again ? NULL : bytes, again ? 0 : n);
+
+  tls->unfinished = is_again (rc) ? wanted : 0;
+  if (rc >= 0)
+    {
+      return rc;
+    }
+  if (is_again (rc))
+    {
+      return 0;
+    }
+  set_failure (tls, rc, error);
+  return -1;
+}
+
+void
+curator_tls_session_finish (CuratorTlsSession *tls)
+{
+  if (tls->is_established)
+    {
+      gnutls_bye (tls->session, GNUTLS_SHUT_WR);
+    }
+}
+
+#else
+
+CuratorTlsSession *
+curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *credentials,
+                         gboolean verify, GError **error)
+{
+  curator_channel_unsupported (error, "TLS");
+  return NULL;
+}
+
+void
+curator_tls_session_free (CuratorTlsSession *tls)
+{
+}
+
+gboolean
+curator_tls_session_wants_write (CuratorTlsSession *tls)
+{
+  return FALSE;
+}
+
+gboolean
+curator_tls_session_has_pending (CuratorTlsSession *tls)
+{
+  return FALSE;
+}
+
+int
+curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
+{
+  return -1;
+}
+
+gssize
+curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError **error)
+{
+  return -1;
+}
+
+gssize
+curator_tls_session_write (CuratorTlsSession *tls, const guint8 *bytes, gsize n, GError **error)
+{
+  return -1;
+}
+
+void
+curator_tls_session_finish (CuratorTlsSession *tls)
+{
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* Passes bytes on; see link_pump.h. Threads: the channel's; no lock.
+ *
+ * NOTES: the end of one side ends the other, but what it has sent before is passed on: the last frame of
+ * libzookeeper closes the session. The server ends the connection when it has read that.
+ */
+#include "channel/link_pump.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+/* How long the last requests of libzookeeper may take to reach the server. */
+#define FINISH_US G_USEC_PER_SEC
+
+/* The number of bytes; 0: not now; -1: the end. */
+static gssize
+read_client (CuratorLink *link)
+{
+  CuratorBuffer *buffer = &link->to_server;
+  const gsize room = curator_buffer_room (buffer);
+  const gssize got = room > 0 ? recv (link->client_fd, buffer->bytes + buffer->end, room, 0) : 1;
+
+  if (room == 0)
+    {
+      return 0;
+    }
+  if (got <= 0)
+    {
+      return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    }
+  buffer->end += (gsize) got;
+  return got;
+}
+
+static gboolean
+write_client (CuratorLink *link)
+{
+  CuratorBuffer *buffer = &link->to_client;
+  const gsize n = curator_buffer_length (buffer);
+  const gssize sent =
+      n > 0 ? send (link->client_fd, curator_buffer_data (buffer), n, MSG_NOSIGNAL) : 0;
+
+  if (sent < 0)
+    {
+      return errno == EAGAIN || errno == EINTR;
+    }
+  curator_buffer_consume (buffer, (gsize) sent);
+  return TRUE;
+}
+
+static gboolean
+read_server (CuratorLink *link)
+{
+  CuratorBuffer *buffer = &link->to_client;
+  const gsize room = curator_buffer_room (buffer);
+  const gssize got =
+      room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, NULL) : 0;
+  if (got > 0)
+    {
+      buffer->end += (gsize) got;
+    }
+  return got >= 0;
+}
+
+static gboolean
+write_server (CuratorLink *link)
+{
+  CuratorBuffer *buffer = &link->to_server;
+  const gsize n = curator_buffer_length (buffer);
+  const gssize sent =
+      n > 0 ? curator_stream_write (link->stream, curator_buffer_data (buffer), n, NULL) : 0;
+
+  if (sent > 0)
+    {
+      curator_buffer_consume (buffer, (gsize) sent);
+    }
+  return sent >= 0;
+}
+
+gboolean
+curator_link_pump_early (CuratorLink *link, short client_events)
+{
+  return client_events == 0 || read_client (link) >= 0;
+}
+
+static void
+pump_open (CuratorLink *link)
+{
+  const gboolean has_client = read_client (link) >= 0;
+  const gboolean has_server = write_server (link) && read_server (link);
+
+  if (!has_server)
+    {
+      curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
+    }
+  else if (!has_client || !write_client (link))
+    {
+      curator_link_enter (link, CURATOR_LINK_CLIENT_GONE);
+      link->deadline_us = g_get_monotonic_time () + FINISH_US;
+    }
+}
+
+static gboolean
+pump_server_lost (CuratorLink *link)
+{
+  return write_client (link) && curator_buffer_length (&link->to_client) > 0;
+}
+
+static gboolean
+pump_client_gone (CuratorLink *link)
+{
+  if (!write_server (link))
+    {
+      return FALSE;
+    }
+  if (curator_buffer_length (&link->to_server) == 0)
+    {
+      link->state = CURATOR_LINK_FINISHED;
+      curator_stream_finish (link->stream);
+    }
+  return TRUE;
+}
+
+/* Reads to the end, so that the server gets no reset before it has read everything. */
+static gboolean
+pump_finished (CuratorLink *link)
+{
+  link->to_client.start = link->to_client.end = 0;
+  return read_server (link);
+}
+
+gboolean
+curator_link_pump (CuratorLink *link)
+{
+  if (g_get_monotonic_time () >= link->deadline_us)
+    {
+      return FALSE;
+    }
+  if (link->state == CURATOR_LINK_OPEN)
+    {
+      pump_open (link);
+    }
+  if (link->state == CURATOR_LINK_CLIENT_GONE && !pump_client_gone (link))
+    {
+      return FALSE;
+    }
+  if (link->state == CURATOR_LINK_FINISHED)
+    {
+      return pump_finished (link);
+    }
+  return link->state != CURATOR_LINK_SERVER_LOST || pump_server_lost (link);
+}

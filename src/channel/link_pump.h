@@ -1,0 +1,12 @@
+/* Passes bytes between libzookeeper and a server. Used by the channel's thread only; no lock. */
+#ifndef CURATOR_LINK_PUMP_H
+#define CURATOR_LINK_PUMP_H
+
+#include "channel/link_record.h"
+
+/* Before the link is open. FALSE: libzookeeper is gone. */
+gboolean curator_link_pump_early (CuratorLink *link, short client_events);
+/* FALSE: the link has ended. */
+gboolean curator_link_pump (CuratorLink *link);
+
+#endif

@@ -1,0 +1,77 @@
+/* The record of one connection through the channel. Used by the channel's thread only; no lock. */
+#ifndef CURATOR_LINK_RECORD_H
+#define CURATOR_LINK_RECORD_H
+
+#include "channel/channel_buffer.h"
+#include "channel/channel_frames.h"
+#include "channel/channel_job.h"
+#include "channel/channel_sasl.h"
+#include "channel/channel_stream.h"
+#include "channel/endpoints.h"
+
+typedef struct _CuratorLink CuratorLink;
+
+/* What the links of a channel share. */
+typedef struct
+{
+  const CuratorTls *tls;              /* NULL: clear text */
+  CuratorSaslSettings *sasl;          /* NULL: none */
+  CuratorTlsCredentials *credentials; /* loaded by the first connection */
+  CuratorEndpoints *endpoints;
+  guint n_rounds; /* in which no server answered, since the last that did */
+  int wake_fd;    /* an eventfd, for the jobs */
+
+  /* From the newest ConnectResponse: what libzookeeper shows when it connects again. id 0: none. */
+  gint64 session_id;
+  guint8 password[CURATOR_PASSWORD_LENGTH];
+
+  /* is_final: a server has refused the authentication. Both run on the channel's thread. */
+  void (*failed) (const GError *error, gboolean is_final, gpointer data);
+  void (*warned) (const char *text, gpointer data);
+  gpointer data;
+} CuratorLinkContext;
+
+#define CURATOR_NO_TIME G_MAXINT64
+
+typedef enum
+{
+  CURATOR_LINK_PAUSED, /* no server answered: waits before the next round */
+  CURATOR_LINK_RESOLVING,
+  CURATOR_LINK_CONNECTING, /* with the TLS handshake */
+  CURATOR_LINK_ASKED,      /* the ConnectRequest is on its way */
+  CURATOR_LINK_SASL,
+  CURATOR_LINK_OPEN,
+  CURATOR_LINK_SERVER_LOST, /* passes on what the server has sent */
+  CURATOR_LINK_CLIENT_GONE, /* passes on what libzookeeper has sent */
+  CURATOR_LINK_FINISHED     /* waits for the server to end the connection */
+} CuratorLinkState;
+
+struct _CuratorLink
+{
+  CuratorLinkContext *context;
+  CuratorLinkState state;
+  int client_fd;
+  CuratorStream *stream;
+  gint64 deadline_us;
+  gint32 timeout_ms; /* what libzookeeper asks for */
+  guint8 request[CURATOR_CONNECT_FRAME_MAX];
+  gsize request_size;
+  guint8 response[CURATOR_CONNECT_FRAME_MAX]; /* held back */
+  gsize response_size;
+  GByteArray *out; /* our own frame to the server, or NULL */
+  guint out_sent;
+  CuratorJob *job;
+  CuratorSasl *sasl;
+  gint32 sasl_xid;
+  CuratorBuffer to_server;
+  CuratorBuffer to_client;
+};
+
+static inline void
+curator_link_enter (CuratorLink *link, CuratorLinkState state)
+{
+  link->state = state;
+  link->deadline_us = CURATOR_NO_TIME;
+}
+
+#endif

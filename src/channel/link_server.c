@@ -1,0 +1,461 @@
+/* Finds a server for a connection: name, TCP, TLS, the ConnectRequest and its answer, SASL.
+ *
+ * Mirrors ClientCnxn.SendThread.startConnect and ZooKeeperSaslClient. Threads: the channel's; no lock.
+ *
+ * NOTES: libzookeeper leaves after 2/3 of the session timeout, so every server has a deadline that
+ * leaves time for the others. A ConnectResponse is held back until the authentication is complete;
+ * libzookeeper sends nothing before it has that. The channel never answers in a server's name.
+ */
+#include "channel/link_server.h"
+
+#include "channel/channel_error.h"
+#include "channel/resolve_job.h"
+
+#include <netdb.h>
+#include <string.h>
+
+void
+curator_link_drop_server (CuratorLink *link)
+{
+  g_clear_pointer (&link->stream, curator_stream_close);
+  g_clear_pointer (&link->job, curator_job_drop);
+  g_clear_pointer (&link->sasl, curator_sasl_unref);
+  g_clear_pointer (&link->out, g_byte_array_unref);
+  link->to_client.start = link->to_client.end = 0;
+}
+
+static void
+report (CuratorLink *link, const GError *error, gboolean is_final)
+{
+  CuratorEndpoints *endpoints = link->context->endpoints;
+  const CuratorAddress *address = curator_endpoints_address (endpoints);
+  const char *host = curator_endpoints_host (endpoints);
+  char number[NI_MAXHOST] = "";
+
+  if (address != NULL)
+    {
+      getnameinfo ((const struct sockaddr *) &address->name, address->length, number, sizeof number,
+                   NULL, 0, NI_NUMERICHOST);
+    }
+  const gboolean both = *number != '\0' && strcmp (number, host) != 0;
+  g_autoptr (GError) whole = g_error_new (error->domain, error->code, "%s:%u%s%s%s: %s", host,
+                                          curator_endpoints_port (endpoints), both ? " (" : "",
+                                          both ? number : "", both ? ")" : "", error->message);
+  link->context->failed (whole, is_final, link->context->data);
+}
+
+/* This server will not do: on to the next one. */
+static void
+fail_over (CuratorLink *link, const GError *error)
+{
+  CuratorLinkContext *context = link->context;
+
+  report (link, error, FALSE);
+  curator_link_drop_server (link);
+  if (!curator_endpoints_advance (context->endpoints))
+    {
+      curator_link_try_server (link);
+      return;
+    }
+  link->state = CURATOR_LINK_PAUSED;
+  link->deadline_us =
+      g_get_monotonic_time () + curator_endpoints_pause_us (context->n_rounds++, link->timeout_ms);
+}
+
+static void
+fail_over_with (CuratorLink *link, CuratorConnectError code, const char *why)
+{
+  g_autoptr (GError) error = g_error_new_literal (CURATOR_CONNECT_ERROR, (int) code, why);
+  fail_over (link, error);
+}
+
+/* The files are read again when they have changed. While a renewal is incomplete, what was loaded
+ * before serves on. */
+static gboolean
+load_credentials (CuratorLinkContext *context, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+
+  if (context->tls == NULL
+      || (context->credentials != NULL
+          && curator_tls_credentials_are_current (context->credentials)))
+    {
+      return TRUE;
+    }
+  CuratorTlsCredentials *fresh = curator_tls_credentials_load (context->tls, &failure);
+  if (fresh != NULL)
+    {
+      curator_tls_credentials_free (context->credentials);
+      context->credentials = fresh;
+      return TRUE;
+    }
+  if (context->credentials != NULL)
+    {
+      context->warned (failure->message, context->data);
+      return TRUE;
+    }
+  g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, failure->message);
+  return FALSE;
+}
+
+static void
+connect_to_address (CuratorLink *link)
+{
+  CuratorLinkContext *context = link->context;
+  const CuratorTls *tls = context->tls;
+  const char *host = curator_endpoints_host (context->endpoints);
+  g_autoptr (GError) error = NULL;
+
+  link->state = CURATOR_LINK_CONNECTING;
+  link->deadline_us = g_get_monotonic_time ()
+                      + curator_endpoints_patience_us (context->endpoints, link->timeout_ms);
+  if (tls != NULL && !tls->verify)
+    {
+      context->warned ("TLS without verification: the server may be anyone", context->data);
+    }
+  if (load_credentials (context, &error))
+    {
+      link->stream =
+          curator_stream_open (curator_endpoints_address (context->endpoints),
+                               tls != NULL && tls->server_name != NULL ? tls->server_name : host,
+                               context->credentials, tls != NULL && tls->verify, &error);
+    }
+  if (link->stream == NULL)
+    {
+      fail_over (link, error);
+    }
+}
+
+void
+curator_link_try_server (CuratorLink *link)
+{
+  CuratorEndpoints *endpoints = link->context->endpoints;
+  g_autoptr (GError) error = NULL;
+
+  if (curator_endpoints_address (endpoints) != NULL)
+    {
+      connect_to_address (link);
+      return;
+    }
+  link->state = CURATOR_LINK_RESOLVING;
+  link->deadline_us =
+      g_get_monotonic_time () + curator_endpoints_patience_us (endpoints, link->timeout_ms);
+  link->job = curator_resolve_job_start (curator_endpoints_host (endpoints),
+                                         curator_endpoints_port (endpoints), link->context->wake_fd,
+                                         &error);
+  if (link->job == NULL)
+    {
+      fail_over (link, error);
+    }
+}
+
+static void
+on_resolving (CuratorLink *link)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (curator_job_result (link->job) == NULL)
+    {
+      return;
+    }
+  GPtrArray *addresses = curator_resolve_job_take (link->job, &error);
+  g_clear_pointer (&link->job, curator_job_drop);
+  if (addresses == NULL)
+    {
+      fail_over (link, error);
+      return;
+    }
+  curator_endpoints_set_addresses (link->context->endpoints, addresses);
+  connect_to_address (link);
+}
+
+/* Writes our own frame. FALSE: it failed, and the server was left. */
+static gboolean
+flush_out (CuratorLink *link)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (link->out == NULL)
+    {
+      return TRUE;
+    }
+  const gssize sent = curator_stream_write (link->stream, link->out->data + link->out_sent,
+                                            link->out->len - link->out_sent, &error);
+  if (sent < 0)
+    {
+      fail_over (link, error);
+      return FALSE;
+    }
+  link->out_sent += (guint) sent;
+  if (link->out_sent == link->out->len)
+    {
+      g_clear_pointer (&link->out, g_byte_array_unref);
+    }
+  return TRUE;
+}
+
+static void
+send_out (CuratorLink *link, GByteArray *frame)
+{
+  g_clear_pointer (&link->out, g_byte_array_unref);
+  link->out = frame;
+  link->out_sent = 0;
+  flush_out (link);
+}
+
+static void
+on_connecting (CuratorLink *link)
+{
+  g_autoptr (GError) error = NULL;
+  const CuratorStreamResult result = curator_stream_establish (link->stream, &error);
+
+  if (result == CURATOR_STREAM_FAILED)
+    {
+      fail_over (link, error);
+    }
+  else if (result == CURATOR_STREAM_DONE)
+    {
+      GByteArray *frame = g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX);
+      link->state = CURATOR_LINK_ASKED;
+      g_byte_array_append (frame, link->request, (guint) link->request_size);
+      send_out (link, frame);
+    }
+}
+
+/* Reads from the server. FALSE: it failed, and the server was left. */
+static gboolean
+fill (CuratorLink *link)
+{
+  CuratorBuffer *buffer = &link->to_client;
+  g_autoptr (GError) error = NULL;
+  const gsize room = curator_buffer_room (buffer);
+  const gssize got =
+      room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, &error) : 0;
+
+  if (got < 0)
+    {
+      fail_over (link, error);
+      return FALSE;
+    }
+  buffer->end += (gsize) got;
+  return TRUE;
+}
+
+/* The ConnectResponse goes to libzookeeper. */
+static void
+open_link (CuratorLink *link)
+{
+  CuratorBuffer *buffer = &link->to_client;
+  const gsize n = curator_buffer_length (buffer);
+
+  memmove (buffer->bytes + link->response_size, curator_buffer_data (buffer), n);
+  memcpy (buffer->bytes, link->response, link->response_size);
+  buffer->start = 0;
+  buffer->end = link->response_size + n;
+  link->context->n_rounds = 0;
+  g_clear_pointer (&link->sasl, curator_sasl_unref);
+  curator_link_enter (link, CURATOR_LINK_OPEN);
+}
+
+static void
+step_sasl (CuratorLink *link)
+{
+  g_autoptr (GError) error = NULL;
+
+  link->job = curator_job_start (curator_sasl_step, curator_sasl_ref (link->sasl),
+                                 curator_sasl_unref, link->context->wake_fd, &error);
+  if (link->job == NULL)
+    {
+      fail_over (link, error);
+    }
+}
+
+static void
+start_sasl (CuratorLink *link)
+{
+  CuratorLinkContext *context = link->context;
+
+  link->state = CURATOR_LINK_SASL;
+  link->deadline_us = g_get_monotonic_time ()
+                      + curator_endpoints_patience_us (context->endpoints, link->timeout_ms);
+  link->sasl = curator_sasl_new (context->sasl, curator_endpoints_host (context->endpoints));
+  step_sasl (link);
+}
+
+static void
+on_asked (CuratorLink *link)
+{
+  CuratorLinkContext *context = link->context;
+  CuratorConnectFrame response;
+
+  if (!flush_out (link) || !fill (link))
+    {
+      return;
+    }
+  const guint8 *bytes = curator_buffer_data (&link->to_client);
+  const gssize size = curator_frame_size (bytes, curator_buffer_length (&link->to_client),
+                                          CURATOR_CONNECT_FRAME_MAX);
+  if (size == 0)
+    {
+      return;
+    }
+  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, &response))
+    {
+      fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
+      return;
+    }
+  memcpy (link->response, bytes, (gsize) size);
+  link->response_size = (gsize) size;
+  curator_buffer_consume (&link->to_client, (gsize) size);
+  /* Without an id the session has expired, and there is nothing to authenticate. */
+  const gboolean is_alive = response.session_id != 0 && response.timeout_ms > 0;
+  if (is_alive)
+    {
+      context->session_id = response.session_id;
+      memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
+    }
+  explicit_bzero (&response, sizeof response);
+  if (is_alive && context->sasl != NULL)
+    {
+      start_sasl (link);
+      return;
+    }
+  open_link (link);
+}
+
+static void
+on_sasl_step_done (CuratorLink *link)
+{
+  const GError *error = curator_sasl_get_error (link->sasl);
+  GBytes *response = curator_sasl_get_response (link->sasl);
+  gsize length;
+
+  g_clear_pointer (&link->job, curator_job_drop);
+  if (error != NULL)
+    {
+      fail_over (link, error);
+    }
+  else if (response == NULL)
+    {
+      open_link (link);
+    }
+  else
+    {
+      const guint8 *token = g_bytes_get_data (response, &length);
+      send_out (link, curator_frame_write_sasl (++link->sasl_xid, token, length));
+    }
+}
+
+static void
+on_sasl_refused (CuratorLink *link, gint32 code)
+{
+  g_autoptr (GError) error =
+      g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL,
+                   "the server refused the SASL authentication by %s (ZooKeeper's error %d)",
+                   link->context->sasl->mechanism, code);
+  report (link, error, TRUE);
+  curator_link_drop_server (link);
+  curator_link_enter (link, CURATOR_LINK_PAUSED); /* until the client is closed */
+}
+
+static void
+on_sasl (CuratorLink *link)
+{
+  CuratorSaslReply reply;
+
+  if (link->job != NULL)
+    {
+      if (curator_job_result (link->job) != NULL)
+        {
+          on_sasl_step_done (link);
+        }
+      return;
+    }
+  if (!flush_out (link) || !fill (link))
+    {
+      return;
+    }
+  const guint8 *bytes = curator_buffer_data (&link->to_client);
+  const gssize size =
+      curator_frame_size (bytes, curator_buffer_length (&link->to_client), CURATOR_SASL_FRAME_MAX);
+  if (size == 0)
+    {
+      return;
+    }
+  if (size < 0 || !curator_frame_read_sasl_reply (bytes, (gsize) size, &reply))
+    {
+      fail_over_with (link, CURATOR_CONNECT_ERROR_SASL, "the answer is not one of ZooKeeper");
+    }
+  else if (reply.error != 0)
+    {
+      on_sasl_refused (link, reply.error);
+    }
+  else if (curator_sasl_is_complete (link->sasl))
+    {
+      curator_buffer_consume (&link->to_client, (gsize) size);
+      open_link (link);
+    }
+  else
+    {
+      curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
+      curator_buffer_consume (&link->to_client, (gsize) size);
+      step_sasl (link);
+    }
+}
+
+static const struct
+{
+  CuratorConnectError code;
+  const char *why;
+} late[] = {
+  [CURATOR_LINK_RESOLVING] = { CURATOR_CONNECT_ERROR_RESOLVE,
+                               "no name server has answered in time" },
+  [CURATOR_LINK_CONNECTING] = { CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+                                "the server has not completed the handshake in time" },
+  [CURATOR_LINK_ASKED] = { CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+                           "the server has not opened the session in time" },
+  [CURATOR_LINK_SASL] = { CURATOR_CONNECT_ERROR_SASL,
+                          "the SASL authentication was not complete in time" },
+};
+
+static void
+on_late (CuratorLink *link)
+{
+  if (link->state == CURATOR_LINK_PAUSED)
+    {
+      curator_endpoints_start_round (link->context->endpoints);
+      curator_link_try_server (link);
+      return;
+    }
+  const gboolean is_tcp =
+      link->state == CURATOR_LINK_CONNECTING && !curator_stream_is_connected (link->stream);
+  fail_over_with (link, is_tcp ? CURATOR_CONNECT_ERROR_CONNECT : late[link->state].code,
+                  is_tcp ? "the server is unreachable" : late[link->state].why);
+}
+
+void
+curator_link_step_server (CuratorLink *link)
+{
+  const CuratorLinkState before = link->state;
+
+  if (g_get_monotonic_time () >= link->deadline_us)
+    {
+      on_late (link);
+    }
+  else if (before == CURATOR_LINK_RESOLVING)
+    {
+      on_resolving (link);
+    }
+  else if (before == CURATOR_LINK_CONNECTING)
+    {
+      on_connecting (link);
+    }
+  else if (before == CURATOR_LINK_ASKED)
+    {
+      on_asked (link);
+    }
+  else if (before == CURATOR_LINK_SASL)
+    {
+      on_sasl (link);
+    }
+}

@@ -1,0 +1,13 @@
+/* Finds a server for a connection. Used by the channel's thread only; no lock. */
+#ifndef CURATOR_LINK_SERVER_H
+#define CURATOR_LINK_SERVER_H
+
+#include "channel/link_record.h"
+
+/* Tries the server whose turn it is. */
+void curator_link_try_server (CuratorLink *link);
+/* Goes on as far as possible; until the link is open. */
+void curator_link_step_server (CuratorLink *link);
+void curator_link_drop_server (CuratorLink *link);
+
+#endif

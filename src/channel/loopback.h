@@ -1,0 +1,30 @@
+/* A loopback port, and the connections to it that have not identified themselves yet.
+ *
+ * Used by the channel's thread only; no lock.
+ */
+#ifndef CURATOR_LOOPBACK_H
+#define CURATOR_LOOPBACK_H
+
+#include <glib.h>
+#include <poll.h>
+
+typedef struct _CuratorLoopback CuratorLoopback;
+
+#define CURATOR_LOOPBACK_GUESTS 16
+#define CURATOR_LOOPBACK_FDS    (1 + CURATOR_LOOPBACK_GUESTS)
+
+/* A guest has sent a frame. TRUE: the function has taken fd; FALSE: it is closed. */
+typedef gboolean (*CuratorLoopbackFunc) (int fd, guint8 *frame, gsize size, gpointer data);
+
+/* NULL with errno set. */
+CuratorLoopback *curator_loopback_open (void);
+void curator_loopback_close (CuratorLoopback *loopback);
+guint16 curator_loopback_get_port (CuratorLoopback *loopback);
+
+void curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_LOOPBACK_FDS],
+                               gint64 *until_us);
+void curator_loopback_dispatch (CuratorLoopback *loopback,
+                                const struct pollfd fds[CURATOR_LOOPBACK_FDS],
+                                CuratorLoopbackFunc on_frame, gpointer data);
+
+#endif

@@ -1,0 +1,155 @@
+/* The settings of TLS, checked when they are set.
+ *
+ * Mirrors the zookeeper.ssl.* properties of ZKClientConfig. Threads: one; no lock.
+ */
+#include "channel/tls_settings.h"
+
+#include "channel/channel_error.h"
+#include "channel/tls_credentials.h"
+
+#include <string.h>
+
+CuratorTls *
+curator_tls_new (void)
+{
+  CuratorTls *tls = g_new0 (CuratorTls, 1);
+  curator_refs_init (&tls->refs);
+  tls->verify = TRUE;
+  return tls;
+}
+
+CuratorTls *
+curator_tls_copy (const CuratorTls *tls)
+{
+  CuratorTls *copy = curator_tls_new ();
+
+  copy->ca_file = g_strdup (tls->ca_file);
+  copy->certificate = g_strdup (tls->certificate);
+  copy->key = g_strdup (tls->key);
+  copy->password = g_strdup (tls->password);
+  copy->is_token = tls->is_token;
+  copy->server_name = g_strdup (tls->server_name);
+  copy->verify = tls->verify;
+  return copy;
+}
+
+CuratorTls *
+curator_tls_ref (CuratorTls *tls)
+{
+  g_return_val_if_fail (tls != NULL, NULL);
+  curator_refs_inc (&tls->refs);
+  return tls;
+}
+
+void
+curator_wipe_string (char **secret)
+{
+  if (*secret != NULL)
+    {
+      explicit_bzero (*secret, strlen (*secret));
+    }
+  g_clear_pointer (secret, g_free);
+}
+
+static void
+clear_certificate (CuratorTls *tls)
+{
+  g_clear_pointer (&tls->certificate, g_free);
+  curator_wipe_string (&tls->key); /* a URI may have the PIN */
+  curator_wipe_string (&tls->password);
+}
+
+void
+curator_tls_unref (CuratorTls *tls)
+{
+  g_return_if_fail (tls != NULL);
+  if (curator_refs_dec (&tls->refs))
+    {
+      clear_certificate (tls);
+      g_free (tls->ca_file);
+      g_free (tls->server_name);
+      g_free (tls);
+    }
+}
+
+gboolean
+curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
+{
+  g_return_val_if_fail (tls != NULL && pem != NULL, FALSE);
+  g_autofree char *path = g_canonicalize_filename (pem, NULL);
+
+  if (!curator_tls_check_ca (path, error))
+    {
+      return FALSE;
+    }
+  g_free (tls->ca_file);
+  tls->ca_file = g_steal_pointer (&path);
+  return TRUE;
+}
+
+/* Takes the strings of the candidate if they are good. */
+static gboolean
+take_certificate (CuratorTls *tls, CuratorTls *candidate, GError **error)
+{
+  if (!curator_tls_check_certificate (candidate, error))
+    {
+      return FALSE;
+    }
+  clear_certificate (tls);
+  tls->certificate = g_steal_pointer (&candidate->certificate);
+  tls->key = g_steal_pointer (&candidate->key);
+  tls->password = g_steal_pointer (&candidate->password);
+  tls->is_token = candidate->is_token;
+  return TRUE;
+}
+
+gboolean
+curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const char *key_pem,
+                                   const char *password, GError **error)
+{
+  g_return_val_if_fail (tls != NULL && cert_pem != NULL && key_pem != NULL, FALSE);
+  g_autoptr (CuratorTls) candidate = curator_tls_new ();
+
+  candidate->certificate = g_canonicalize_filename (cert_pem, NULL);
+  candidate->key = g_canonicalize_filename (key_pem, NULL);
+  candidate->password = g_strdup (password);
+  return take_certificate (tls, candidate, error);
+}
+
+gboolean
+curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password, GError **error)
+{
+  g_return_val_if_fail (tls != NULL && file != NULL, FALSE);
+  g_autoptr (CuratorTls) candidate = curator_tls_new ();
+
+  candidate->certificate = g_canonicalize_filename (file, NULL);
+  candidate->password = g_strdup (password);
+  return take_certificate (tls, candidate, error);
+}
+
+gboolean
+curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri, GError **error)
+{
+  g_return_val_if_fail (tls != NULL && cert_uri != NULL && key_uri != NULL, FALSE);
+  g_autoptr (CuratorTls) candidate = curator_tls_new ();
+
+  candidate->certificate = g_strdup (cert_uri);
+  candidate->key = g_strdup (key_uri);
+  candidate->is_token = TRUE;
+  return take_certificate (tls, candidate, error);
+}
+
+void
+curator_tls_set_server_name (CuratorTls *tls, const char *name)
+{
+  g_return_if_fail (tls != NULL);
+  g_free (tls->server_name);
+  tls->server_name = g_strdup (name);
+}
+
+void
+curator_tls_set_verify (CuratorTls *tls, gboolean verify)
+{
+  g_return_if_fail (tls != NULL);
+  tls->verify = verify;
+}

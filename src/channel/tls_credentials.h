@@ -1,0 +1,27 @@
+/* The certificates and keys of a client, loaded from their files.
+ *
+ * Used by one thread at a time; no lock. Without GnuTLS every function fails with UNSUPPORTED.
+ */
+#ifndef CURATOR_TLS_CREDENTIALS_H
+#define CURATOR_TLS_CREDENTIALS_H
+
+#include "channel/tls_settings.h"
+
+typedef struct _CuratorTlsCredentials CuratorTlsCredentials;
+
+gboolean curator_tls_is_built_in (void);
+
+gboolean curator_tls_check_ca (const char *path, GError **error);
+gboolean curator_tls_check_certificate (const CuratorTls *tls, GError **error);
+
+/* tls must outlive the credentials. */
+CuratorTlsCredentials *curator_tls_credentials_load (const CuratorTls *tls, GError **error);
+void curator_tls_credentials_free (CuratorTlsCredentials *credentials);
+/* None of the files has changed since they were loaded. */
+gboolean curator_tls_credentials_are_current (const CuratorTlsCredentials *credentials);
+/* gnutls_certificate_credentials_t */
+gpointer curator_tls_credentials_get (const CuratorTlsCredentials *credentials);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorTlsCredentials, curator_tls_credentials_free)
+
+#endif

@@ -1,0 +1,69 @@
+/* The settings of TLS and SASL.
+ *
+ * Mirrors ZKClientConfig. Threads: one thread sets them, before start. No lock.
+ */
+#include "client/client-private.h"
+
+#include "channel/channel_error.h"
+#include "channel/tls_credentials.h"
+#include "channel/tls_settings.h"
+#include "client/monitor.h"
+
+static gboolean
+check_settable (CuratorClient *client, gboolean is_built_in, const char *what, GError **error)
+{
+  if (!curator_client_check_forked (client, error))
+    {
+      return FALSE;
+    }
+  if (client->ops->is_shared || g_atomic_int_get (&client->life) != CURATOR_LIFE_LATENT)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "%s can only be set before start, for a client with a connection of its own",
+                   what);
+      return FALSE;
+    }
+  return is_built_in || curator_channel_unsupported (error, what);
+}
+
+gboolean
+curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
+{
+  g_return_val_if_fail (client != NULL && tls != NULL, FALSE);
+  if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
+    {
+      return FALSE;
+    }
+  g_clear_pointer (&client->tls, curator_tls_unref);
+  client->tls = curator_tls_copy (tls);
+  return TRUE;
+}
+
+static gboolean
+take_sasl (CuratorClient *client, CuratorSaslSettings *settings, GError **error)
+{
+  if (!check_settable (client, curator_sasl_is_built_in (), "SASL", error))
+    {
+      curator_sasl_settings_unref (settings);
+      return FALSE;
+    }
+  g_clear_pointer (&client->sasl, curator_sasl_settings_unref);
+  client->sasl = settings;
+  return TRUE;
+}
+
+gboolean
+curator_client_set_sasl_digest (CuratorClient *client, const char *user, const char *password,
+                                GError **error)
+{
+  g_return_val_if_fail (client != NULL && user != NULL && password != NULL, FALSE);
+  return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
+}
+
+gboolean
+curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, const char *server_name,
+                                GError **error)
+{
+  g_return_val_if_fail (client != NULL, FALSE);
+  return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
+}

@@ -1,0 +1,164 @@
+/* The ops table for a connection with TLS or SASL.
+ *
+ * Mirrors ClientCnxnSocketNetty in place of ClientCnxnSocketNIO. Threads: like zk_real.c; the channel's
+ * thread reports failures. It holds no lock then.
+ *
+ * NOTES: libzookeeper is the one that clear-text clients use, connected to a loopback port of ours. That
+ * attempt always succeeds, so only the channel has deadlines for servers.
+ */
+#include "client/zk_secured.h"
+
+#include "channel/channel.h"
+#include "client/log.h"
+#include "client/zk_real.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef struct
+{
+  CuratorZkOps ops; /* first: the client's table */
+  CuratorClient *client;
+  pthread_mutex_t mutex; /* of failure; no other lock is taken under it */
+  GError *failure;       /* the newest one, or NULL */
+} Secured;
+
+struct _CuratorZkSecured
+{
+  Secured *owner;
+  CuratorChannel *channel;
+  CuratorZkWatcher watcher;
+  gpointer context;
+  char *last; /* the failure that was logged last */
+};
+
+/* Runs on the channel's thread. The same failure is logged once. */
+static void
+on_failed (const GError *error, gboolean is_final, gpointer data)
+{
+  CuratorZkSecured *secured = data;
+  Secured *owner = secured->owner;
+
+  pthread_mutex_lock (&owner->mutex);
+  g_clear_error (&owner->failure);
+  owner->failure = g_error_copy (error);
+  pthread_mutex_unlock (&owner->mutex);
+  if (g_strcmp0 (secured->last, error->message) != 0)
+    {
+      curator_warn ("cannot connect to %s", error->message);
+      g_free (secured->last);
+      secured->last = g_strdup (error->message);
+    }
+  if (is_final)
+    {
+      secured->watcher (ZOO_SESSION_EVENT, ZOO_AUTH_FAILED_STATE, "", secured->context);
+    }
+}
+
+/* Runs on the channel's thread. */
+static void
+on_warned (const char *text, gpointer data)
+{
+  curator_warn ("%s", text);
+}
+
+static void
+secured_free (CuratorZkSecured *secured)
+{
+  g_free (secured->last);
+  g_free (secured);
+}
+
+static CuratorZkHandle *
+open_through (CuratorZkSecured *secured, int session_timeout_ms)
+{
+  clientid_t id = { 0 };
+
+  memcpy (id.passwd, curator_channel_get_secret (secured->channel), sizeof id.passwd);
+  CuratorZkHandle *handle =
+      curator_zk_real_open (curator_channel_get_hosts (secured->channel), &id, session_timeout_ms,
+                            secured->watcher, secured->context);
+  explicit_bzero (&id, sizeof id);
+  return handle;
+}
+
+static CuratorZkHandle *
+secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
+              CuratorZkWatcher watcher, gpointer context)
+{
+  CuratorClient *client = ((Secured *) ops)->client;
+  CuratorZkSecured *secured = g_new0 (CuratorZkSecured, 1);
+  const CuratorChannelSetup setup = {
+    .hosts = client->servers->hosts,
+    .tls = client->tls,
+    .sasl = client->sasl,
+    .failed = on_failed,
+    .warned = on_warned,
+    .data = secured,
+  };
+
+  secured->owner = (Secured *) ops;
+  secured->watcher = watcher;
+  secured->context = context;
+  secured->channel = curator_channel_open (&setup);
+  CuratorZkHandle *handle =
+      secured->channel != NULL ? open_through (secured, session_timeout_ms) : NULL;
+  if (handle == NULL)
+    {
+      const int error = errno;
+      g_clear_pointer (&secured->channel, curator_channel_close);
+      secured_free (secured);
+      errno = error;
+      return NULL;
+    }
+  handle->secured = secured;
+  return handle;
+}
+
+static void
+secured_close (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  CuratorZkSecured *secured = handle->secured;
+
+  /* The port stays open until libzookeeper does not connect to it any more. */
+  curator_zk_real_close (handle);
+  curator_channel_close (secured->channel);
+  secured_free (secured);
+}
+
+static GError *
+secured_dup_failure (CuratorZkOps *ops)
+{
+  Secured *owner = (Secured *) ops;
+
+  pthread_mutex_lock (&owner->mutex);
+  GError *failure = owner->failure != NULL ? g_error_copy (owner->failure) : NULL;
+  pthread_mutex_unlock (&owner->mutex);
+  return failure;
+}
+
+static void
+secured_ops_free (CuratorZkOps *ops)
+{
+  Secured *owner = (Secured *) ops;
+  pthread_mutex_destroy (&owner->mutex);
+  g_clear_error (&owner->failure);
+  g_free (owner);
+}
+
+CuratorZkOps *
+curator_zk_ops_secured (CuratorClient *client)
+{
+  Secured *secured = g_new0 (Secured, 1);
+
+  secured->ops = *curator_zk_ops_real ();
+  secured->ops.open = secured_open;
+  secured->ops.close = secured_close;
+  secured->ops.end_attempt = NULL;
+  secured->ops.finds_servers = TRUE;
+  secured->ops.free = secured_ops_free;
+  secured->ops.dup_failure = secured_dup_failure;
+  secured->client = client;
+  pthread_mutex_init (&secured->mutex, NULL);
+  return &secured->ops;
+}

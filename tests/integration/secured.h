@@ -1,0 +1,40 @@
+/* Shared by the tests of secured connections: a server with TLS and SASL, its certificates, clients. */
+#ifndef CURATOR_TEST_SECURED_H
+#define CURATOR_TEST_SECURED_H
+
+#include "fixture.h"
+
+#define KEY_PASSWORD  "open sesame"
+#define SASL_USER     "alice"
+#define SASL_PASSWORD "correct horse battery staple"
+
+typedef struct
+{
+  char *directory; /* of the certificates */
+  char *host;
+  int port; /* with TLS; clients need a certificate */
+  ZkServer *server;
+  Proxy *proxy; /* of bytes, in front of that port */
+  RawZk *raw;
+} Secured;
+
+/* Group set-up and tear-down; *state becomes a Secured. */
+int secured_start (void **state);
+int secured_stop (void **state);
+int secured_heal (void **state);
+#define secure_test(function) cmocka_unit_test_setup (function, secured_heal)
+
+/* The path of a file of support/make_certificates; never freed. */
+const char *secured_file (Secured *secured, const char *name);
+/* The CA and the client's certificate. */
+CuratorTls *secured_tls (Secured *secured);
+char *secured_address (Secured *secured); /* "host:port" */
+
+/* Not started; sessions of LONG_SESSION_MS. tls may be NULL. */
+CuratorClient *secured_client (const char *servers, CuratorTls *tls);
+/* Waits until the newest failure of the client has that code. */
+gboolean secured_wait_failed (CuratorClient *client, CuratorConnectError code);
+/* Starts it, waits for that failure and asserts that it was never connected. */
+void assert_refused (CuratorClient *client, CuratorConnectError code, const char *what);
+
+#endif

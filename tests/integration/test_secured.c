@@ -1,0 +1,481 @@
+/* Connections with TLS and SASL to a real server: who is trusted, what is refused, how they fail over,
+ * and what other processes on the machine can do. */
+#include "secured.h"
+#include "secured_login.h"
+
+#include "support/net.h"
+#include "support/process.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_BURST    200
+#define N_CHILDREN 8000
+#define N_FDS      1500
+
+static void
+lock_once (CuratorClient *client, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+static char *
+proxied (Secured *secured)
+{
+  return g_strdup_printf ("localhost%s", strchr (proxy_address (secured->proxy), ':'));
+}
+
+static void
+test_good_servers_are_trusted (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autofree char *name = proxied (secured);
+  g_autoptr (CuratorClient) by_address = secured_client (address, tls);
+  g_autoptr (CuratorClient) by_name = secured_client (name, tls);
+
+  curator_tls_set_server_name (tls, "zk.test");
+  g_autoptr (CuratorClient) by_other_name = secured_client (address, tls);
+  curator_tls_set_server_name (tls, "wrong.test");
+  curator_tls_set_verify (tls, FALSE);
+  g_autoptr (CuratorClient) unverified = secured_client (address, tls);
+  CuratorClient *clients[] = { by_address, by_name, by_other_name, unverified };
+  for (gsize i = 0; i < G_N_ELEMENTS (clients); i++)
+    {
+      client_start (clients[i]);
+      lock_once (clients[i], "/tls/good");
+    }
+}
+
+/* A server with a certificate that has expired. */
+static pid_t
+start_expired (Secured *secured, char **address)
+{
+  g_autofree char *openssl = g_find_program_in_path ("openssl");
+  const char *log = secured_file (secured, "s_server.log");
+  const char *pem = secured_file (secured, "expired.pem");
+  *address = g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
+  const char *const argv[] = { openssl, "s_server", "-quiet", "-accept", *address,
+                               "-cert", pem,        "-key",   pem,       NULL };
+  return process_spawn ((char *const *) argv, log);
+}
+
+static void
+refuse (Secured *secured, const char *servers, CuratorTls *tls, CuratorConnectError code,
+        const char *what)
+{
+  g_autoptr (CuratorClient) client = secured_client (servers, tls);
+  assert_refused (client, code, what);
+}
+
+static void
+test_bad_servers_are_refused (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *good = secured_address (secured);
+  g_autofree char *expired = NULL;
+  g_autoptr (GError) error = NULL;
+  const pid_t pid = start_expired (secured, &expired);
+  g_autofree char *closed =
+      g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
+
+  refuse (secured, expired, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "expired");
+  process_kill (pid);
+  refuse (secured, closed, tls, CURATOR_CONNECT_ERROR_CONNECT, "no server");
+  refuse (secured, "no-such-host.invalid", tls, CURATOR_CONNECT_ERROR_RESOLVE, "unknown name");
+  refuse (secured, zk_server_address (secured->server), tls, CURATOR_CONNECT_ERROR_TLS,
+          "port without TLS");
+  curator_tls_set_server_name (tls, "wrong.test");
+  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "wrong name");
+  curator_tls_set_server_name (tls, NULL);
+  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "foreign-ca.pem"), &error),
+             &error);
+  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "unknown CA");
+}
+
+static void
+test_bad_clients_are_refused (void **state)
+{
+  Secured *secured = *state;
+  g_autofree char *good = secured_address (secured);
+  g_autofree char *with_scheme = g_strconcat ("tls://", good, "/app", NULL);
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+
+  refuse (secured, with_scheme, NULL, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+          "the system's CAs");
+  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
+  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "no client certificate");
+  assert_ok (curator_tls_set_certificate_files (tls, secured_file (secured, "foreign.pem"),
+                                                secured_file (secured, "foreign.key"), NULL,
+                                                &error),
+             &error);
+  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
+          "foreign client certificate");
+}
+
+static void
+assert_bad_files (CuratorTls *tls, const char *certificate, const char *key, const char *password)
+{
+  g_autoptr (GError) error = NULL;
+  assert_false (curator_tls_set_certificate_files (tls, certificate, key, password, &error));
+  print_message ("%s\n", error->message);
+  assert_null (strstr (error->message, KEY_PASSWORD));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+static void
+test_files_are_checked (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+  const char *certificate = secured_file (secured, "client.pem");
+  const char *encrypted = secured_file (secured, "client-encrypted.key");
+
+  assert_bad_files (tls, certificate, encrypted, "wrong");
+  assert_bad_files (tls, certificate, encrypted, NULL);
+  assert_ok (curator_tls_set_certificate_files (tls, certificate, encrypted, KEY_PASSWORD, &error),
+             &error);
+  assert_ok (
+      curator_tls_set_pkcs12 (tls, secured_file (secured, "client.p12"), KEY_PASSWORD, &error),
+      &error);
+  assert_bad_files (tls, certificate, secured_file (secured, "foreign.key"), NULL);
+  assert_bad_files (tls, certificate, "/no/such/file", NULL);
+  const char *key = secured_file (secured, "client.key");
+  assert_bad_files (tls, secured_file (secured, "expired-client.pem"), key, NULL);
+  g_chmod (key, 0644);
+  assert_bad_files (tls, certificate, key, NULL);
+  g_chmod (key, 0600);
+  assert_false (curator_tls_set_ca_file (tls, key, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_false (
+      curator_tls_set_pkcs12 (tls, secured_file (secured, "client.p12"), "wrong", &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+
+  /* The certificate of the PKCS#12 file is still the one that was set last. */
+  g_autofree char *address = secured_address (secured);
+  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  client_start (client);
+}
+
+/* Whichever is tried first, the good one is found. */
+static void
+test_one_good_server_is_found (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *servers = g_strdup_printf (
+      "%s,%s:%d,no-such-host.invalid:2281,%s:%d", zk_server_address (secured->server),
+      secured->host, zk_server_free_port (secured->host), secured->host, secured->port);
+
+  for (int i = 0; i < 4; i++)
+    {
+      g_autoptr (CuratorClient) client = secured_client (servers, tls);
+      client_start (client);
+    }
+}
+
+static void
+test_silent_handshake (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *stalled = proxied (secured);
+  g_autofree char *good = secured_address (secured);
+  g_autofree char *both = g_strconcat (stalled, ",", good, NULL);
+  g_autoptr (CuratorClient) alone = secured_client (stalled, tls);
+  g_autoptr (CuratorClient) refused = secured_client (stalled, tls);
+  g_autoptr (CuratorClient) lucky = secured_client (both, tls);
+  g_autoptr (GError) error = NULL;
+
+  proxy_set_mode (secured->proxy, PROXY_HOLE);
+  curator_client_set_session_timeout (refused, SESSION_MS);
+  curator_client_set_session_timeout (lucky, SESSION_MS);
+  assert_refused (refused, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT, "silent server");
+  client_start (lucky);
+  assert_ok (curator_client_start (alone, &error), &error);
+  wait_ms (50); /* the handshake hangs, or has not begun */
+  curator_client_close (alone);
+  proxy_set_mode (secured->proxy, PROXY_PASS);
+}
+
+static void
+test_hold_survives_a_restart (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (GError) error = NULL;
+
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/restart");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  CuratorLease *lease = curator_lock_get_lease (lock);
+  const gint64 session = curator_lease_get_session_id (lease);
+  assert_true (zk_server_restart (secured->server));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  curator_client_close (client);
+  g_autofree char *states = state_log_to_string (log);
+  assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
+}
+
+/* The certificate is read again when a connection is made. */
+static void
+test_renewed_certificate (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autofree char *name = proxied (secured);
+  const char *certificate = secured_file (secured, "renewed.pem");
+  const char *key = secured_file (secured, "renewed.key");
+  g_autofree char *copy =
+      g_strdup_printf ("cp %s/foreign.pem %s && cp %s/foreign.key %s", secured->directory,
+                       certificate, secured->directory, key);
+  g_autofree char *renew =
+      g_strdup_printf ("cp %s/client.pem %s && cp %s/client.key %s", secured->directory,
+                       certificate, secured->directory, key);
+  g_autoptr (GError) error = NULL;
+
+  assert_int_equal (system (copy), 0);
+  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
+  assert_ok (curator_tls_set_certificate_files (tls, certificate, key, NULL, &error), &error);
+  g_autoptr (CuratorClient) client = secured_client (name, tls);
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE));
+  assert_int_equal (system (renew), 0);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+}
+
+static void
+count_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  gint *n = user_data;
+  if (lease != NULL)
+    {
+      curator_lease_unref (lease);
+      g_atomic_int_inc (n);
+    }
+}
+
+static gboolean
+is_burst (gpointer data)
+{
+  return g_atomic_int_get ((gint *) data) == N_BURST;
+}
+
+/* Many answers in few records, and one that is larger than any buffer. */
+static void
+test_gathered_and_large_answers (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (GError) error = NULL;
+  gint n = 0;
+
+  client_start (client);
+  for (int i = 0; i < N_BURST; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/tls/burst/%d", i);
+      g_autoptr (CuratorLock) lock = mutex_new (client, path);
+      curator_lock_acquire_async (lock, LONG_MS, NULL, count_acquired, &n);
+    }
+  assert_true (wait_until (is_burst, &n, 2 * LONG_MS));
+
+  raw_zk_make_path (secured->raw, "/tls/large");
+  assert_int_equal (raw_zk_create_many (secured->raw, "/tls/large",
+                                        "a-name-so-long-that-the-answer-is-larger-than-any-buffer-",
+                                        N_CHILDREN),
+                    ZOK);
+  g_autoptr (CuratorInspection) found = curator_inspect (client, "/tls/large", &error);
+  assert_ok (found != NULL, &error);
+  assert_int_equal (g_strv_length ((char **) curator_inspection_get_foreign_children (found)),
+                    N_CHILDREN);
+}
+
+static void
+test_many_descriptors (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  struct rlimit before;
+  static int fds[N_FDS];
+
+  getrlimit (RLIMIT_NOFILE, &before);
+  const struct rlimit more = { MIN (before.rlim_max, 4096), before.rlim_max };
+  assert_int_equal (setrlimit (RLIMIT_NOFILE, &more), 0);
+  for (int i = 0; i < N_FDS; i++)
+    {
+      fds[i] = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+      assert_true (fds[i] >= 0);
+    }
+  client_start (client);
+  lock_once (client, "/tls/descriptors");
+  for (int i = 0; i < N_FDS; i++)
+    {
+      close (fds[i]);
+    }
+  setrlimit (RLIMIT_NOFILE, &before);
+}
+
+/* TRUE if the process itself listens on that inode. */
+static gboolean
+is_ours (const char *inode)
+{
+  g_autofree char *wanted = g_strdup_printf ("socket:[%s]", inode);
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
+  gboolean found = FALSE;
+
+  while (!found && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename ("/proc/self/fd", name, NULL);
+      g_autofree char *target = g_file_read_link (path, NULL);
+      found = g_strcmp0 (target, wanted) == 0;
+    }
+  g_dir_close (dir);
+  return found;
+}
+
+/* The loopback port of the only secured client. */
+static char *
+find_port (Secured *secured)
+{
+  g_autofree char *table = NULL;
+  const int proxy_port = atoi (strchr (proxy_address (secured->proxy), ':') + 1);
+
+  g_file_get_contents ("/proc/self/net/tcp", &table, NULL, NULL);
+  g_auto (GStrv) lines = g_strsplit (table, "\n", -1);
+  for (char **line = lines + 1; *line != NULL && **line != '\0'; line++)
+    {
+      unsigned address;
+      unsigned port;
+      unsigned kind;
+      char inode[32];
+      if (sscanf (*line, "%*s %x:%x %*s %x %*s %*s %*s %*s %*s %31s", &address, &port, &kind, inode)
+              == 4
+          && kind == 0x0a && address == htonl (INADDR_LOOPBACK) && (int) port != proxy_port
+          && is_ours (inode))
+        {
+          return g_strdup_printf ("127.0.0.1:%u", port);
+        }
+    }
+  return NULL;
+}
+
+/* Sends a ConnectRequest; the connection is closed without a byte of an answer. */
+static void
+assert_turned_away (const char *port, gint64 session, guint8 fill)
+{
+  g_autoptr (GByteArray) frame = g_byte_array_new ();
+  guint8 password[16];
+  guint8 answer;
+
+  memset (password, fill, sizeof password);
+  net_put_int32 (frame, 44);
+  net_put_int32 (frame, 0);
+  net_put_int64 (frame, 0);
+  net_put_int32 (frame, LONG_SESSION_MS);
+  net_put_int64 (frame, session);
+  net_put_buffer (frame, password, sizeof password);
+  const int fd = net_connect (port, LONG_MS);
+  assert_true (fd >= 0);
+  assert_int_equal (send (fd, frame->data, frame->len, MSG_NOSIGNAL), frame->len);
+  const gint64 start = wait_now_ms ();
+  assert_int_equal (net_read (fd, &answer, 1, LONG_MS), 0);
+  assert_true (wait_now_ms () - start < LONG_MS);
+  close (fd);
+}
+
+static void
+test_strangers_are_turned_away (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (GError) error = NULL;
+  guint8 answer;
+
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/strangers");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autofree char *port = find_port (secured);
+  assert_non_null (port);
+  const int silent = net_connect (port, LONG_MS);
+  assert_true (silent >= 0);
+  for (guint8 fill = 0; fill < 40; fill++)
+    {
+      assert_turned_away (port, 0, fill);
+      assert_turned_away (port, curator_client_get_session_id (client), fill);
+    }
+  const gint64 start = wait_now_ms ();
+  assert_int_equal (net_read (silent, &answer, 1, LONG_MS), 0);
+  assert_true (wait_now_ms () - start < LONG_MS);
+  close (silent);
+  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (lock)), CURATOR_LEASE_HELD);
+  assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+static void
+test_settings (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (CuratorClient) mixed = client_new ("tls://a,b");
+
+  client_start (client);
+  assert_false (curator_client_set_tls (client, tls, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_false (curator_client_set_sasl_digest (client, "a", "b", &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_false (curator_client_start (mixed, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    secure_test (test_settings),
+    secure_test (test_good_servers_are_trusted),
+    secure_test (test_files_are_checked),
+    secure_test (test_bad_servers_are_refused),
+    secure_test (test_bad_clients_are_refused),
+    secure_test (test_one_good_server_is_found),
+    secure_test (test_silent_handshake),
+    secure_test (test_hold_survives_a_restart),
+    secure_test (test_renewed_certificate),
+    secure_test (test_gathered_and_large_answers),
+    secure_test (test_many_descriptors),
+    secure_test (test_strangers_are_turned_away),
+    secure_test (test_login_by_digest),
+    secure_test (test_login_is_repeated),
+    secure_test (test_wrong_password),
+  };
+  return cmocka_run_group_tests_name ("secured", tests, secured_start, secured_stop);
+}

@@ -1,0 +1,172 @@
+/* The frames that the channel reads and writes, and the order of servers. */
+#include "unit.h"
+
+#include "channel/channel_frames.h"
+#include "channel/endpoints.h"
+#include "client/connect_string.h"
+
+#include <string.h>
+
+static const guint8 password[CURATOR_PASSWORD_LENGTH] = "0123456789abcdef";
+
+/* As libzookeeper and Java write it, with the byte for read-only sessions. */
+static GByteArray *
+connect_request (gint32 timeout_ms, gint64 id)
+{
+  GByteArray *frame = g_byte_array_new ();
+  const guint32 length = GUINT32_TO_BE (45);
+  const guint32 version = 0;
+  const guint64 zxid = GUINT64_TO_BE (77);
+  const guint32 timeout = GUINT32_TO_BE ((guint32) timeout_ms);
+  const guint64 session = GUINT64_TO_BE ((guint64) id);
+  const guint32 n = GUINT32_TO_BE (CURATOR_PASSWORD_LENGTH);
+  g_byte_array_append (frame, (const guint8 *) &length, 4);
+  g_byte_array_append (frame, (const guint8 *) &version, 4);
+  g_byte_array_append (frame, (const guint8 *) &zxid, 8);
+  g_byte_array_append (frame, (const guint8 *) &timeout, 4);
+  g_byte_array_append (frame, (const guint8 *) &session, 8);
+  g_byte_array_append (frame, (const guint8 *) &n, 4);
+  g_byte_array_append (frame, password, sizeof password);
+  g_byte_array_append (frame, (const guint8 *) "", 1);
+  return frame;
+}
+
+static void
+test_sizes (void **state)
+{
+  const guint8 frame[] = { 0, 0, 0, 2, 'a', 'b', 'c' };
+  const guint8 negative[] = { 0xff, 0, 0, 0 };
+
+  assert_int_equal (curator_frame_size (frame, 3, 64), 0);
+  assert_int_equal (curator_frame_size (frame, 5, 64), 0);
+  assert_int_equal (curator_frame_size (frame, 6, 64), 6);
+  assert_int_equal (curator_frame_size (frame, 7, 64), 6);
+  assert_int_equal (curator_frame_size (frame, 7, 6), 6);
+  assert_int_equal (curator_frame_size (frame, 7, 5), -1);
+  assert_int_equal (curator_frame_size (negative, 4, 64), -1);
+}
+
+static void
+test_connect_request (void **state)
+{
+  g_autoptr (GByteArray) frame = connect_request (30000, -5);
+  CuratorConnectFrame read;
+
+  assert_int_equal (curator_frame_size (frame->data, frame->len, CURATOR_CONNECT_FRAME_MAX),
+                    frame->len);
+  assert_true (curator_frame_read_request (frame->data, frame->len, &read));
+  assert_int_equal (read.timeout_ms, 30000);
+  assert_int_equal (read.session_id, -5);
+  assert_memory_equal (read.password, password, sizeof password);
+  curator_frame_clear_password (frame->data);
+  assert_true (curator_frame_read_request (frame->data, frame->len, &read));
+  assert_int_equal (read.session_id, -5);
+  assert_false (curator_passwords_equal (read.password, password));
+  for (guint n = 0; n < frame->len - 1; n++)
+    {
+      assert_int_equal (curator_frame_read_request (frame->data, n, &read), FALSE);
+    }
+}
+
+static void
+test_sasl_frames (void **state)
+{
+  g_autoptr (GByteArray) frame = curator_frame_write_sasl (7, (const guint8 *) "token", 5);
+  const guint8 wanted[] = { 0,   0, 0, 17, 0, 0,   0,   7,   0,   0,  0,
+                            102, 0, 0, 0,  5, 't', 'o', 'k', 'e', 'n' };
+  guint8 reply[] = { 0, 0, 0, 22, 0, 0, 0, 7, 0, 0, 0, 0,   0,
+                     0, 0, 1, 0,  0, 0, 0, 0, 0, 0, 2, 'o', 'k' };
+  CuratorSaslReply read;
+
+  assert_int_equal (frame->len, sizeof wanted);
+  assert_memory_equal (frame->data, wanted, sizeof wanted);
+  assert_true (curator_frame_read_sasl_reply (reply, sizeof reply, &read));
+  assert_int_equal (read.error, 0);
+  assert_int_equal (read.length, 2);
+  assert_memory_equal (read.token, "ok", 2);
+  reply[23] = 3; /* longer than the frame */
+  assert_false (curator_frame_read_sasl_reply (reply, sizeof reply, &read));
+  memset (reply + 20, 0xff, 4); /* null */
+  assert_true (curator_frame_read_sasl_reply (reply, sizeof reply, &read));
+  assert_int_equal (read.length, 0);
+  reply[19] = 1; /* an error, without a token */
+  assert_true (curator_frame_read_sasl_reply (reply, 20, &read));
+  assert_int_equal (read.error, 1);
+  assert_false (curator_frame_read_sasl_reply (reply, 19, &read));
+}
+
+static GPtrArray *
+two_addresses (void)
+{
+  GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (addresses, g_new0 (CuratorAddress, 1));
+  g_ptr_array_add (addresses, g_new0 (CuratorAddress, 1));
+  return addresses;
+}
+
+/* Every server has its turn once in a round, and every address of a name in its turn. */
+static void
+test_rounds (void **state)
+{
+  g_autoptr (CuratorConnectString) servers =
+      curator_connect_string_parse ("tls://a,tls://b:1,tls://c", NULL);
+  CuratorEndpoints *endpoints = curator_endpoints_new (servers->hosts);
+  int seen[3] = { 0 };
+
+  for (int round = 0; round < 2; round++)
+    {
+      curator_endpoints_start_round (endpoints);
+      for (int turn = 0; turn < 6; turn++)
+        {
+          if (turn % 2 == 0)
+            {
+              assert_null (curator_endpoints_address (endpoints));
+              curator_endpoints_set_addresses (endpoints, two_addresses ());
+            }
+          assert_non_null (curator_endpoints_address (endpoints));
+          const char *host = curator_endpoints_host (endpoints);
+          assert_int_equal (curator_endpoints_port (endpoints), *host == 'b' ? 1 : 2281);
+          seen[*host - 'a']++;
+          assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
+        }
+    }
+  for (int i = 0; i < 3; i++)
+    {
+      assert_int_equal (seen[i], 4);
+    }
+  curator_endpoints_free (endpoints);
+}
+
+/* libzookeeper leaves after 2/3 of the timeout: all servers together have less. */
+static void
+test_patience (void **state)
+{
+  for (int n = 1; n <= 9; n++)
+    {
+      g_autoptr (GString) list = g_string_new ("a");
+      for (int i = 1; i < n; i++)
+        {
+          g_string_append (list, ",a");
+        }
+      g_autoptr (CuratorConnectString) servers = curator_connect_string_parse (list->str, NULL);
+      CuratorEndpoints *endpoints = curator_endpoints_new (servers->hosts);
+      const gint64 patience_us = curator_endpoints_patience_us (endpoints, 9000);
+      assert_true (patience_us * n < 6000 * 1000);
+      assert_true (patience_us <= 1800 * 1000 && patience_us >= 5400 * 1000 / MAX (n, 3));
+      curator_endpoints_free (endpoints);
+    }
+  assert_true (curator_endpoints_pause_us (0, 40000) < curator_endpoints_pause_us (2, 40000));
+  assert_int_equal (curator_endpoints_pause_us (60, 40000), G_USEC_PER_SEC);
+  assert_int_equal (curator_endpoints_pause_us (60, 1000), 50000);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_sizes),       cmocka_unit_test (test_connect_request),
+    cmocka_unit_test (test_sasl_frames), cmocka_unit_test (test_rounds),
+    cmocka_unit_test (test_patience),
+  };
+  return cmocka_run_group_tests_name ("channel_frames", tests, NULL, NULL);
+}
