@@ -15,8 +15,12 @@ PACKAGES_TEST=(
   doxygen
   fish
   libcmocka-dev
+  krb5-admin-server
+  krb5-kdc
+  krb5-user
   libnetty-java
   libsasl2-modules
+  libsasl2-modules-gssapi-mit
   libsqlite3-dev
   lintian
   mandoc
