@@ -510,6 +510,117 @@ struct trace_event
   std::int64_t session_id;            /**< of the session in which it happened */
 };
 
+/** How a client uses TLS. Wraps CuratorTls; see tls.h. An empty handle stands for clear text. */
+class tls
+{
+public:
+  /** Clear text, unless the connect string says tls://. */
+  tls () noexcept = default;
+
+  /** Takes over a reference. */
+  explicit tls (CuratorTls *object) noexcept : handle_ (object)
+  {
+  }
+
+  /** TLS with the CAs of the system: curator_tls_new() */
+  static tls
+  with_system_cas ()
+  {
+    return tls (curator_tls_new ());
+  }
+
+  /** curator_tls_set_ca_file() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
+  void
+  set_ca_file (const std::string &pem)
+  {
+    detail::outcome outcome;
+    outcome.check (curator_tls_set_ca_file (require (), detail::c_text (pem), outcome) != FALSE);
+  }
+
+  /** curator_tls_set_certificate_files() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
+  void
+  set_certificate_files (const std::string &cert_pem, const std::string &key_pem,
+                         const std::optional<std::string> &password = std::nullopt)
+  {
+    detail::outcome outcome;
+    outcome.check (curator_tls_set_certificate_files (
+                       require (), detail::c_text (cert_pem), detail::c_text (key_pem),
+                       password ? detail::c_text (*password) : nullptr, outcome)
+                   != FALSE);
+  }
+
+  /** curator_tls_set_pkcs12() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
+  void
+  set_pkcs12 (const std::string &file, const std::optional<std::string> &password = std::nullopt)
+  {
+    detail::outcome outcome;
+    outcome.check (curator_tls_set_pkcs12 (require (), detail::c_text (file),
+                                           password ? detail::c_text (*password) : nullptr, outcome)
+                   != FALSE);
+  }
+
+  /** curator_tls_set_pkcs11() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
+  void
+  set_pkcs11 (const std::string &cert_uri, const std::string &key_uri)
+  {
+    detail::outcome outcome;
+    outcome.check (curator_tls_set_pkcs11 (require (), detail::c_text (cert_uri),
+                                           detail::c_text (key_uri), outcome)
+                   != FALSE);
+  }
+
+  /** curator_tls_set_server_name() */
+  void
+  set_server_name (const std::string &name)
+  {
+    curator_tls_set_server_name (require (), detail::c_text (name));
+  }
+
+  /** curator_tls_set_verify() */
+  void
+  set_verify (bool verify)
+  {
+    curator_tls_set_verify (require (), verify ? TRUE : FALSE);
+  }
+
+  /** Another handle of the same settings. */
+  tls
+  share () const noexcept
+  {
+    return tls (handle_.new_ref ());
+  }
+
+  /** The settings for the C functions, NULL for clear text; borrowed. */
+  CuratorTls *
+  native_handle () const noexcept
+  {
+    return handle_.get ();
+  }
+
+private:
+  CuratorTls *
+  require () const
+  {
+    return detail::require (handle_.get ());
+  }
+
+  detail::handle<CuratorTls, curator_tls_ref, curator_tls_unref> handle_;
+};
+
+/** SASL DIGEST-MD5: curator_client_set_sasl_digest() */
+struct sasl_digest
+{
+  std::string user;     /**< the name of the user */
+  std::string password; /**< not wiped by this struct */
+};
+
+/** SASL GSSAPI: curator_client_set_sasl_gssapi() */
+struct sasl_gssapi
+{
+  std::string service = "zookeeper";        /**< the first part of the server's principal */
+  std::optional<std::string> server_name{}; /**< the second part; not set: each host's name */
+};
+
 /** Settings of a client. A member that is not set keeps the default of the library. */
 struct client_options
 {
@@ -535,6 +646,12 @@ struct client_options
   std::optional<std::chrono::milliseconds> heartbeat_interval{};
   /** Called for each traced event, in order: curator_client_set_trace() */
   std::function<void (const trace_event &)> trace{};
+  /** curator_client_set_tls() */
+  curator::tls tls{};
+  /** curator_client_set_sasl_digest() */
+  std::optional<curator::sasl_digest> sasl_digest{};
+  /** curator_client_set_sasl_gssapi() */
+  std::optional<curator::sasl_gssapi> sasl_gssapi{};
 };
 
 /** One connection and its session. Wraps CuratorClient; see client.h. The locks of a client keep it
@@ -604,6 +721,7 @@ public:
         curator_client_set_trace (detail::require (native_handle ()), call_trace,
                                   detail::keep (options.trace), detail::destroy<trace_function>);
       }
+    set_security (options);
   }
 
   /** Takes over a reference. */
@@ -747,6 +865,33 @@ public:
   }
 
 private:
+  void
+  set_security (const client_options &options)
+  {
+    CuratorClient *object = detail::require (native_handle ());
+    detail::outcome outcome;
+    if (options.tls.native_handle () != nullptr)
+      {
+        outcome.check (curator_client_set_tls (object, options.tls.native_handle (), outcome)
+                       != FALSE);
+      }
+    if (options.sasl_digest)
+      {
+        outcome.check (
+            curator_client_set_sasl_digest (object, detail::c_text (options.sasl_digest->user),
+                                            detail::c_text (options.sasl_digest->password), outcome)
+            != FALSE);
+      }
+    if (options.sasl_gssapi)
+      {
+        const auto &name = options.sasl_gssapi->server_name;
+        outcome.check (
+            curator_client_set_sasl_gssapi (object, detail::c_text (options.sasl_gssapi->service),
+                                            name ? detail::c_text (*name) : nullptr, outcome)
+            != FALSE);
+      }
+  }
+
   using trace_function = std::function<void (const trace_event &)>;
 
   static void

@@ -360,6 +360,21 @@ const operations<curator::lock_driver> of_lock_driver = {
     [] (curator::lock_driver &it) { (void) it.native_handle (); } },
 };
 
+const operations<curator::tls> of_tls = {
+  { "tls::set_ca_file", logic, refused, [] (curator::tls &it) { it.set_ca_file ("/none"); } },
+  { "tls::set_certificate_files", logic, refused,
+    [] (curator::tls &it) { it.set_certificate_files ("/none", "/none"); } },
+  { "tls::set_pkcs12", logic, refused, [] (curator::tls &it) { it.set_pkcs12 ("/none"); } },
+  { "tls::set_pkcs11", logic, refused,
+    [] (curator::tls &it) { it.set_pkcs11 ("pkcs11:token=none", "pkcs11:token=none"); } },
+  { "tls::set_server_name", logic, returns,
+    [] (curator::tls &it) { it.set_server_name ("name"); } },
+  { "tls::set_verify", logic, returns, [] (curator::tls &it) { it.set_verify (true); } },
+  { "tls::share", returns, returns, [] (curator::tls &it) { (void) it.share (); } },
+  { "tls::native_handle", returns, returns,
+    [] (curator::tls &it) { (void) it.native_handle (); } },
+};
+
 const operations<curator::retry_policy> of_retry_policy = {
   { "retry_policy::allow_retry", logic, returns,
     [] (curator::retry_policy &it) { (void) it.allow_retry (0, 0ms); } },
@@ -519,6 +534,9 @@ test_the_rest (void **state)
   curator::client client = connect (state);
   check (of_inspection, [&] { return curator::inspection (client, "/misuse"); });
   check (of_lock_driver, [] { return curator::lock_driver (curator::lock_driver_functions ()); });
+  check (of_tls, [] { return curator::tls::with_system_cas (); });
+  curator::tls tls = curator::tls::with_system_cas ();
+  check_closed (of_tls, tls); /* files and tokens that do not exist */
   check (of_retry_policy, [] { return curator::retry_policy::always (1ms); });
   curator::inspection inspection (client, "/misuse");
   client.close ();
