@@ -406,6 +406,8 @@ void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
   g_return_if_fail (latch != NULL);
+  g_return_if_fail (mode == CURATOR_LEADER_LATCH_SILENT
+                    || mode == CURATOR_LEADER_LATCH_NOTIFY_LEADER);
   CuratorClient *client = latch->client;
 
   if (!curator_client_check_forked (client, NULL))
