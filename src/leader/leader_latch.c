@@ -232,6 +232,10 @@ void
 curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)
 {
   g_return_if_fail (latch != NULL);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return;
+    }
   curator_client_lock (latch->client);
   latch->until_lost = until_lost;
   curator_client_unlock (latch->client);
