@@ -109,9 +109,9 @@ void curator_client_add_auth (CuratorClient *client, const char *scheme, const v
                               gsize length);
 
 /** Sets the ACL of every lock node and parent that this client creates; copied. NULL, the default,
- *  is world:anyone with all permissions. All participants of a lock need READ, CREATE and DELETE on
- *  its path, and READ on each other's nodes. Mirrors Builder.aclProvider with one list for all
- *  paths. */
+ *  is world:anyone with all permissions. Every entry needs a scheme and an id. All participants of a
+ *  lock need READ, CREATE and DELETE on its path, and READ on each other's nodes. Mirrors
+ *  Builder.aclProvider with one list for all paths. */
 CURATOR_API
 void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl);
 

@@ -24,7 +24,7 @@ CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char 
                                               GError **error);
 
 /** Creates the node if it does not exist, reads it and follows its changes from then on. Waits for
- *  the server. Mirrors SharedCount.start.
+ *  the server. Once started, it only reads the node again. Mirrors SharedCount.start.
  *  @return FALSE with an error */
 CURATOR_API
 gboolean curator_shared_count_start (CuratorSharedCount *count, GError **error);
@@ -44,7 +44,7 @@ gboolean curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *
                                              gint32 *version);
 
 /** Sets the value unconditionally. Waits for the server. Mirrors SharedCount.setCount.
- *  @return FALSE with an error */
+ *  @return FALSE with NOT_STARTED, before start and after close, or another error */
 CURATOR_API
 gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **error);
 
@@ -54,7 +54,8 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GErr
  *                  sets the value unconditionally)
  *  @param set      out, may be NULL: FALSE if another client changed the value first; the call has
  *                  then read the newer value
- *  @return FALSE with an error if the server did not answer; the value may or may not be set */
+ *  @return FALSE with NOT_STARTED, before start and after close; with another error if the server did
+ *          not answer: the value may or may not be set */
 CURATOR_API
 gboolean curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
                                        gboolean *set, GError **error);

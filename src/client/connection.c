@@ -5,6 +5,7 @@
  */
 #include "client/connection.h"
 
+#include "client/async.h"
 #include "client/await.h"
 #include "client/client-private.h"
 #include "client/listeners.h"
@@ -141,8 +142,8 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
 {
   static const CuratorOpClass klass = { .cancel = connect_wait_cancel };
 
-  g_return_val_if_fail (client != NULL, FALSE);
-  if (!curator_client_check_usable (client, error))
+  g_return_val_if_fail (client != NULL && (error == NULL || *error == NULL), FALSE);
+  if (!curator_check_call (client, timeout_ms, cancellable, error))
     {
       return FALSE;
     }

@@ -164,7 +164,7 @@ curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms
 gboolean
 curator_client_set_namespace (CuratorClient *client, const char *namespace_, GError **error)
 {
-  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (client != NULL && (error == NULL || *error == NULL), FALSE);
   if (!is_latent (client))
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -184,17 +184,29 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
 void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {
-  g_return_if_fail (client != NULL && scheme != NULL && is_latent (client));
+  g_return_if_fail (client != NULL && scheme != NULL && (auth != NULL || length == 0));
+  g_return_if_fail (is_latent (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
   entry->scheme = g_strdup (scheme);
   entry->auth = g_bytes_new (auth, length);
   g_ptr_array_add (client->auths, entry);
 }
 
+static gboolean
+is_acl (const struct ACL_vector *acl)
+{
+  gboolean is_whole = acl->count == 0 || (acl->count > 0 && acl->data != NULL);
+  for (int i = 0; is_whole && i < acl->count; i++)
+    {
+      is_whole = acl->data[i].id.scheme != NULL && acl->data[i].id.id != NULL;
+    }
+  return is_whole;
+}
+
 void
 curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (client != NULL && is_latent (client) && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->acl);
   client->acl = (struct ACL_vector){ 0 };
   if (acl == NULL || acl->count == 0)
@@ -216,7 +228,7 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 {
   g_return_if_fail (client != NULL && is_latent (client));
   g_clear_pointer (&client->default_data, g_bytes_unref);
-  client->default_data = g_bytes_new (data, length);
+  client->default_data = curator_payload_new (data, length);
 }
 
 void
@@ -254,6 +266,12 @@ check_features (CuratorClient *client, GError **error)
     }
   return client->ops->is_shared
          || curator_features_check_connect_string (client->connect_string, error);
+}
+
+GBytes *
+curator_payload_new (const void *data, gsize length)
+{
+  return g_bytes_new (data, data != NULL ? MIN (length, CURATOR_MAX_PAYLOAD + 1) : 0);
 }
 
 gboolean

@@ -12,6 +12,8 @@ void curator_settings_clear (CuratorClient *client);
 gboolean curator_settings_prepare (CuratorClient *client, GError **error);
 
 /* Whether a lock node may have a payload of that length: LIMIT_EXCEEDED if not. */
+/* A copy. Of a payload that is too long, only as much as curator_check_payload() needs to see. */
+GBytes *curator_payload_new (const void *data, gsize length);
 gboolean curator_check_payload (gsize length, GError **error);
 
 /* From the user's path to the path on the server, and back. */

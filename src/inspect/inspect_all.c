@@ -82,6 +82,7 @@ curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previou
                      gboolean *complete, GError **error)
 {
   g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (previous == NULL || !g_ptr_array_find (previous, NULL, NULL), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   gboolean is_complete = TRUE;
   g_autoptr (GHashTable) digests = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);

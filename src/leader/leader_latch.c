@@ -232,6 +232,10 @@ void
 curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)
 {
   g_return_if_fail (latch != NULL);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return;
+    }
   curator_client_lock (latch->client);
   latch->until_lost = until_lost;
   curator_client_unlock (latch->client);
@@ -406,6 +410,8 @@ void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
   g_return_if_fail (latch != NULL);
+  g_return_if_fail (mode == CURATOR_LEADER_LATCH_SILENT
+                    || mode == CURATOR_LEADER_LATCH_NOTIFY_LEADER);
   CuratorClient *client = latch->client;
 
   if (!curator_client_check_forked (client, NULL))

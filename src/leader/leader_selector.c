@@ -221,6 +221,7 @@ void
 curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
 {
   g_return_if_fail (selector != NULL && id != NULL);
+  g_return_if_fail (curator_client_check_forked (selector->client, NULL));
   curator_client_lock (selector->client);
   const gboolean latent = selector->life == CURATOR_LIFE_LATENT;
   if (latent)
@@ -243,6 +244,10 @@ void
 curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gboolean auto_requeue)
 {
   g_return_if_fail (selector != NULL);
+  if (!curator_client_check_forked (selector->client, NULL))
+    {
+      return;
+    }
   curator_client_lock (selector->client);
   selector->auto_requeue = auto_requeue;
   curator_client_unlock (selector->client);
@@ -252,6 +257,10 @@ void
 curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolean until_lost)
 {
   g_return_if_fail (selector != NULL);
+  if (!curator_client_check_forked (selector->client, NULL))
+    {
+      return;
+    }
   curator_client_lock (selector->client);
   selector->until_lost = until_lost;
   curator_client_unlock (selector->client);

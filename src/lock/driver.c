@@ -15,6 +15,9 @@ CuratorLockDriver *
 curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
                          GDestroyNotify destroy)
 {
+  static const gpointer reserved[G_N_ELEMENTS (funcs->_reserved)];
+  g_return_val_if_fail (funcs == NULL || memcmp (funcs->_reserved, reserved, sizeof reserved) == 0,
+                        NULL);
   CuratorLockDriver *driver = g_new0 (CuratorLockDriver, 1);
   curator_refs_init (&driver->refs);
   if (funcs != NULL)

@@ -2,6 +2,7 @@
  *
  * Threads: any; no lock, because a request belongs to one attempt.
  */
+#include "client/settings.h"
 #include "client/uuid.h"
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
@@ -97,16 +98,17 @@ curator_node_request_set_name (CuratorNodeRequest *request, const char *name)
 void
 curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
 {
-  g_return_if_fail (request != NULL);
+  g_return_if_fail (request != NULL && mode >= CURATOR_CREATE_PERSISTENT
+                    && mode <= CURATOR_CREATE_EPHEMERAL_SEQUENTIAL);
   request->mode = mode;
 }
 
 void
 curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length)
 {
-  g_return_if_fail (request != NULL);
+  g_return_if_fail (request != NULL && (data != NULL || length == 0));
   g_clear_pointer (&request->data, g_bytes_unref);
-  request->data = g_bytes_new (data, length);
+  request->data = curator_payload_new (data, length);
 }
 
 void

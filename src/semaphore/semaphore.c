@@ -145,7 +145,7 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
     {
       return;
     }
-  GBytes *bytes = data != NULL ? g_bytes_new (data, length) : NULL;
+  GBytes *bytes = data != NULL ? curator_payload_new (data, length) : NULL;
   curator_client_lock (semaphore->client);
   GBytes *before = semaphore->node_data;
   semaphore->node_data = bytes;
@@ -163,6 +163,7 @@ void
 curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
 {
   g_return_if_fail (semaphore != NULL && leases != NULL);
+  g_return_if_fail (!g_ptr_array_find (leases, NULL, NULL));
   for (guint i = 0; i < leases->len; i++)
     {
       g_autoptr (GError) error = NULL;

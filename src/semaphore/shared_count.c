@@ -352,13 +352,41 @@ curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gi
   return known;
 }
 
-/* A written value counts at once, without waiting for the watch. */
-static CURATOR_UNLOCKED void
-store_written (CuratorSharedCount *count, gint32 value, const CuratorCallResult *result)
+static CURATOR_UNLOCKED gboolean
+check_started (CuratorSharedCount *count, GError **error)
 {
+  if (!curator_client_check_usable (count->client, error))
+    {
+      return FALSE;
+    }
   curator_client_lock (count->client);
-  store_value (count, value, result->version, result->mzxid);
+  const gboolean started = count->started;
   curator_client_unlock (count->client);
+  if (!started)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
+                   "the shared count %s is not started", count->path);
+    }
+  return started;
+}
+
+/* A written value counts at once, without waiting for the watch. */
+static CURATOR_UNLOCKED CuratorCallResult *
+write_now (CuratorSharedCount *count, gint32 value, gint32 version, gboolean *repeated,
+           GError **error)
+{
+  g_autoptr (GBytes) bytes = curator_count_encode (value);
+  CuratorCallResult *result = check_started (count, error)
+                                  ? curator_call (count->client, CURATOR_CALL_SET, count->path,
+                                                  bytes, version, repeated, error)
+                                  : NULL;
+  if (result != NULL)
+    {
+      curator_client_lock (count->client);
+      store_value (count, value, result->version, result->mzxid);
+      curator_client_unlock (count->client);
+    }
+  return result;
 }
 
 gboolean
@@ -366,15 +394,8 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **erro
 {
   g_return_val_if_fail (count != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_autoptr (GBytes) bytes = curator_count_encode (value);
-  g_autoptr (CuratorCallResult) result =
-      curator_call (count->client, CURATOR_CALL_SET, count->path, bytes, -1, NULL, error);
-  if (result == NULL)
-    {
-      return FALSE;
-    }
-  store_written (count, value, result);
-  return TRUE;
+  g_autoptr (CuratorCallResult) result = write_now (count, value, -1, NULL, error);
+  return result != NULL;
 }
 
 gboolean
@@ -390,21 +411,15 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
       return FALSE;
     }
   g_autoptr (GError) local = NULL;
-  g_autoptr (GBytes) bytes = curator_count_encode (value);
   gboolean repeated = FALSE;
-  g_autoptr (CuratorCallResult) result = curator_call (count->client, CURATOR_CALL_SET, count->path,
-                                                       bytes, version, &repeated, &local);
+  g_autoptr (CuratorCallResult) result = write_now (count, value, version, &repeated, &local);
 
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZBADVERSION))
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
     }
-  if (result != NULL)
-    {
-      store_written (count, value, result);
-    }
-  else if (!read_now (count, error))
+  if (result == NULL && !read_now (count, error))
     {
       return FALSE;
     }

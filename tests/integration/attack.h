@@ -1,0 +1,108 @@
+/* Between the calls that attack_headers writes and the test that makes and judges them. */
+#ifndef CURATOR_TEST_ATTACK_H
+#define CURATOR_TEST_ATTACK_H
+
+#include <curator/curator.h>
+#include <curator/zookeeper.h>
+
+/* The state of the objects that a call gets. */
+typedef enum
+{
+  STATE_LIVE,
+  STATE_LATENT,    /* the client was not started */
+  STATE_UNSTARTED, /* the object itself was not started, but the client */
+  STATE_ENDED,     /* released or closed, the client lives */
+  STATE_CLOSED,    /* the client is closed */
+  STATE_FORKED,    /* in a child process */
+  N_STATES
+} AttackState;
+
+/* One object of each type, of one client, and locks of one kind. */
+typedef struct
+{
+  AttackState state;
+  guint lock_kind;
+  const char *address;
+  gboolean is_over; /* nothing can be created any more */
+  CuratorClient *client;
+  CuratorLock *plain_lock;
+  CuratorLease *lease;
+  CuratorNodeRequest *request;
+  gpointer objects[30];
+} World;
+
+/* Makes one call. FALSE if the world lacks an object for it. */
+typedef struct
+{
+  gboolean (*run) (World *world);
+  const char *function;
+  AttackState state;
+  gboolean on_locks;  /* worth repeating for each kind of lock */
+  gboolean in_driver; /* needs a node request */
+} Attack;
+
+typedef enum
+{
+  EXPECT_CRITICAL, /* one critical message, nothing returned, no error */
+  EXPECT_STALE,    /* the same, and the error that was set is unchanged */
+  EXPECT_REFUSED,  /* the same as CRITICAL, or an error for an invalid argument */
+  EXPECT_FAILS,    /* with one of the given codes */
+  EXPECT_LATER,    /* the same as REFUSED, or accepted, and refused on first use */
+  EXPECT_ALLOWED,  /* the argument is valid by its documentation */
+  EXPECT_STRANGE,  /* ignored or clamped */
+  EXPECT_NULLISH,  /* nothing returned */
+  EXPECT_HARMLESS  /* whatever it returns */
+} Expectation;
+
+/* Masks of codes. */
+#define CODE(name)            (G_GUINT64_CONSTANT (1) << CURATOR_ERROR_##name)
+#define CODE_INVALID_ARGUMENT CODE (INVALID_ARGUMENT)
+#define CODE_NOT_STARTED      CODE (NOT_STARTED)
+#define CODE_CLOSED           CODE (CLOSED)
+#define CODE_TIMED_OUT        CODE (TIMED_OUT)
+#define CODE_NOT_OWNER        CODE (NOT_OWNER)
+#define CODE_LOCK_LOST        CODE (LOCK_LOST)
+#define CODE_UNSUPPORTED      CODE (UNSUPPORTED)
+#define CODE_FORKED           CODE (FORKED)
+#define CODE_LIMIT_EXCEEDED   CODE (LIMIT_EXCEEDED)
+#define CODE_CANCELLED        (G_GUINT64_CONSTANT (1) << 63)
+
+/* Written by attack_headers. */
+extern const Attack attacks[];
+extern const guint n_attacks;
+extern const guint n_attacked_functions;
+extern const guint attack_n_lock_kinds;
+CuratorLock *obtain_CuratorLock (World *world);
+void attack_obtain_all (World *world);
+void attack_end_all (World *world);
+void attack_drop_all (World *world);
+
+/* Values. */
+CuratorClient *obtain_CuratorClient (World *world);
+CuratorLease *obtain_CuratorLease (World *world);
+CuratorNodeRequest *obtain_CuratorNodeRequest (World *world);
+CuratorLock *attack_plain_lock (World *world);
+CuratorClient *attack_fresh_CuratorClient (World *world);
+CuratorSemaphore *attack_fresh_CuratorSemaphore (World *world);
+const char *attack_long_path (void);
+const void *attack_bytes (void);
+GCancellable *attack_cancelled (void);
+GError *attack_stale_error (void);
+GPtrArray *attack_no_leases (void);
+GPtrArray *attack_null_leases (void);
+zhandle_t *attack_foreign_handle (void);
+
+/* Around each call. */
+void attack_begin (World *world, const char *function, const char *argument, const char *value);
+void attack_end (World *world, Expectation expectation, guint64 codes, gboolean is_null,
+                 GError **error);
+/* The same for a call that answers through a callback. */
+void attack_answered (World *world, Expectation expectation, guint64 codes, gboolean is_null,
+                      GError **error);
+void attack_answer (const GError *error, gboolean is_null);
+/* What was accepted must be refused by the first use. */
+void attack_later_CuratorClient (CuratorClient *client);
+void attack_later_CuratorSemaphore (CuratorSemaphore *semaphore);
+void attack_later_CuratorNodeRequest (CuratorNodeRequest *request);
+
+#endif
