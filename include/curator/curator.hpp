@@ -2666,6 +2666,23 @@ public:
     return curator_inspection_get_next_number (detail::require (native_handle ()));
   }
 
+  /** Deletes the node of the participant at that index if no session owns it:
+   *  curator_delete_ownerless(). @throws std::out_of_range  there is no such participant */
+  void
+  delete_ownerless (const client &client, unsigned i) const
+  {
+    const CuratorParticipant *one =
+        curator_inspection_get_participant (detail::require (native_handle ()), i);
+    if (one == nullptr)
+      {
+        throw std::out_of_range ("no such participant");
+      }
+    detail::outcome outcome;
+    outcome.check (
+        curator_delete_ownerless (detail::require (client.native_handle ()), one, outcome)
+        != FALSE);
+  }
+
   /** The share of the sequence counter that is used up, 0 to 1. */
   double
   counter_used () const

@@ -1,6 +1,7 @@
 /* Inspects locks from outside: who holds, who waits, since when, and what is wrong with a path.
  *
- * For tools and health checks. Nothing here joins a lock's queue or writes to the server. An
+ * For tools and health checks. Nothing here joins a lock's queue, and only
+ * curator_delete_ownerless() writes to the server. An
  * inspection combines several reads, so parts of it may be out of date, more so if the server lags
  * behind. Curator has only getParticipantNodes() for this; the functions have no Java counterpart.
  *
@@ -182,6 +183,17 @@ gint64 curator_participant_get_number (const CuratorParticipant *participant);
 /** The payload of the node, which tools show as its label. Borrowed, never NULL. */
 CURATOR_API
 GBytes *curator_participant_get_data (const CuratorParticipant *participant);
+
+/** Deletes the lock node of @p participant if no session owns it: such a node stays until somebody
+ *  deletes it. The node is read again first; neither the node of a session nor a later node of the
+ *  same path is deleted. A node that is gone is a success.
+ *
+ *  A driver of your own may create lock nodes without a session on purpose; do not use this there.
+ *  @return FALSE with INVALID_ARGUMENT if a session owns the node or it could not be read,
+ *          CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
+CURATOR_API
+gboolean curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
+                                   GError **error);
 
 /** Escapes bytes from a server for printing: the backslash and all that is not printable UTF-8
  *  become \\xNN, so that the result contains no newline and no escape sequence.

@@ -25,6 +25,7 @@ PACKAGES_TEST=(
   lintian
   mandoc
   openssl
+  postgresql
   python3
   python3-prometheus-client
   spin

@@ -62,7 +62,7 @@ result_new (const CuratorZkReply *reply)
 static const char *
 call_name (const Call *call)
 {
-  static const char *const names[] = { "reading", "listing", "writing", "creating" };
+  static const char *const names[] = { "reading", "listing", "writing", "creating", "deleting" };
   return names[call->kind];
 }
 
@@ -154,6 +154,9 @@ call_send (gpointer data)
       break;
     case CURATOR_CALL_CREATE:
       call->request = curator_request_create (session, call->path, call->bytes, 0, on_reply, call);
+      break;
+    case CURATOR_CALL_REMOVE:
+      call->request = curator_request_remove (session, call->path, on_reply, call);
       break;
     default:
       g_assert_not_reached ();

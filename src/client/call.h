@@ -9,7 +9,8 @@ typedef enum
   CURATOR_CALL_GET,
   CURATOR_CALL_GET_CHILDREN,
   CURATOR_CALL_SET,
-  CURATOR_CALL_CREATE /* persistent, with missing parents; fails with ZNODEEXISTS */
+  CURATOR_CALL_CREATE, /* persistent, with missing parents; fails with ZNODEEXISTS */
+  CURATOR_CALL_REMOVE
 } CuratorCallKind;
 
 typedef struct

@@ -238,7 +238,31 @@ who_and_tree_fit_80_columns (void **state)
   assert_row (who, 4, "", "");
 }
 
-/* The server dies under it and comes back; keys work meanwhile. */
+/* In a terminal, reap asks. */
+static void
+reap_asks (void **state)
+{
+  Fixture *fixture = *state;
+  const char *const argv[] = { ZKFLOCK, "-Z", fixture_server (fixture), "reap", "/asked", NULL };
+  int status;
+
+  plant (fixture, "/asked", "left behind");
+  g_autoptr (Terminal) no = terminal_start ((char *const *) argv);
+  assert_shows (no, "Delete this node? [y/N]");
+  terminal_type (no, "\n");
+  assert_true (terminal_wait_end (no, CLI_MS, &status));
+  assert_int_equal (WEXITSTATUS (status), 1);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/asked"), 1);
+  g_autoptr (Terminal) yes = terminal_start ((char *const *) argv);
+  assert_shows (yes, "Delete this node? [y/N]");
+  terminal_type (yes, "y\n");
+  assert_true (terminal_wait_end (yes, CLI_MS, &status));
+  assert_int_equal (WEXITSTATUS (status), 0);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/asked"), 0);
+}
+
+/* The server dies under it and comes back; keys work meanwhile. Last, as the observer loses its
+ * connection. */
 static void
 the_server_stops (void **state)
 {
@@ -321,9 +345,13 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (keys_in_terminals_of_all_sizes),   heal_and_test (the_window_is_resized),
-    heal_and_test (who_and_tree_fit_80_columns),      heal_and_test (details_show_the_address),
-    heal_and_test (many_locks_cost_one_request_each), heal_and_test (the_server_stops),
+    heal_and_test (keys_in_terminals_of_all_sizes),
+    heal_and_test (the_window_is_resized),
+    heal_and_test (who_and_tree_fit_80_columns),
+    heal_and_test (details_show_the_address),
+    heal_and_test (many_locks_cost_one_request_each),
+    heal_and_test (reap_asks),
+    heal_and_test (the_server_stops),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

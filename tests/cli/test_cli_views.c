@@ -258,6 +258,32 @@ p26_doctor_finds_a_node_without_owner (void **state)
                "[('owner', 'problem', True)]");
 }
 
+/* Found, shown, and deleted only with --yes; the node of the live holder stays. */
+static void
+reap_deletes_what_nobody_owns (void **state)
+{
+  Fixture *fixture = *state;
+  Queue queue = queue_on (fixture, "/reaped/lock");
+  g_autofree char *node = NULL;
+
+  raw_zk_create (fixture->raw, "/reaped/lock/_c_00000000-0000-4000-8000-000000000000-lock-",
+                 "left behind", ZOO_PERSISTENT_SEQUENTIAL, &node);
+  g_autofree char *found = cli_run (fixture, 1, "reap", "/reaped", NULL);
+  assert_true (g_str_has_prefix (found, node));
+  assert_non_null (strstr (found, "  left behind  "));
+  assert_true (g_str_has_suffix (found, "s\n") && strchr (found, (int) 10)[1] == 0);
+  assert_true (raw_zk_exists (fixture->raw, node));
+  g_autofree char *deleted = cli_run (fixture, 0, "reap", "--yes", "/reaped", NULL);
+  assert_true (g_str_has_prefix (deleted, node));
+  assert_false (raw_zk_exists (fixture->raw, node));
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/reaped/lock"), 2);
+  g_autofree char *none = cli_run (fixture, 0, "reap", "/reaped", NULL);
+  assert_string_equal (none, "");
+  g_free (cli_run (fixture, 64, "reap", NULL));
+  g_free (cli_run (fixture, 64, "who", "-y", "/reaped", NULL));
+  queue_free (&queue);
+}
+
 /* Its owner is cut off, but its session has not ended yet. */
 static void
 p26_doctor_finds_an_absent_owner (void **state)
@@ -330,6 +356,7 @@ main (void)
     heal_and_test (lost_output_is_an_error),
     heal_and_test (revoke_asks_only_what_is_revocable),
     heal_and_test (p26_doctor_finds_a_node_without_owner),
+    heal_and_test (reap_deletes_what_nobody_owns),
     heal_and_test (p26_doctor_finds_an_absent_owner),
     heal_and_test (doctor_finds_a_timeout_too_short),
 #ifdef CLI_JAVA

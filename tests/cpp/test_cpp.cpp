@@ -612,6 +612,15 @@ test_inspection (void **state)
   assert_true (found_all[0].path () == "/cpp/seen");
   const auto again = curator::inspect_all (client, "/cpp/seen", found_all);
   assert_ptr_equal (again[0].native_handle (), found_all[0].native_handle ());
+  try
+    {
+      seen.delete_ownerless (client, 0);
+      fail ();
+    }
+  catch (const curator::error &refused)
+    {
+      assert_true (refused.is (CURATOR_ERROR_INVALID_ARGUMENT));
+    }
   assert_true (curator::escape_name ("a\n") == "a\\x0a");
 }
 

@@ -347,6 +347,8 @@ const operations<curator::inspection> of_inspection = {
     [] (curator::inspection &it) { (void) it.next_number (); } },
   { "inspection::counter_used", logic, returns,
     [] (curator::inspection &it) { (void) it.counter_used (); } },
+  { "inspection::delete_ownerless", logic, logic,
+    [] (curator::inspection &it) { it.delete_ownerless (curator::client (), 0); } },
   { "inspection::share", returns, returns, [] (curator::inspection &it) { (void) it.share (); } },
   { "inspection::native_handle", returns, returns,
     [] (curator::inspection &it) { (void) it.native_handle (); } },

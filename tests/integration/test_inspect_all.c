@@ -116,6 +116,42 @@ the_age_grows (void **state)
   curator_client_close (client);
 }
 
+/* The node of a session stays, and so does a later node of the same path. */
+static void
+only_the_ownerless_is_deleted (void **state)
+{
+  Fixture *fixture = *state;
+  const char *persistent = "/reap/" UUID "lock-0000000000";
+  const char *live = "/reap/" UUID "lock-0000000001";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  raw_zk_make_path (fixture->raw, "/reap");
+  raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
+  raw_zk_create (fixture->raw, live, NULL, ZOO_EPHEMERAL, NULL);
+  g_autoptr (CuratorInspection) lock = curator_inspect (client, "/reap", NULL);
+  const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
+  const CuratorParticipant *second = curator_inspection_get_participant (lock, 1);
+
+  assert_false (curator_delete_ownerless (client, second, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_true (raw_zk_exists (fixture->raw, live));
+  raw_zk_delete (fixture->raw, persistent);
+  raw_zk_create (fixture->raw, persistent, NULL, ZOO_EPHEMERAL, NULL);
+  assert_ok (curator_delete_ownerless (client, first, &error), &error);
+  assert_true (raw_zk_exists (fixture->raw, persistent));
+  raw_zk_delete (fixture->raw, persistent);
+  assert_ok (curator_delete_ownerless (client, first, &error), &error);
+
+  raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
+  g_autoptr (CuratorInspection) again = curator_inspect (client, "/reap", NULL);
+  assert_ok (
+      curator_delete_ownerless (client, curator_inspection_get_participant (again, 0), &error),
+      &error);
+  assert_false (raw_zk_exists (fixture->raw, persistent));
+  assert_true (raw_zk_exists (fixture->raw, live));
+  curator_client_close (client);
+}
+
 int
 main (void)
 {
@@ -123,6 +159,7 @@ main (void)
     heal_and_test (only_changes_are_read),
     heal_and_test (one_request_for_each_path),
     heal_and_test (the_age_grows),
+    heal_and_test (only_the_ownerless_is_deleted),
   };
   return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
 }

@@ -37,10 +37,11 @@ is_near (const char *word, const char *name)
 const char *
 hint_verb (const char *word, const char *const *verbs)
 {
-  static const char *const others[][2] = { { "list", "tree" },   { "ls", "tree" },
-                                           { "status", "who" },  { "show", "who" },
-                                           { "watch", "top" },   { "unlock", "revoke" },
-                                           { "check", "doctor" } };
+  static const char *const others[][2] = { { "list", "tree" },    { "ls", "tree" },
+                                           { "status", "who" },   { "show", "who" },
+                                           { "watch", "top" },    { "unlock", "revoke" },
+                                           { "check", "doctor" }, { "clean", "reap" },
+                                           { "gc", "reap" } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
     {

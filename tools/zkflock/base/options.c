@@ -17,21 +17,23 @@
 /* The options as GOption parses them. */
 typedef struct
 {
-  gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, version,
+  gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, yes, version,
       revocable;
   char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
   char **multi;
 } Raw;
 
-static const char *const verb_names[] = { "", "who", "top", "tree", "revoke", "doctor", NULL };
+static const char *const verb_names[] = {
+  "", "who", "top", "tree", "revoke", "doctor", "reap", NULL
+};
 
 static const char SUMMARY[] =
     "Runs a command while holding a ZooKeeper lock that Apache Curator programs share.\n\n"
     "  zkflock [OPTION…] PATH COMMAND [ARG…]   run COMMAND while holding PATH\n"
     "  zkflock [OPTION…] PATH -c STRING        run STRING by /bin/sh\n"
     "  zkflock [OPTION…] PATH                  print the token and hold until stdin ends\n"
-    "  zkflock who|top|tree|revoke|doctor [OPTION…] [PATH…]";
+    "  zkflock who|top|tree|revoke|doctor|reap [OPTION…] [PATH…]";
 
 static gboolean
 is_set (char *const *text)
@@ -135,6 +137,7 @@ add_common_options (GOptionContext *context, GPtrArray *names, Raw *raw)
       "top: number of refreshes (no limit)", "COUNT" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &raw->json, "who, top, tree, doctor: print JSON", NULL },
     { "paths", 0, 0, G_OPTION_ARG_NONE, &raw->paths, "tree: print only the paths", NULL },
+    { "yes", 'y', 0, G_OPTION_ARG_NONE, &raw->yes, "reap: delete without a question", NULL },
     { "verbose", 0, 0, G_OPTION_ARG_NONE, &raw->verbose, "Report each step with its time", NULL },
     { "version", 'V', 0, G_OPTION_ARG_NONE, &raw->version, "Show versions", NULL },
     { NULL },
@@ -290,6 +293,10 @@ check_combination (const Options *options, const Raw *raw)
     {
       usage ("--paths applies to tree only");
     }
+  else if (raw->yes && options->verb != VERB_REAP)
+    {
+      usage ("-y applies to reap only");
+    }
   else if (raw->shared + raw->exclusive + is_set (&raw->leases) > 1)
     {
       usage ("-s, -x and -N exclude each other");
@@ -306,7 +313,7 @@ check_combination (const Options *options, const Raw *raw)
     {
       usage ("--multi applies to locking only");
     }
-  else if (options->json && (is_lock || options->verb == VERB_REVOKE))
+  else if (options->json && (is_lock || options->verb == VERB_REVOKE || options->verb == VERB_REAP))
     {
       usage ("--json applies to who, top, tree and doctor only");
     }
@@ -369,6 +376,7 @@ take_strings (Options *options, Raw *raw)
   options->verbose = raw->verbose;
   options->json = raw->json;
   options->only_paths = raw->paths;
+  options->agreed = raw->yes;
   options->revocable = raw->revocable;
   options->mode = raw->shared             ? MODE_READ
                   : raw->exclusive        ? MODE_WRITE
@@ -449,7 +457,7 @@ parse_verb_words (Options *options, char **words)
 static Verb
 verb_of (const char *word)
 {
-  for (int i = VERB_WHO; word != NULL && i <= VERB_DOCTOR; i++)
+  for (int i = VERB_WHO; word != NULL && i <= VERB_REAP; i++)
     {
       if (strcmp (word, verb_names[i]) == 0)
         {

@@ -11,7 +11,8 @@ typedef enum
   VERB_TOP,
   VERB_TREE,
   VERB_REVOKE,
-  VERB_DOCTOR
+  VERB_DOCTOR,
+  VERB_REAP
 } Verb;
 
 typedef enum
@@ -41,6 +42,7 @@ typedef struct
   gboolean verbose;
   gboolean json;
   gboolean only_paths; /* of tree */
+  gboolean agreed;     /* of reap: the user has said yes */
 
   /* Of the verb lock. */
   Mode mode;

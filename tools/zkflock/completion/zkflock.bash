@@ -104,9 +104,10 @@ _zkflock() {
     -*:) read -ra words -d '' <<<"$lock $common" ;;
     -*:top) read -ra words -d '' <<<"$common -i --interval --iterations --json" ;;
     -*:tree) read -ra words -d '' <<<"$common --paths --json" ;;
+    -*:reap) read -ra words -d '' <<<"$common -y --yes" ;;
     -*:revoke) read -ra words -d '' <<<"$common -E --conflict-exit-code" ;;
     -*) read -ra words -d '' <<<"$common --json" ;;
-    *:) words=(who top tree revoke doctor) ;;
+    *:) words=(who top tree revoke doctor reap) ;;
     *) words=() ;;
   esac
   _zkflock_add_words "$cur" "${words[@]}"

@@ -38,7 +38,7 @@ function __fish_zkflock_wants_path
     switch $place[1]
         case first top
             return 0
-        case who tree revoke doctor
+        case who tree revoke doctor reap
             test $place[2] -eq 0
         case '*'
             return 1
@@ -69,7 +69,7 @@ function __fish_zkflock_command
     complete --do-complete="$line"
 end
 
-set -l views top who tree revoke doctor
+set -l views top who tree revoke doctor reap
 complete -c zkflock -f
 complete -c zkflock -n '__fish_zkflock_is command' -a '(__fish_zkflock_command)'
 complete -c zkflock -n '__fish_zkflock_wants_path' -a '(__fish_zkflock_paths)' -d Lock
@@ -78,6 +78,7 @@ complete -c zkflock -n '__fish_zkflock_is first' -a top -d 'The locks, live'
 complete -c zkflock -n '__fish_zkflock_is first' -a tree -d 'Every lock below a path'
 complete -c zkflock -n '__fish_zkflock_is first' -a revoke -d 'Ask the holder to release the lock'
 complete -c zkflock -n '__fish_zkflock_is first' -a doctor -d 'Present and coming problems'
+complete -c zkflock -n '__fish_zkflock_is first' -a reap -d 'Delete lock nodes that no session owns'
 
 set -l common "__fish_zkflock_is first $views"
 complete -c zkflock -n $common -s Z -l hosts -x -a '(__fish_print_hostnames)' -d Servers
@@ -89,6 +90,7 @@ complete -c zkflock -n $common -l verbose -d 'Report each step with its time'
 complete -c zkflock -n $common -s h -l help -d 'Show help'
 complete -c zkflock -n $common -s V -l version -d 'Show versions'
 complete -c zkflock -n '__fish_zkflock_is top who tree doctor' -l json -d 'Print JSON'
+complete -c zkflock -n '__fish_zkflock_is reap' -s y -l yes -d 'Delete without a question'
 complete -c zkflock -n '__fish_zkflock_is tree' -l paths -d 'Print only the paths'
 complete -c zkflock -n '__fish_zkflock_is top' -s i -l interval -x -d 'Time between refreshes'
 complete -c zkflock -n '__fish_zkflock_is top' -l iterations -x -d 'Number of refreshes'

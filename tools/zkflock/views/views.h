@@ -11,6 +11,7 @@ int top_run (const Options *options);
 int tree_run (const Options *options);
 int revoke_run (const Options *options);
 int doctor_run (const Options *options);
+int reap_run (const Options *options);
 
 /* Appends place, kind and age of one participant: 21 columns. */
 void who_append_start (GString *row, const CuratorParticipant *one);

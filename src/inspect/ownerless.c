@@ -1,0 +1,55 @@
+/* Deletes lock nodes that no session owns.
+ *
+ * Curator has no counterpart. Threads: any; takes the client's mutex only for the requests.
+ */
+#include "curator/inspect.h"
+
+#include "client/call.h"
+#include "client/settings.h"
+#include "inspect/fetch.h"
+#include "inspect/inspection-private.h"
+
+/* Whether the node is still the one that was inspected; a later one may have an owner. */
+static gboolean
+is_unchanged (const CuratorParticipant *participant, const CuratorFetched *now)
+{
+  return now->rc == ZOK && now->stat.ephemeralOwner == 0 && now->stat.czxid == participant->czxid;
+}
+
+gboolean
+curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
+                          GError **error)
+{
+  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (participant != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  if (!participant->is_readable || participant->session_id != 0)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s",
+                   participant->node_path,
+                   participant->is_readable ? "a session owns it" : "its owner is not known");
+      return FALSE;
+    }
+  g_autofree char *path = curator_client_full_path (client, participant->node_path);
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+  g_ptr_array_add (paths, path);
+  g_autoptr (GArray) read = curator_fetch (client, CURATOR_FETCH_DATA, paths, error);
+  if (read == NULL)
+    {
+      return FALSE;
+    }
+  const CuratorFetched *now = &g_array_index (read, CuratorFetched, 0);
+  if (!is_unchanged (participant, now))
+    {
+      return TRUE;
+    }
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) result =
+      curator_call (client, CURATOR_CALL_REMOVE, path, NULL, -1, NULL, &local);
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  return TRUE;
+}

@@ -1,0 +1,110 @@
+/* reap: deletes the lock nodes that no session owns, after showing them. */
+#include "views/views.h"
+
+#include "base/connect.h"
+#include "base/outcome.h"
+#include "output/text.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define LEFT_CODE 1 /* there are such nodes, and they were not deleted */
+
+/* The participants without a session, borrowed from the inspections. */
+static GPtrArray *
+find_ownerless (GPtrArray *locks)
+{
+  GPtrArray *found = g_ptr_array_new ();
+
+  for (guint i = 0; i < locks->len; i++)
+    {
+      const CuratorInspection *lock = g_ptr_array_index (locks, i);
+      for (guint k = 0; k < curator_inspection_get_n_participants (lock); k++)
+        {
+          const CuratorParticipant *one = curator_inspection_get_participant (lock, k);
+          if (curator_participant_is_readable (one)
+              && curator_participant_get_session_id (one) == 0)
+            {
+              g_ptr_array_add (found, (gpointer) one);
+            }
+        }
+    }
+  return found;
+}
+
+static void
+show (GPtrArray *found)
+{
+  for (guint i = 0; i < found->len; i++)
+    {
+      const CuratorParticipant *one = g_ptr_array_index (found, i);
+      g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
+      g_autofree char *label = text_label (curator_participant_get_data (one));
+      g_autofree char *age = text_age (curator_participant_get_age_ms (one));
+      printf ("%s  %s  %s\n", node, label, age);
+    }
+  fflush (stdout);
+}
+
+static gboolean
+ask (guint n)
+{
+  char answer[16] = "";
+
+  if (!isatty (STDIN_FILENO))
+    {
+      return FALSE;
+    }
+  fprintf (stderr, "Delete %s? [y/N] ", n == 1 ? "this node" : "these nodes");
+  return fgets (answer, sizeof answer, stdin) != NULL && (*answer == 'y' || *answer == 'Y');
+}
+
+static int
+delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
+{
+  for (guint i = 0; i < found->len; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      if (!curator_delete_ownerless (client, g_ptr_array_index (found, i), &error))
+        {
+          return fail_with (options, error);
+        }
+    }
+  return 0;
+}
+
+int
+reap_run (const Options *options)
+{
+  int code = 0;
+  gboolean complete = TRUE;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
+
+  if (client == NULL)
+    {
+      return code;
+    }
+  g_autoptr (GPtrArray) locks =
+      curator_inspect_all (client, options->paths[0], NULL, &complete, &error);
+  if (locks == NULL)
+    {
+      return fail_with (options, error);
+    }
+  g_autoptr (GPtrArray) found = find_ownerless (locks);
+  show (found);
+  if (!complete)
+    {
+      print_error (options->paths[0], "not everything below it could be read");
+    }
+  if (found->len == 0)
+    {
+      return 0;
+    }
+  if (!options->agreed && !ask (found->len))
+    {
+      print_error (options->paths[0], "nothing was deleted; --yes deletes without a question");
+      return LEFT_CODE;
+    }
+  return delete_all (client, options, found);
+}
