@@ -2539,7 +2539,8 @@ enum class lock_kind
   none = CURATOR_LOCK_KIND_NONE,
   mutex = CURATOR_LOCK_KIND_MUTEX,
   read_write = CURATOR_LOCK_KIND_READ_WRITE,
-  semaphore = CURATOR_LOCK_KIND_SEMAPHORE
+  semaphore = CURATOR_LOCK_KIND_SEMAPHORE,
+  leader_latch = CURATOR_LOCK_KIND_LEADER_LATCH
 };
 
 /** Name of a kind, for example "read-write". */
@@ -2556,7 +2557,8 @@ enum class participant_kind
   read = CURATOR_PARTICIPANT_READ,
   write = CURATOR_PARTICIPANT_WRITE,
   lease = CURATOR_PARTICIPANT_LEASE,
-  turn = CURATOR_PARTICIPANT_TURN
+  turn = CURATOR_PARTICIPANT_TURN,
+  latch = CURATOR_PARTICIPANT_LATCH
 };
 
 /** Name of a kind, for example "write". */

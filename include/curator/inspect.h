@@ -27,7 +27,9 @@ typedef enum
   /** InterProcessReadWriteLock. */
   CURATOR_LOCK_KIND_READ_WRITE,
   /** InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. */
-  CURATOR_LOCK_KIND_SEMAPHORE
+  CURATOR_LOCK_KIND_SEMAPHORE,
+  /** LeaderLatch. A LeaderSelector is a mutex. */
+  CURATOR_LOCK_KIND_LEADER_LATCH
 } CuratorLockKind;
 
 /** What one lock node is for. Values may be added. */
@@ -42,7 +44,9 @@ typedef enum
   /** A lease of a semaphore. */
   CURATOR_PARTICIPANT_LEASE,
   /** A contender that queues for its turn to take leases of a semaphore. */
-  CURATOR_PARTICIPANT_TURN
+  CURATOR_PARTICIPANT_TURN,
+  /** A candidate of a leader latch; its payload is its id. */
+  CURATOR_PARTICIPANT_LATCH
 } CuratorParticipantKind;
 
 /** The result of one inspection of a lock path. Immutable. */

@@ -41,10 +41,16 @@ is_node_of (const char *name, CuratorQueueKeyFunc key)
 }
 
 static gboolean
-is_lock_node (const char *name)
+is_queue_node (const char *name)
 {
   return is_node_of (name, curator_grammar_mutex_key) || is_node_of (name, curator_grammar_rw_key)
-         || is_node_of (name, curator_grammar_lease_key);
+         || is_node_of (name, curator_grammar_latch_key);
+}
+
+static gboolean
+is_lock_node (const char *name)
+{
+  return is_queue_node (name) || is_node_of (name, curator_grammar_lease_key);
 }
 
 /* A folder "leases" with lease nodes belongs to a semaphore. A folder "locks" may also be a mutex
@@ -71,7 +77,7 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
   for (guint i = 0; i < children->len; i++)
     {
       const char *name = g_ptr_array_index (children, i);
-      if (is_node_of (name, curator_grammar_mutex_key) || is_node_of (name, curator_grammar_rw_key))
+      if (is_queue_node (name))
         {
           has_lock_nodes = TRUE;
         }

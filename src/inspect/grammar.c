@@ -13,6 +13,12 @@ curator_grammar_mutex_key (const char *name, gpointer user_data)
 }
 
 const char *
+curator_grammar_latch_key (const char *name, gpointer user_data)
+{
+  return curator_queue_standard_key (name, CURATOR_LATCH_NAME);
+}
+
+const char *
 curator_grammar_lease_key (const char *name, gpointer user_data)
 {
   return curator_queue_standard_key (name, CURATOR_LEASE_NAME);
@@ -49,7 +55,12 @@ curator_grammar_kind (const char *const *children, gsize n)
 {
   const gsize n_mutex = curator_grammar_count (children, n, curator_grammar_mutex_key);
   const gsize n_rw = curator_grammar_count (children, n, curator_grammar_rw_key);
+  const gsize n_latch = curator_grammar_count (children, n, curator_grammar_latch_key);
 
+  if (n_latch > MAX (n_mutex, n_rw))
+    {
+      return CURATOR_LOCK_KIND_LEADER_LATCH;
+    }
   if (n_mutex > 0 || n_rw > 0)
     {
       return n_mutex >= n_rw ? CURATOR_LOCK_KIND_MUTEX : CURATOR_LOCK_KIND_READ_WRITE;

@@ -9,6 +9,7 @@
 /* The CuratorQueueKeyFunc of each recipe; user_data is not used. */
 const char *curator_grammar_mutex_key (const char *name, gpointer user_data);
 const char *curator_grammar_rw_key (const char *name, gpointer user_data);
+const char *curator_grammar_latch_key (const char *name, gpointer user_data);
 const char *curator_grammar_lease_key (const char *name, gpointer user_data);
 
 gboolean curator_grammar_is_writer (const char *name);

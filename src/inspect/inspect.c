@@ -283,10 +283,16 @@ inspect_queue (CuratorInspection *inspection, CuratorClient *client, const Folde
                GError **error)
 {
   const gboolean is_rw = inspection->kind == CURATOR_LOCK_KIND_READ_WRITE;
+  const gboolean is_latch = inspection->kind == CURATOR_LOCK_KIND_LEADER_LATCH;
 
   if (!add_nodes (inspection, client, top,
-                  is_rw ? curator_grammar_rw_key : curator_grammar_mutex_key,
-                  is_rw ? CURATOR_PARTICIPANT_READ : CURATOR_PARTICIPANT_MUTEX, error))
+                  is_rw      ? curator_grammar_rw_key
+                  : is_latch ? curator_grammar_latch_key
+                             : curator_grammar_mutex_key,
+                  is_rw      ? CURATOR_PARTICIPANT_READ
+                  : is_latch ? CURATOR_PARTICIPANT_LATCH
+                             : CURATOR_PARTICIPANT_MUTEX,
+                  error))
     {
       return FALSE;
     }

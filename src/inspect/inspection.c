@@ -75,7 +75,7 @@ curator_inspection_get_kind (const CuratorInspection *inspection)
 const char *
 curator_lock_kind_to_string (CuratorLockKind kind)
 {
-  static const char *const names[] = { "none", "mutex", "read-write", "semaphore" };
+  static const char *const names[] = { "none", "mutex", "read-write", "semaphore", "latch" };
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 
@@ -142,7 +142,7 @@ curator_participant_get_kind (const CuratorParticipant *participant)
 const char *
 curator_participant_kind_to_string (CuratorParticipantKind kind)
 {
-  static const char *const names[] = { "mutex", "read", "write", "lease", "turn" };
+  static const char *const names[] = { "mutex", "read", "write", "lease", "turn", "latch" };
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 

@@ -143,6 +143,7 @@ recipe_of (const char *name)
     const char *name;
     const char *recipe;
   } kinds[] = { { CURATOR_LOCK_NAME, "a mutex" },
+                { CURATOR_LATCH_NAME, "a leader latch" },
                 { CURATOR_READ_NAME, "a read-write lock" },
                 { CURATOR_WRITE_NAME, "a read-write lock" } };
 

@@ -171,6 +171,36 @@ doctor_is_content (void **state)
   queue_free (&queue);
 }
 
+/* Candidates of leader latches, as Curator names them, with their ids. */
+static void
+leader_latches_are_known (void **state)
+{
+  Fixture *fixture = *state;
+  assert_int_equal (raw_zk_make_path (fixture->raw, "/election/leaders"), ZOK);
+  static const char *const ids[] = { "node-a", "node-b" };
+  for (gsize i = 0; i < G_N_ELEMENTS (ids); i++)
+    {
+      g_autofree char *uuid = g_uuid_string_random ();
+      g_autofree char *path = g_strdup_printf ("/election/leaders/_c_%s-latch-", uuid);
+      assert_int_equal (raw_zk_create (fixture->raw, path, ids[i], 3, NULL), ZOK);
+    }
+  g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/election/leaders", NULL);
+  assert_json (who, "d['kind'], d['holders'], d['waiting']", "latch 1 1");
+  assert_json (who, "[(p['holds'], p['kind'], p['label']) for p in d['participants']]",
+               "[(True, 'latch', 'node-a'), (False, 'latch', 'node-b')]");
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "/election", NULL);
+  assert_non_null (strstr (tree, "latch"));
+  assert_non_null (strstr (tree, "node-a"));
+  g_autofree char *top =
+      cli_run (fixture, 0, "top", "--iterations", "1", "--interval", "0.2", "/election", NULL);
+  assert_non_null (strstr (top, "node-a"));
+  g_autofree char *paths = cli_run (fixture, 0, "tree", "--paths", "/election", NULL);
+  assert_string_equal (paths, "/election/leaders\n");
+  g_autofree char *findings = doctor_says (fixture, 0, "/election/leaders", "10");
+  assert_json (findings, "d", "[]");
+  assert_int_equal (raw_zk_delete_tree (fixture->raw, "/election"), ZOK);
+}
+
 static void
 doctor_finds_a_foreign_child (void **state)
 {
@@ -348,6 +378,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (who_tells_the_queue),
     heal_and_test (who_of_semaphore_and_read_write_lock),
+    heal_and_test (leader_latches_are_known),
     heal_and_test (tree_and_top_find_all),
     heal_and_test (nobody_and_nothing),
     heal_and_test (doctor_is_content),
