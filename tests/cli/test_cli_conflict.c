@@ -154,6 +154,19 @@ every_code_stands_for_a_conflict (void **state)
   g_unlink (log);
 }
 
+/* An exit code that equals the command's own, in many tries side by side. */
+static void
+many_tries_with_code_0 (void **state)
+{
+  const int codes[6 * AT_ONCE] = { 0 };
+  g_autofree char *log = cli_new_file ();
+  g_autoptr (Cli) holder = start_holder (*state, &modes[0], "/tries", log);
+
+  meet_conflicts (*state, &modes[0], "/tries", "0", codes, G_N_ELEMENTS (codes));
+  assert_int_equal (cli_wait (holder, 0), -1);
+  g_unlink (log);
+}
+
 /* Without a command: no token is printed. */
 static void
 hold_prints_no_token (void **state)
@@ -177,6 +190,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (every_mode_meets_a_held_lock),
     cmocka_unit_test (every_code_stands_for_a_conflict),
+    cmocka_unit_test (many_tries_with_code_0),
     cmocka_unit_test (hold_prints_no_token),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);

@@ -173,6 +173,22 @@ another_protocol_is_named (void **state)
   close (greeter.fd);
 }
 
+static void
+a_missing_chroot_is_named (void **state)
+{
+  g_autofree char *mark = cli_new_file ();
+  g_autofree char *hosts = g_strconcat (fixture_server (*state), "/nowhere/at/all", NULL);
+  g_autoptr (Cli) cli =
+      cli_zkflock (hosts, "-n", "-E", "0", "/p", CLI_COMMAND, "turn", mark, "0", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 69);
+  g_autofree char *err = cli_stderr (cli);
+  assert_string_equal (err,
+                       "zkflock: /p: the chroot /nowhere/at/all of the connect string does not "
+                       "exist: create it first\n");
+  assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+}
+
 static gboolean
 has_no_quorum (gpointer address)
 {
@@ -216,6 +232,7 @@ main (void)
     cmocka_unit_test (views_name_the_cause),
     cmocka_unit_test (a_silent_server_is_named),
     cmocka_unit_test (another_protocol_is_named),
+    cmocka_unit_test (a_missing_chroot_is_named),
     cmocka_unit_test (a_missing_quorum_is_named),
     cmocka_unit_test (usage_errors),
   };
