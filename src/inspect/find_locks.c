@@ -4,6 +4,7 @@
  */
 #include "curator/inspect.h"
 
+#include "client/parents.h"
 #include "client/path.h"
 #include "client/settings.h"
 #include "inspect/fetch.h"
@@ -97,6 +98,21 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
     }
 }
 
+/* Only the root of a chroot can be missing. */
+static gboolean
+is_missing_chroot (Walk *walk, guint i, int rc, GError **error)
+{
+  g_autoptr (GError) missing = curator_parents_chroot_error (walk->client, rc);
+
+  if (missing == NULL
+      || strcmp (g_ptr_array_index (walk->level, i), walk->client->servers->chroot) != 0)
+    {
+      return FALSE;
+    }
+  g_propagate_error (error, g_steal_pointer (&missing));
+  return TRUE;
+}
+
 static gboolean
 walk_level (Walk *walk, GError **error)
 {
@@ -118,6 +134,10 @@ walk_level (Walk *walk, GError **error)
       if (fetched->rc == ZOK)
         {
           visit (walk, g_ptr_array_index (walk->level, i), fetched->children);
+        }
+      else if (is_missing_chroot (walk, i, fetched->rc, error))
+        {
+          return FALSE;
         }
       else if (fetched->rc != ZNONODE)
         {

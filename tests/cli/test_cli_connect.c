@@ -187,6 +187,11 @@ a_missing_chroot_is_named (void **state)
                        "zkflock: /p: the chroot /nowhere/at/all of the connect string does not "
                        "exist: create it first\n");
   assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+  /* Not a free lock. */
+  g_autoptr (Cli) who = cli_zkflock (hosts, "who", "/p", NULL);
+  assert_int_equal (cli_wait (who, CLI_MS), 69);
+  g_autofree char *who_err = cli_stderr (who);
+  assert_string_equal (who_err, err);
 }
 
 static gboolean

@@ -83,6 +83,16 @@ connect_report_failure (const Options *options, Probe *probe)
   return EXIT_CODE_UNREACHABLE;
 }
 
+/* A read below a chroot that does not exist would find a free lock. */
+static gboolean
+check_chroot (CuratorClient *client, const Options *options, GError **error)
+{
+  g_auto (GStrv) found = strchr (options->hosts, '/') != NULL
+                             ? curator_find_locks (client, "/", 1, NULL, error)
+                             : g_new0 (char *, 1);
+  return found != NULL;
+}
+
 CuratorClient *
 connect_and_wait (const Options *options, int *exit_code)
 {
@@ -93,7 +103,8 @@ connect_and_wait (const Options *options, int *exit_code)
     {
       return NULL;
     }
-  if (curator_client_block_until_connected (client, options->connect_timeout_ms, NULL, &error))
+  if (curator_client_block_until_connected (client, options->connect_timeout_ms, NULL, &error)
+      && check_chroot (client, options, &error))
     {
       return g_steal_pointer (&client);
     }
