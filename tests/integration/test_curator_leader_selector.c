@@ -58,6 +58,29 @@ test_error_policies (void **state)
   assert_false (loose->held_at_cancellation);
 }
 
+/* The two rules when the connection is interrupted and the session lives on. */
+static void
+test_interrupted_connection (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (Leading) standard = leading_start_new (client, "/test/standard", NULL, NULL);
+  g_autoptr (Leading) loose = leading_new (client, "/test/loose", NULL, NULL);
+  curator_leader_selector_set_until_lost (loose->selector, TRUE);
+  leading_start (loose);
+  leading_assert_entered (standard, 1);
+  leading_assert_entered (loose, 1);
+  proxy_cut (fixture->proxy);
+  leading_assert_left (standard, 1);
+  assert_int_equal (leading_cancelled (standard), 1);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  /* A cancellation would have come before that state, on the same thread. */
+  assert_false (g_cancellable_is_cancelled (leading_cancellable (loose)));
+  assert_true (leads (loose));
+  curator_client_close (client);
+}
+
 /* testLeaderNodeDeleteOnInterrupt: interrupted without a server; the node is deleted later. */
 static void
 test_leader_node_delete_on_interrupt (void **state)
@@ -371,6 +394,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_interruption),
     heal_and_test (test_error_policies),
+    heal_and_test (test_interrupted_connection),
     heal_and_test (test_leader_node_delete_on_interrupt),
     heal_and_test (test_interrupt_leadership),
     heal_and_test (test_auto_requeue),
