@@ -381,6 +381,7 @@ test_acl_error_with_leader (void **state)
       raw_zk_set_world_acl (fixture->raw, "/forbidden", ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
   g_autoptr (Leading) once = leading_start_new (client, "/forbidden", NULL, NULL);
   assert_true (wait_until (is_out, once, LONG_MS));
+  curator_leader_selector_close (once->selector);
   g_autoptr (Leading) again = leading_new (client, "/forbidden", NULL, NULL);
   curator_leader_selector_set_auto_requeue (again->selector, TRUE);
   leading_start (again);
