@@ -116,12 +116,13 @@ test_interrupt_leadership (void **state)
       curator_leader_selector_interrupt_leadership (leading->selector);
     }
   leading_assert_entered (leading, 4);
-  assert_true (leading->led_at_entry);
-  for (int i = 1; i < 4; i++)
+  for (int i = 2; i <= 4; i++)
     {
-      assert_true (g_array_index (leading->tokens, guint64, i)
-                   > g_array_index (leading->tokens, guint64, i - 1));
+      assert_true (leading_token (leading, i) > leading_token (leading, i - 1));
     }
+  curator_leader_selector_close (leading->selector);
+  leading_assert_left (leading, 4);
+  assert_true (leading->led_at_entry);
 }
 
 /* testAutoRequeue */
@@ -268,7 +269,7 @@ test_rotating_leadership (void **state)
       for (int i = 0; i < LEADERS; i++)
         {
           leading_assert_entered (leaders[i], round);
-          const guint64 token = g_array_index (leaders[i]->tokens, guint64, round - 1);
+          const guint64 token = leading_token (leaders[i], round);
           assert_true (token > last_token);
           last_token = token;
           leading_tell_return (leaders[i]);
