@@ -186,6 +186,15 @@ leading_cancelled (Leading *leading)
   return read_counter (leading, &leading->cancelled);
 }
 
+guint64
+leading_token (Leading *leading, int n)
+{
+  pthread_mutex_lock (&leading->mutex);
+  const guint64 token = g_array_index (leading->tokens, guint64, n - 1);
+  pthread_mutex_unlock (&leading->mutex);
+  return token;
+}
+
 void
 leading_tell_return (Leading *leading)
 {

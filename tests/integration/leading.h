@@ -43,6 +43,8 @@ void leading_assert_left (Leading *leading, int n);
 int leading_entered (Leading *leading);
 int leading_left (Leading *leading);
 int leading_cancelled (Leading *leading);
+/* The fencing token of the n-th call. */
+guint64 leading_token (Leading *leading, int n);
 /* The call in progress, or the next one, returns. */
 void leading_tell_return (Leading *leading);
 /* The newest call's lease and cancellable; borrowed. */

@@ -58,6 +58,29 @@ test_error_policies (void **state)
   assert_false (loose->held_at_cancellation);
 }
 
+/* The two rules when the connection is interrupted and the session lives on. */
+static void
+test_interrupted_connection (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (Leading) standard = leading_start_new (client, "/test/standard", NULL, NULL);
+  g_autoptr (Leading) loose = leading_new (client, "/test/loose", NULL, NULL);
+  curator_leader_selector_set_until_lost (loose->selector, TRUE);
+  leading_start (loose);
+  leading_assert_entered (standard, 1);
+  leading_assert_entered (loose, 1);
+  proxy_cut (fixture->proxy);
+  leading_assert_left (standard, 1);
+  assert_int_equal (leading_cancelled (standard), 1);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  /* A cancellation would have come before that state, on the same thread. */
+  assert_false (g_cancellable_is_cancelled (leading_cancellable (loose)));
+  assert_true (leads (loose));
+  curator_client_close (client);
+}
+
 /* testLeaderNodeDeleteOnInterrupt: interrupted without a server; the node is deleted later. */
 static void
 test_leader_node_delete_on_interrupt (void **state)
@@ -93,12 +116,13 @@ test_interrupt_leadership (void **state)
       curator_leader_selector_interrupt_leadership (leading->selector);
     }
   leading_assert_entered (leading, 4);
-  assert_true (leading->led_at_entry);
-  for (int i = 1; i < 4; i++)
+  for (int i = 2; i <= 4; i++)
     {
-      assert_true (g_array_index (leading->tokens, guint64, i)
-                   > g_array_index (leading->tokens, guint64, i - 1));
+      assert_true (leading_token (leading, i) > leading_token (leading, i - 1));
     }
+  curator_leader_selector_close (leading->selector);
+  leading_assert_left (leading, 4);
+  assert_true (leading->led_at_entry);
 }
 
 /* testAutoRequeue */
@@ -245,7 +269,7 @@ test_rotating_leadership (void **state)
       for (int i = 0; i < LEADERS; i++)
         {
           leading_assert_entered (leaders[i], round);
-          const guint64 token = g_array_index (leaders[i]->tokens, guint64, round - 1);
+          const guint64 token = leading_token (leaders[i], round);
           assert_true (token > last_token);
           last_token = token;
           leading_tell_return (leaders[i]);
@@ -358,6 +382,7 @@ test_acl_error_with_leader (void **state)
       raw_zk_set_world_acl (fixture->raw, "/forbidden", ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
   g_autoptr (Leading) once = leading_start_new (client, "/forbidden", NULL, NULL);
   assert_true (wait_until (is_out, once, LONG_MS));
+  curator_leader_selector_close (once->selector);
   g_autoptr (Leading) again = leading_new (client, "/forbidden", NULL, NULL);
   curator_leader_selector_set_auto_requeue (again->selector, TRUE);
   leading_start (again);
@@ -371,6 +396,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_interruption),
     heal_and_test (test_error_policies),
+    heal_and_test (test_interrupted_connection),
     heal_and_test (test_leader_node_delete_on_interrupt),
     heal_and_test (test_interrupt_leadership),
     heal_and_test (test_auto_requeue),
