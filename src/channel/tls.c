@@ -75,6 +75,7 @@ curator_tls_unref (CuratorTls *tls)
 gboolean
 curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (tls != NULL && pem != NULL, FALSE);
   g_autofree char *path = g_canonicalize_filename (pem, NULL);
 
@@ -107,6 +108,7 @@ gboolean
 curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const char *key_pem,
                                    const char *password, GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (tls != NULL && cert_pem != NULL && key_pem != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
@@ -119,6 +121,7 @@ curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const 
 gboolean
 curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password, GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (tls != NULL && file != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
@@ -130,6 +133,7 @@ curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password,
 gboolean
 curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri, GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (tls != NULL && cert_uri != NULL && key_uri != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 

@@ -29,6 +29,7 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
 gboolean
 curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (client != NULL && tls != NULL, FALSE);
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
     {
@@ -56,6 +57,7 @@ gboolean
 curator_client_set_sasl_digest (CuratorClient *client, const char *user, const char *password,
                                 GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (client != NULL && user != NULL && password != NULL, FALSE);
   return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
 }
@@ -64,6 +66,7 @@ gboolean
 curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, const char *server_name,
                                 GError **error)
 {
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (client != NULL, FALSE);
   return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
 }

@@ -26,7 +26,7 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   proxy_set_mode (fixture->proxy, mode);
   gint64 start = wait_now_ms ();
   assert_false (curator_lock_release (lock, &error));
-  assert_true (wait_now_ms () - start <= CONFIRM_MS + 300);
+  assert_true (wait_now_ms () - start <= CONFIRM_MS + SESSION_MS / 2);
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);

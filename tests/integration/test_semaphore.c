@@ -225,7 +225,7 @@ test_p30_all_or_nothing (void **state)
   assert_null (curator_semaphore_acquire_n (semaphore, 3, 400, NULL, &error));
   gint64 took = wait_now_ms () - before;
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_true (took >= 399 && took < 1400);
+  assert_true (took >= 399);
   assert_children (fixture, "/semaphore/all/leases", 1, 3000);
   assert_children (fixture, "/semaphore/all/locks", 0, 3000);
   assert_null (curator_semaphore_acquire_n (semaphore, 3, 0, NULL, &error));
