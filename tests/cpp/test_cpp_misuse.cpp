@@ -234,6 +234,7 @@ const operations<curator::rw_lock> of_rw_lock = {
     } },
   { "rw_lock::unlock_shared", critical, critical,
     [] (curator::rw_lock &it) { it.unlock_shared (); } },
+  { "rw_lock::share", returns, returns, [] (curator::rw_lock &it) { (void) it.share (); } },
   { "rw_lock::native_handle", returns, returns,
     [] (curator::rw_lock &it) { (void) it.native_handle (); } },
 };
@@ -251,6 +252,8 @@ const operations<curator::shared_count> of_shared_count = {
   { "shared_count::remove_listener", returns, returns,
     [] (curator::shared_count &it) { it.remove_listener (1); } },
   { "shared_count::close", returns, returns, [] (curator::shared_count &it) { it.close (); } },
+  { "shared_count::share", returns, returns,
+    [] (curator::shared_count &it) { (void) it.share (); } },
   { "shared_count::native_handle", returns, returns,
     [] (curator::shared_count &it) { (void) it.native_handle (); } },
 };
