@@ -35,9 +35,10 @@ PACKAGES_TEST=(
 PACKAGES_LINT=(clang-tidy clang-format shellcheck)
 PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox)
 PACKAGES_COVERAGE=(gcovr)
+PACKAGES_BROWSER=(chromium)
 PACKAGES_PROOF=(frama-c-base why3 cvc4 z3)
 # Not every script needs every group.
-export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE PACKAGES_PROOF
+export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE PACKAGES_PROOF PACKAGES_BROWSER
 
 package_installed() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
