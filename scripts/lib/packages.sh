@@ -4,6 +4,7 @@
 
 PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev
   libgnutls28-dev libsasl2-dev)
+PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config python3 libglib2.0-dev libzookeeper-mt-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
 PACKAGES_TEST=(
@@ -14,6 +15,7 @@ PACKAGES_TEST=(
   docker-compose
   doxygen
   fish
+  libasio-dev
   libcmocka-dev
   krb5-admin-server
   krb5-kdc
@@ -23,6 +25,7 @@ PACKAGES_TEST=(
   libsasl2-modules-gssapi-mit
   libsqlite3-dev
   lintian
+  libuv1-dev
   mandoc
   openssl
   postgresql
