@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 # Installs missing Debian packages; does nothing if there is none.
 
-PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev
+PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config python3 libglib2.0-dev libzookeeper-mt-dev
   libgnutls28-dev libsasl2-dev)
-PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config python3 libglib2.0-dev libzookeeper-mt-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
 PACKAGES_TEST=(
