@@ -2279,6 +2279,11 @@ public:
   /** An empty handle. */
   leader_selector () noexcept = default;
 
+  /** Takes over a reference. */
+  explicit leader_selector (CuratorLeaderSelector *object) noexcept : handle_ (object)
+  {
+  }
+
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param lead  called as lead (const lease &, GCancellable *) for each leadership, which ends when
    *               it returns. It should return soon after the cancellable was cancelled */
@@ -2389,6 +2394,13 @@ public:
       }
   }
 
+  /** Another handle of the same selector. */
+  leader_selector
+  share () const noexcept
+  {
+    return leader_selector (handle_.new_ref ());
+  }
+
   /** The selector for the C functions; borrowed. */
   CuratorLeaderSelector *
   native_handle () const noexcept
@@ -2408,6 +2420,11 @@ class leader_latch
 public:
   /** An empty handle. */
   leader_latch () noexcept = default;
+
+  /** Takes over a reference. */
+  explicit leader_latch (CuratorLeaderLatch *object) noexcept : handle_ (object)
+  {
+  }
 
   /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
    *  @param id  what other participants see */
@@ -2538,6 +2555,13 @@ public:
         curator_leader_latch_close (native_handle (),
                                     static_cast<CuratorLeaderLatchCloseMode> (mode));
       }
+  }
+
+  /** Another handle of the same latch. */
+  leader_latch
+  share () const noexcept
+  {
+    return leader_latch (handle_.new_ref ());
   }
 
   /** The latch for the C functions; borrowed. */

@@ -736,7 +736,7 @@ test_leaders (void **state)
   selector.start ();
   assert_true (leads.get_future ().get () > 0);
   assert_true (selector.leader ().is_leader);
-  assert_string_equal (selector.leader ().id.c_str (), "one");
+  assert_string_equal (selector.share ().leader ().id.c_str (), "one");
   assert_int_equal (selector.participants ().size (), 1);
   assert_false (selector.requeue ());
   const criticals seen;
@@ -760,7 +760,7 @@ test_leaders (void **state)
   latch.start ();
   latch.await ();
   assert_true (latch.try_await_for (0ms));
-  assert_true (latch.has_leadership ());
+  assert_true (latch.share ().has_leadership ());
   assert_true (latch.current_lease ().has_value ());
   assert_string_equal (latch.participants ().at (0).id.c_str (), "two");
   curator::leader_latch other (client, "/cpp/latch");

@@ -279,6 +279,8 @@ const operations<curator::leader_selector> of_leader_selector = {
     [] (curator::leader_selector &it) { (void) it.leader (); } },
   { "leader_selector::close", returns, returns,
     [] (curator::leader_selector &it) { it.close (); } },
+  { "leader_selector::share", returns, returns,
+    [] (curator::leader_selector &it) { (void) it.share (); } },
   { "leader_selector::native_handle", returns, returns,
     [] (curator::leader_selector &it) { (void) it.native_handle (); } },
 };
@@ -304,6 +306,8 @@ const operations<curator::leader_latch> of_leader_latch = {
   { "leader_latch::remove_listener", returns, returns,
     [] (curator::leader_latch &it) { it.remove_listener (1); } },
   { "leader_latch::close", returns, returns, [] (curator::leader_latch &it) { it.close (); } },
+  { "leader_latch::share", returns, returns,
+    [] (curator::leader_latch &it) { (void) it.share (); } },
   { "leader_latch::native_handle", returns, returns,
     [] (curator::leader_latch &it) { (void) it.native_handle (); } },
 };
