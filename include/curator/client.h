@@ -161,12 +161,13 @@ gint64 curator_client_get_session_id (CuratorClient *client);
 CURATOR_API
 gint64 curator_client_get_session_timeout (CuratorClient *client);
 
-/** Formats the statistics of the client in the OpenMetrics text format, version 1.0.0, to be served
- *  with the content type "application/openmetrics-text; version=1.0.0; charset=utf-8": the counters of
- *  stats.h, histograms of waiting times, lengths of holds and round trips, and the present numbers
- *  of holds and waiters and the time left to the holds. All figures are of one moment. The names begin
- *  with "curator_"; later versions only append metrics. Waits for nothing, also before start and
- *  after close. No Java counterpart; see TracerDriver.
+/** Formats the statistics of the client as OpenMetrics text, for Prometheus. The text has the
+ *  counters of stats.h, histograms of waiting times, lengths of holds and round trips, and the
+ *  present numbers of holds and waiters and the time left to the holds. All figures are of one
+ *  moment. Serve it with the content type "application/openmetrics-text; version=1.0.0;
+ *  charset=utf-8". The names begin with "curator_"; later versions only append metrics. May be
+ *  called before start and after close, and waits for nothing. The nearest Java counterpart is
+ *  TracerDriver.
  *  @return the text; free it with g_free(). NULL after fork() */
 CURATOR_API
 char *curator_client_format_metrics (CuratorClient *client);

@@ -1772,7 +1772,7 @@ public:
 
   /** Takes over a reference. */
   explicit rw_lock (CuratorRwLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
-      : handle_ (lock)
+      : handle_ (lock), mode_ (mode)
   {
     if (lock != nullptr)
       {
@@ -1873,6 +1873,13 @@ public:
     reader_.unlock ();
   }
 
+  /** Another handle of the same pair of locks, holds included. */
+  rw_lock
+  share () const noexcept
+  {
+    return rw_lock (handle_.new_ref (), mode_);
+  }
+
   /** The pair for the C functions; borrowed. */
   CuratorRwLock *
   native_handle () const noexcept
@@ -1893,6 +1900,7 @@ private:
   }
 
   detail::handle<CuratorRwLock, curator_rw_lock_ref, curator_rw_lock_unref> handle_;
+  unlock_mode mode_ = unlock_mode::wait;
   lockable reader_;
   lockable writer_;
 };
@@ -1912,6 +1920,11 @@ public:
     handle_ = count_handle (curator_shared_count_new (detail::require (client.native_handle ()),
                                                       detail::c_text (path), seed, outcome));
     outcome.check (handle_.get ());
+  }
+
+  /** Takes over a reference. */
+  explicit shared_count (CuratorSharedCount *object) noexcept : handle_ (object)
+  {
   }
 
   /** Creates the node if it does not exist, reads it and follows its changes from then on. */
@@ -2006,6 +2019,13 @@ public:
       {
         curator_shared_count_close (native_handle ());
       }
+  }
+
+  /** Another handle of the same count. */
+  shared_count
+  share () const noexcept
+  {
+    return shared_count (handle_.new_ref ());
   }
 
   /** The count for the C functions; borrowed. */
@@ -2259,6 +2279,11 @@ public:
   /** An empty handle. */
   leader_selector () noexcept = default;
 
+  /** Takes over a reference. */
+  explicit leader_selector (CuratorLeaderSelector *object) noexcept : handle_ (object)
+  {
+  }
+
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param lead  called as lead (const lease &, GCancellable *) for each leadership, which ends when
    *               it returns. It should return soon after the cancellable was cancelled */
@@ -2369,6 +2394,13 @@ public:
       }
   }
 
+  /** Another handle of the same selector. */
+  leader_selector
+  share () const noexcept
+  {
+    return leader_selector (handle_.new_ref ());
+  }
+
   /** The selector for the C functions; borrowed. */
   CuratorLeaderSelector *
   native_handle () const noexcept
@@ -2388,6 +2420,11 @@ class leader_latch
 public:
   /** An empty handle. */
   leader_latch () noexcept = default;
+
+  /** Takes over a reference. */
+  explicit leader_latch (CuratorLeaderLatch *object) noexcept : handle_ (object)
+  {
+  }
 
   /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
    *  @param id  what other participants see */
@@ -2518,6 +2555,13 @@ public:
         curator_leader_latch_close (native_handle (),
                                     static_cast<CuratorLeaderLatchCloseMode> (mode));
       }
+  }
+
+  /** Another handle of the same latch. */
+  leader_latch
+  share () const noexcept
+  {
+    return leader_latch (handle_.new_ref ());
   }
 
   /** The latch for the C functions; borrowed. */

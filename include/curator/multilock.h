@@ -38,8 +38,8 @@ CURATOR_API
 CuratorLock *curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths,
                                                GError **error);
 
-/** The same, but acquires the members in the byte order of their paths, so that callers that name
- *  them in different orders cannot deadlock. No Java counterpart. */
+/** Creates a lock of mutexes, and acquires them in the byte order of their paths, so that callers
+ *  that name them in different orders cannot deadlock. No Java counterpart. */
 CURATOR_API
 CuratorLock *curator_multi_lock_new_for_paths_sorted (CuratorClient *client,
                                                       const char *const *paths, GError **error);

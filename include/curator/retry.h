@@ -36,8 +36,8 @@ CURATOR_API
 CuratorRetryPolicy *curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms,
                                                                   int max_retries);
 
-/** The same, with sleeps of at most @p max_sleep_ms. Mirrors BoundedExponentialBackoffRetry and
- *  ExponentialBackoffRetry(int, int, int). */
+/** Retries with growing sleeps of at most @p max_sleep_ms. Mirrors BoundedExponentialBackoffRetry
+ *  and ExponentialBackoffRetry(int, int, int). */
 CURATOR_API
 CuratorRetryPolicy *curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms,
                                                                           gint64 max_sleep_ms,

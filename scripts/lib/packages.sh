@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Installs missing Debian packages; does nothing if there is none.
 
-PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config libglib2.0-dev libzookeeper-mt-dev
+PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config python3 libglib2.0-dev libzookeeper-mt-dev
   libgnutls28-dev libsasl2-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
@@ -14,6 +14,7 @@ PACKAGES_TEST=(
   docker-compose
   doxygen
   fish
+  libasio-dev
   libcmocka-dev
   krb5-admin-server
   krb5-kdc
@@ -23,6 +24,7 @@ PACKAGES_TEST=(
   libsasl2-modules-gssapi-mit
   libsqlite3-dev
   lintian
+  libuv1-dev
   mandoc
   openssl
   postgresql
@@ -35,9 +37,10 @@ PACKAGES_TEST=(
 PACKAGES_LINT=(clang-tidy clang-format shellcheck)
 PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox)
 PACKAGES_COVERAGE=(gcovr)
+PACKAGES_BROWSER=(chromium)
 PACKAGES_PROOF=(frama-c-base why3 cvc4 z3)
 # Not every script needs every group.
-export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE PACKAGES_PROOF
+export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE PACKAGES_PROOF PACKAGES_BROWSER
 
 package_installed() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]

@@ -180,6 +180,8 @@ curator_attempt_refuse (Attempt *attempt)
 {
   attempt->failure =
       g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "another contender is in front");
+  attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
+  attempt->has_waited = TRUE;
   note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
   curator_attempt_reset (attempt);
   finish_failed (attempt);

@@ -176,6 +176,7 @@ test_shared_lock (void **state)
   curator::rw_lock theirs (client, "/cpp/rw");
   {
     const std::shared_lock reading (mine);
+    assert_true (mine.share ().reader ().is_owned_by_current_thread ());
     const auto reads = [&] { return std::shared_lock (theirs, 5s).owns_lock (); };
     assert_true (std::async (std::launch::async, reads).get ());
     assert_false (other_gets (theirs));
@@ -693,6 +694,24 @@ test_driver (void **state)
   assert_int_equal (seen.count (), 1);
 }
 
+/* A driver without a queue: its node has the name and the mode that it chose. */
+void
+test_driver_of_a_plain_node (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::lock_driver_functions functions;
+  functions.creates_the_lock = [] (curator::node_request &request) {
+    request.set_name ("plain");
+    request.set_mode (curator::create_mode::ephemeral);
+    request.set_protected (false);
+  };
+  const curator::lock_driver driver (std::move (functions));
+  curator::mutex lock (client, "/cpp/plain", "lock-", 1, driver);
+  const curator::lease held = lock.acquire_lease ();
+  assert_string_equal (held.node_path ().c_str (), "/cpp/plain/plain");
+  assert_false (lock.try_acquire_lease_for (50ms).has_value ());
+}
+
 void
 test_leaders (void **state)
 {
@@ -717,7 +736,7 @@ test_leaders (void **state)
   selector.start ();
   assert_true (leads.get_future ().get () > 0);
   assert_true (selector.leader ().is_leader);
-  assert_string_equal (selector.leader ().id.c_str (), "one");
+  assert_string_equal (selector.share ().leader ().id.c_str (), "one");
   assert_int_equal (selector.participants ().size (), 1);
   assert_false (selector.requeue ());
   const criticals seen;
@@ -741,7 +760,7 @@ test_leaders (void **state)
   latch.start ();
   latch.await ();
   assert_true (latch.try_await_for (0ms));
-  assert_true (latch.has_leadership ());
+  assert_true (latch.share ().has_leadership ());
   assert_true (latch.current_lease ().has_value ());
   assert_string_equal (latch.participants ().at (0).id.c_str (), "two");
   curator::leader_latch other (client, "/cpp/latch");
@@ -767,7 +786,7 @@ test_versions_of_a_count (void **state)
   assert_int_equal (told.get_future ().get (), 8);
   count.remove_listener (id);
   assert_false (count.try_set (before->version, 9));
-  assert_int_equal (count.get (), 8);
+  assert_int_equal (count.share ().get (), 8);
 }
 
 /* Handles of all kinds in containers, moved and swapped while a lock is held. */
@@ -827,6 +846,7 @@ main ()
     cmocka_unit_test (test_fixed_node_lock),
     cmocka_unit_test (test_driver),
     cmocka_unit_test (test_leaders),
+    cmocka_unit_test (test_driver_of_a_plain_node),
     cmocka_unit_test (test_versions_of_a_count),
     cmocka_unit_test (test_moves),
   };

@@ -234,6 +234,7 @@ const operations<curator::rw_lock> of_rw_lock = {
     } },
   { "rw_lock::unlock_shared", critical, critical,
     [] (curator::rw_lock &it) { it.unlock_shared (); } },
+  { "rw_lock::share", returns, returns, [] (curator::rw_lock &it) { (void) it.share (); } },
   { "rw_lock::native_handle", returns, returns,
     [] (curator::rw_lock &it) { (void) it.native_handle (); } },
 };
@@ -251,6 +252,8 @@ const operations<curator::shared_count> of_shared_count = {
   { "shared_count::remove_listener", returns, returns,
     [] (curator::shared_count &it) { it.remove_listener (1); } },
   { "shared_count::close", returns, returns, [] (curator::shared_count &it) { it.close (); } },
+  { "shared_count::share", returns, returns,
+    [] (curator::shared_count &it) { (void) it.share (); } },
   { "shared_count::native_handle", returns, returns,
     [] (curator::shared_count &it) { (void) it.native_handle (); } },
 };
@@ -276,6 +279,8 @@ const operations<curator::leader_selector> of_leader_selector = {
     [] (curator::leader_selector &it) { (void) it.leader (); } },
   { "leader_selector::close", returns, returns,
     [] (curator::leader_selector &it) { it.close (); } },
+  { "leader_selector::share", returns, returns,
+    [] (curator::leader_selector &it) { (void) it.share (); } },
   { "leader_selector::native_handle", returns, returns,
     [] (curator::leader_selector &it) { (void) it.native_handle (); } },
 };
@@ -301,6 +306,8 @@ const operations<curator::leader_latch> of_leader_latch = {
   { "leader_latch::remove_listener", returns, returns,
     [] (curator::leader_latch &it) { it.remove_listener (1); } },
   { "leader_latch::close", returns, returns, [] (curator::leader_latch &it) { it.close (); } },
+  { "leader_latch::share", returns, returns,
+    [] (curator::leader_latch &it) { (void) it.share (); } },
   { "leader_latch::native_handle", returns, returns,
     [] (curator::leader_latch &it) { (void) it.native_handle (); } },
 };
