@@ -55,9 +55,9 @@
 namespace curator
 {
 /* Keeps objects compiled with different versions of this header apart. */
-inline namespace v0_1
+inline namespace v0_2
 {
-static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 1,
+static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 2,
                "name the inline namespace after the version");
 
 /** The timeout that waits without a limit. */
