@@ -137,7 +137,8 @@ gboolean curator_client_start (CuratorClient *client, GError **error);
 /** Waits for a connection. Mirrors CuratorFramework.blockUntilConnected.
  *  @param timeout_ms  milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
  *  @param cancellable  may be NULL
- *  @return FALSE with TIMED_OUT, CLOSED, NOT_STARTED, AUTH_FAILED or G_IO_ERROR_CANCELLED */
+ *  @return FALSE with TIMED_OUT (the message has the cause), CLOSED, NOT_STARTED, AUTH_FAILED or
+ *          G_IO_ERROR_CANCELLED */
 CURATOR_API
 gboolean curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
                                                GCancellable *cancellable, GError **error);
@@ -183,6 +184,34 @@ guint curator_client_add_state_listener (CuratorClient *client, CuratorStateList
  *  unknown id is ignored. Mirrors ConnectionStateListenable.removeListener. */
 CURATOR_API
 void curator_client_remove_state_listener (CuratorClient *client, guint id);
+
+/** Called when there is no connection, once for each cause: a refused connection, a host name that
+ *  cannot be resolved, a server that does not answer.
+ *  @param error  as from curator_client_dup_connection_error(); borrowed */
+typedef void (*CuratorConnectionErrorListener) (CuratorClient *client, const GError *error,
+                                                gpointer user_data);
+
+/** Why there is no connection: the servers that were tried and the last failure of each. Sends no
+ *  request. Mirrors nothing in Java, where the log has the cause.
+ *  @return a new error of #CURATOR_CONNECT_ERROR, or AUTH_FAILED, NOT_STARTED, CLOSED or FORKED; NULL
+ *          while there is a connection */
+CURATOR_API
+GError *curator_client_dup_connection_error (CuratorClient *client);
+
+/** Adds a listener for the causes of a missing connection, before or after start. It runs where
+ *  callbacks run: see curator_client_set_callback_context(). Mirrors
+ *  UnhandledErrorListener.unhandledError in part.
+ *  @param destroy  frees @p user_data once no call can follow; may be NULL
+ *  @return an id, never 0, for curator_client_remove_connection_error_listener() */
+CURATOR_API
+guint curator_client_add_connection_error_listener (CuratorClient *client,
+                                                    CuratorConnectionErrorListener listener,
+                                                    gpointer user_data, GDestroyNotify destroy);
+
+/** Removes a listener. A call may still be running on another thread; no later one follows. An
+ *  unknown id is ignored. */
+CURATOR_API
+void curator_client_remove_connection_error_listener (CuratorClient *client, guint id);
 
 /** Closes the client: waiting calls fail with CLOSED, leases become LOST, and the session is
  *  closed, so that the server frees all its holds. Idempotent. Returns once no thread of the

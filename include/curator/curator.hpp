@@ -51,6 +51,12 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#if __cplusplus >= 202002L
+#include <version>
+#endif
+#ifdef __cpp_lib_jthread
+#include <stop_token>
+#endif
 
 namespace curator
 {
@@ -73,7 +79,7 @@ public:
   {
   }
 
-  /** #CURATOR_ERROR, #CURATOR_ZK_ERROR or G_IO_ERROR. */
+  /** #CURATOR_ERROR, #CURATOR_ZK_ERROR, #CURATOR_CONNECT_ERROR or G_IO_ERROR. */
   GQuark
   domain () const noexcept
   {
@@ -830,14 +836,55 @@ public:
     return text != nullptr ? text.get () : std::string ();
   }
 
-  /** Asks the holder of a lock node to release it: curator_attempt_revoke(). */
+  /** Asks the holder of a lock node to release it: curator_attempt_revoke().
+   *  @param timeout  for the whole call; 0: up to the connection timeout */
   void
-  attempt_revoke (const std::string &lock_node_path)
+  attempt_revoke (const std::string &lock_node_path, std::chrono::milliseconds timeout = {},
+                  GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_attempt_revoke (detail::require (native_handle ()),
-                                           detail::c_text (lock_node_path), outcome)
+    outcome.check (curator_attempt_revoke_full (detail::require (native_handle ()),
+                                                detail::c_text (lock_node_path),
+                                                detail::to_ms (timeout), cancellable, outcome)
                    != FALSE);
+  }
+
+  /** Why there is no connection; nothing while there is one. */
+  std::optional<error>
+  connection_error () const
+  {
+    const std::unique_ptr<GError, void (*) (GError *)> cause (
+        curator_client_dup_connection_error (detail::require (native_handle ())), g_error_free);
+    return cause != nullptr ? std::optional<error> (error (cause.get ())) : std::nullopt;
+  }
+
+  /** Adds a listener for the causes of a missing connection.
+   *  @param listener  called as listener (const error &)
+   *  @return an id for remove_connection_error_listener() */
+  template <class F>
+  unsigned
+  add_connection_error_listener (F &&listener)
+  {
+    using callback = std::decay_t<F>;
+    CuratorClient *const object = detail::require (native_handle ());
+    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
+    const guint id = curator_client_add_connection_error_listener (
+        object,
+        [] (CuratorClient *, const GError *cause, gpointer data) {
+          detail::shield ([&] { (*static_cast<callback *> (data)) (error (cause)); });
+        },
+        kept.get (), detail::destroy<callback>);
+    return detail::release_to_library (kept, id);
+  }
+
+  /** Removes a listener. A call may still be running on another thread; no later one follows. */
+  void
+  remove_connection_error_listener (unsigned id) noexcept
+  {
+    if (native_handle () != nullptr)
+      {
+        curator_client_remove_connection_error_listener (native_handle (), id);
+      }
   }
 
   /** Closes the client and ends all its holds; idempotent. */
@@ -1006,13 +1053,40 @@ public:
     return curator_lease_get_session_id (detail::require (native_handle ()));
   }
 
-  /** Reads the payload of the node from the server. @throws error  LOCK_LOST if the node is gone
-   *  ... */
+  /** Is cancelled once the lease is lost or released; curator_lease_get_cancellable(). Borrowed. */
+  GCancellable *
+  cancellable () const
+  {
+    return curator_lease_get_cancellable (detail::require (native_handle ()));
+  }
+
+#ifdef __cpp_lib_jthread
+  /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of the
+   *  library. */
+  std::stop_token
+  stop_token () const
+  {
+    GCancellable *const ended = cancellable ();
+    auto source = std::make_unique<std::stop_source> ();
+    std::stop_token token = source->get_token ();
+    g_cancellable_connect (ended, G_CALLBACK (+[] (GCancellable *, gpointer data) {
+                             static_cast<std::stop_source *> (data)->request_stop ();
+                           }),
+                           source.release (),
+                           [] (gpointer data) { delete static_cast<std::stop_source *> (data); });
+    return token;
+  }
+#endif
+
+  /** Reads the payload of the node from the server: curator_lease_get_data().
+   *  @param timeout  for the whole call; 0: up to the connection timeout
+   *  @throws error  LOCK_LOST if the node is gone ... */
   std::string
-  data () const
+  data (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    GBytes *bytes = curator_lease_get_data (detail::require (native_handle ()), outcome);
+    GBytes *bytes = curator_lease_get_data_full (detail::require (native_handle ()),
+                                                 detail::to_ms (timeout), cancellable, outcome);
     outcome.check (bytes);
     const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
     gsize size = 0;
@@ -1285,13 +1359,17 @@ public:
         detail::keep (std::forward<F> (done)));
   }
 
-  /** Full paths of the nodes in the queue, holders first. A name may hold any byte.
+  /** Full paths of the nodes in the queue, holders first: curator_lock_get_participant_nodes(). A name
+   *  may hold any byte.
+   *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  UNSUPPORTED for a multi_lock ... */
   std::vector<std::string>
-  participant_nodes () const
+  participant_nodes (std::chrono::milliseconds timeout = {},
+                     GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    char **nodes = curator_lock_get_participant_nodes (detail::require (native_handle ()), outcome);
+    char **nodes = curator_lock_get_participant_nodes_full (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome);
     outcome.check (nodes);
     return detail::take_strings (nodes);
   }
@@ -1927,12 +2005,15 @@ public:
   {
   }
 
-  /** Creates the node if it does not exist, reads it and follows its changes from then on. */
+  /** Creates the node if it does not exist, reads it and follows its changes from then on:
+   *  curator_shared_count_start().
+   *  @param timeout  for the whole call; 0: up to the connection timeout. As for the other calls */
   void
-  start ()
+  start (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_start (detail::require (native_handle ()), outcome)
+    outcome.check (curator_shared_count_start_full (detail::require (native_handle ()),
+                                                    detail::to_ms (timeout), cancellable, outcome)
                    != FALSE);
   }
 
@@ -1943,12 +2024,14 @@ public:
     return curator_shared_count_get (detail::require (native_handle ()));
   }
 
-  /** Sets the value unconditionally and waits for the server. */
+  /** Sets the value unconditionally and waits for the server: curator_shared_count_set(). */
   void
-  set (std::int32_t value)
+  set (std::int32_t value, std::chrono::milliseconds timeout = {},
+       GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_set (detail::require (native_handle ()), value, outcome)
+    outcome.check (curator_shared_count_set_full (detail::require (native_handle ()), value,
+                                                  detail::to_ms (timeout), cancellable, outcome)
                    != FALSE);
   }
 
@@ -1969,15 +2052,18 @@ public:
     return known ? std::optional<versioned_value> (last) : std::nullopt;
   }
 
-  /** Sets the value if its version still is @p version, from versioned().
+  /** Sets the value if its version still is @p version, from versioned():
+   *  curator_shared_count_try_set().
    *  @return false if another client changed the value first; the newer value has been read then */
   bool
-  try_set (std::int32_t version, std::int32_t value)
+  try_set (std::int32_t version, std::int32_t value, std::chrono::milliseconds timeout = {},
+           GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     gboolean set = FALSE;
-    outcome.check (curator_shared_count_try_set (detail::require (native_handle ()), version, value,
-                                                 &set, outcome)
+    outcome.check (curator_shared_count_try_set_full (detail::require (native_handle ()), version,
+                                                      value, &set, detail::to_ms (timeout),
+                                                      cancellable, outcome)
                    != FALSE);
     return set != FALSE;
   }
@@ -2160,13 +2246,16 @@ public:
                                      data.size ());
   }
 
-  /** Full paths of the lease nodes, oldest first. A name may hold any byte. */
+  /** Full paths of the lease nodes, oldest first: curator_semaphore_get_participant_nodes(). A name may
+   *  hold any byte.
+   *  @param timeout  for the whole call; 0: up to the connection timeout */
   std::vector<std::string>
-  participant_nodes () const
+  participant_nodes (std::chrono::milliseconds timeout = {},
+                     GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    char **nodes =
-        curator_semaphore_get_participant_nodes (detail::require (native_handle ()), outcome);
+    char **nodes = curator_semaphore_get_participant_nodes_full (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome);
     outcome.check (nodes);
     return detail::take_strings (nodes);
   }
@@ -2634,12 +2723,16 @@ public:
   /** An empty handle. */
   inspection () noexcept = default;
 
-  /** Inspects the lock at @p path. Waits for the server. @throws error  see curator_inspect() */
-  inspection (const client &client, const std::string &path)
+  /** Inspects the lock at @p path. Waits for the server.
+   *  @param timeout  for the whole call; 0: up to the connection timeout
+   *  @throws error  see curator_inspect() */
+  inspection (const client &client, const std::string &path, std::chrono::milliseconds timeout = {},
+              GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    handle_ = inspection_handle (outcome.check (curator_inspect (
-        detail::require (client.native_handle ()), detail::c_text (path), outcome)));
+    handle_ = inspection_handle (outcome.check (
+        curator_inspect_full (detail::require (client.native_handle ()), detail::c_text (path),
+                              detail::to_ms (timeout), cancellable, outcome)));
   }
 
   /** Takes over a reference. */
@@ -2782,15 +2875,17 @@ struct found_locks
 };
 
 /** Paths of the locks that are held or waited for at or below a path: curator_find_locks().
- *  @param max_nodes  how many nodes to list at most; 0 for 100000 */
+ *  @param max_nodes  how many nodes to list at most; 0 for 100000
+ *  @param timeout    for the whole call; 0: up to the connection timeout */
 inline found_locks
-find_locks (const client &client, const std::string &path, unsigned max_nodes = 0)
+find_locks (const client &client, const std::string &path, unsigned max_nodes = 0,
+            std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr)
 {
   detail::outcome outcome;
   gboolean complete = FALSE;
-  char **paths =
-      outcome.check (curator_find_locks (detail::require (client.native_handle ()),
-                                         detail::c_text (path), max_nodes, &complete, outcome));
+  char **paths = outcome.check (curator_find_locks_full (
+      detail::require (client.native_handle ()), detail::c_text (path), max_nodes, &complete,
+      detail::to_ms (timeout), cancellable, outcome));
   return { detail::take_strings (paths), complete != FALSE };
 }
 

@@ -1,4 +1,4 @@
-/* The two error domains of the library. A cancelled call fails with G_IO_ERROR_CANCELLED instead.
+/* The error domains of the library; <curator/tls.h> has the one for connections. A cancelled call fails with G_IO_ERROR_CANCELLED instead.
  *
  * A message names the path and the operation. Programs must decide by domain and code only. Later
  * versions may add codes, so treat an unknown code as a failure.
@@ -32,7 +32,8 @@ typedef enum
   CURATOR_ERROR_NOT_STARTED,
   /** The client was closed, perhaps while the call was waiting. CuratorClosedException. */
   CURATOR_ERROR_CLOSED,
-  /** The timeout passed while another contender was ahead. Java returns false or null. */
+  /** The timeout passed, and a server had shown another contender ahead; or the timeout of
+   *  curator_client_block_until_connected() passed. Java returns false or null. */
   CURATOR_ERROR_TIMED_OUT,
   /** Release without a hold, or by another thread. IllegalMonitorStateException. */
   CURATOR_ERROR_NOT_OWNER,
@@ -42,8 +43,8 @@ typedef enum
   /** The server did not confirm a release in time. The caller no longer holds the lock; the node is
    *  deleted in the background, and only then can others get the lock. Java has no such error. */
   CURATOR_ERROR_RELEASE_PENDING,
-  /** No server could be reached until the retry policy gave up, or the single try of timeout 0 got
-   *  no answer. KeeperException.ConnectionLossException. */
+  /** No server answered before the timeout passed or the retry policy gave up; the message has the
+   *  hosts and the cause. KeeperException.ConnectionLossException. */
   CURATOR_ERROR_CONNECTION_LOST,
   /** The session ended and the call cannot be repeated in a new one. SessionExpiredException. */
   CURATOR_ERROR_SESSION_EXPIRED,

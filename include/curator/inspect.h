@@ -7,13 +7,15 @@
  *
  * Names and payloads from the server are untrusted and may hold any byte; print them with
  * curator_escape_name(). All functions are thread-safe. Those that take a client wait for the
- * server under its retry policy.
+ * server under its retry policy, up to the connection timeout in all.
  */
 #ifndef CURATOR_INSPECT_H
 #define CURATOR_INSPECT_H
 
 #include <curator/types.h>
 #include <curator/visibility.h>
+
+#include <gio/gio.h>
 
 G_BEGIN_DECLS
 
@@ -61,6 +63,16 @@ typedef struct _CuratorParticipant CuratorParticipant;
 CURATOR_API
 CuratorInspection *curator_inspect (CuratorClient *client, const char *path, GError **error);
 
+/** Like curator_inspect(), with a deadline.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return as curator_inspect(); CONNECTION_LOST if no server answered in time,
+ *          G_IO_ERROR_CANCELLED */
+CURATOR_API
+CuratorInspection *curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms,
+                                         GCancellable *cancellable, GError **error);
+
 /** Paths of the locks that are held or waited for at or below a path, in byte order. An idle lock
  *  has no nodes and is not found.
  *  @param path       absolute; "/" for all
@@ -70,6 +82,17 @@ CuratorInspection *curator_inspect (CuratorClient *client, const char *path, GEr
 CURATOR_API
 char **curator_find_locks (CuratorClient *client, const char *path, guint max_nodes,
                            gboolean *complete, GError **error);
+
+/** Like curator_find_locks(), with a deadline for the whole search.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return as curator_find_locks(); CONNECTION_LOST if no server answered in time,
+ *          G_IO_ERROR_CANCELLED */
+CURATOR_API
+char **curator_find_locks_full (CuratorClient *client, const char *path, guint max_nodes,
+                                gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                                GError **error);
 
 /** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the paths.
  *  Given the result of the last call, it reads again only the locks whose nodes have changed, and so

@@ -14,6 +14,8 @@
 #include <curator/types.h>
 #include <curator/visibility.h>
 
+#include <gio/gio.h>
+
 G_BEGIN_DECLS
 
 /** States of a hold: HELD and SUSPECT may alternate, LOST and RELEASED are final. */
@@ -77,6 +79,13 @@ int curator_lease_get_fd (CuratorLease *lease);
 CURATOR_API
 gint64 curator_lease_get_session_id (CuratorLease *lease);
 
+/** A cancellable that is cancelled once the lease is LOST or RELEASED: give it to the calls that need
+ *  the hold. It is cancelled on a thread of the library, which runs its signal handlers, whatever the
+ *  callback context is. Mirrors nothing in Java, where a thread is interrupted instead.
+ *  @return borrowed: valid as long as the lease */
+CURATOR_API
+GCancellable *curator_lease_get_cancellable (CuratorLease *lease);
+
 /** Adds a listener. If the lease is LOST or RELEASED already, one call with that state follows.
  *  @param destroy  frees @p user_data once no call can follow; may be NULL
  *  @return an id, never 0, for curator_lease_remove_listener() */
@@ -89,11 +98,22 @@ guint curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener list
 CURATOR_API
 void curator_lease_remove_listener (CuratorLease *lease, guint id);
 
-/** Reads the payload of the node from the server and waits for it. Mirrors Lease.getData.
+/** Reads the payload of the node from the server and waits for it, up to the connection
+ *  timeout. Mirrors Lease.getData.
  *  @return new bytes (empty if there is no payload); NULL with LOCK_LOST if the node is gone,
  *          CONNECTION_LOST, CLOSED ... */
 CURATOR_API
 GBytes *curator_lease_get_data (CuratorLease *lease, GError **error);
+
+/** Like curator_lease_get_data(), with a deadline. Mirrors nothing in Java.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return as curator_lease_get_data(); CONNECTION_LOST if no server answered in time,
+ *          G_IO_ERROR_CANCELLED */
+CURATOR_API
+GBytes *curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms,
+                                     GCancellable *cancellable, GError **error);
 
 /** Releases the hold and waits, up to the connection timeout, for the server to confirm. Any thread
  *  may call it. Idempotent: TRUE if the lease was RELEASED or LOST already. For a hold acquired

@@ -97,6 +97,16 @@ void curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *lease
 CURATOR_API
 char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GError **error);
 
+/** Like curator_semaphore_get_participant_nodes(), with a deadline. Mirrors nothing in Java.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return as curator_semaphore_get_participant_nodes(); CONNECTION_LOST if no server answered in
+ *          time, G_IO_ERROR_CANCELLED */
+CURATOR_API
+char **curator_semaphore_get_participant_nodes_full (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                                     GCancellable *cancellable, GError **error);
+
 /** Lets other clients ask for a lease back, with curator_attempt_revoke() on its node. It covers
  *  leases acquired after this call; their nodes have an empty payload. The listener stays until
  *  replaced, or cleared with NULL. No Java counterpart; Java semaphores ignore such requests.

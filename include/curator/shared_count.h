@@ -6,6 +6,8 @@
 #include <curator/types.h>
 #include <curator/visibility.h>
 
+#include <gio/gio.h>
+
 G_BEGIN_DECLS
 
 /** Called with the value of each write, also if it is the same value, and once after each reconnect.
@@ -29,6 +31,15 @@ CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char 
 CURATOR_API
 gboolean curator_shared_count_start (CuratorSharedCount *count, GError **error);
 
+/** Like curator_shared_count_start(), with a deadline. Mirrors nothing in Java.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return FALSE with CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED, ... */
+CURATOR_API
+gboolean curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
+                                          GCancellable *cancellable, GError **error);
+
 /** The last known value, which may be out of date. Sends no request. Mirrors
  *  SharedCount.getCount. */
 CURATOR_API
@@ -48,6 +59,16 @@ gboolean curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *
 CURATOR_API
 gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **error);
 
+/** Like curator_shared_count_set(), with a deadline. Mirrors nothing in Java.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return FALSE with CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED, ...; the
+ *          value may or may not be set */
+CURATOR_API
+gboolean curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
+                                        GCancellable *cancellable, GError **error);
+
 /** Sets the value if its version still is @p version. Waits for the server. Mirrors
  *  SharedCount.trySetCount(VersionedValue, int).
  *  @param version  from curator_shared_count_get_versioned(); -1 is INVALID_ARGUMENT (in Java it
@@ -59,6 +80,16 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GErr
 CURATOR_API
 gboolean curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
                                        gboolean *set, GError **error);
+
+/** Like curator_shared_count_try_set(), with a deadline. Mirrors nothing in Java.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL
+ *  @return as curator_shared_count_try_set(); also G_IO_ERROR_CANCELLED */
+CURATOR_API
+gboolean curator_shared_count_try_set_full (CuratorSharedCount *count, gint32 version, gint32 value,
+                                            gboolean *set, gint64 timeout_ms,
+                                            GCancellable *cancellable, GError **error);
 
 /** Adds a listener. Mirrors SharedCount.addListener.
  *  @param destroy  frees @p user_data once no call can follow; may be NULL

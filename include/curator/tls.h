@@ -17,10 +17,11 @@
 
 G_BEGIN_DECLS
 
-/** The domain of the errors of a secured connection. */
+/** The domain of the reasons why there is no connection, as curator_client_dup_connection_error()
+ *  returns them: of servers that failed in different ways, the newest failure decides. */
 #define CURATOR_CONNECT_ERROR (curator_connect_error_quark ())
 
-/** Why a secured connection could not be made. Values may be added. */
+/** Why a connection could not be made. Values may be added. */
 typedef enum
 {
   /** The host name has no address, or no name server has answered. */

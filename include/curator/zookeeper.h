@@ -28,6 +28,10 @@ G_BEGIN_DECLS
  *  that time, nodes stay until the session ends. Do not close the client inside a watcher or a
  *  completion of the handle: no answer can arrive there.
  *
+ *  The first grant of a session takes about 1.5 s longer than with a client of its own. A grant needs
+ *  proof of when the leader last heard of the session; a client of its own takes the connect for it,
+ *  which happened out of this client's sight here.
+ *
  *  The client removes a watch that it no longer needs from the library only if the program may have
  *  a watch on the same path. The server then keeps one watch for the path until its next event,
  *  which is dropped.

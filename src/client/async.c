@@ -150,3 +150,17 @@ curator_call_deadline (CuratorClient *client, gint64 timeout_ms)
   return curator_client_deadline (client,
                                   timeout_ms == 0 ? client->connection_timeout_ms : timeout_ms);
 }
+
+gboolean
+curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
+                     GCancellable *cancellable, GError **error)
+{
+  if (!curator_check_call (client, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
+  *limits = (CuratorLimits){ .client = client,
+                             .deadline_us = curator_call_deadline (client, timeout_ms),
+                             .cancellable = cancellable };
+  return TRUE;
+}

@@ -39,4 +39,16 @@ gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancella
  * to the connection timeout. */
 gint64 curator_call_deadline (CuratorClient *client, gint64 timeout_ms);
 
+/* How long a blocking call may take in all, however many requests it sends. */
+typedef struct
+{
+  CuratorClient *client;
+  gint64 deadline_us;
+  GCancellable *cancellable; /* or NULL */
+} CuratorLimits;
+
+/* 0: up to the connection timeout. FALSE with an error as curator_check_call(). */
+gboolean curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
+                              GCancellable *cancellable, GError **error);
+
 #endif

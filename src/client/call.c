@@ -6,6 +6,7 @@
 
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/connection_error.h"
 #include "client/monitor.h"
 #include "client/parents.h"
 #include "client/path.h"
@@ -69,10 +70,19 @@ call_name (const Call *call)
 static CURATOR_LOCKED void
 call_fail (Call *call, int rc)
 {
-  curator_op_finish (
-      &call->op, NULL,
-      curator_error_from_zk (rc, call_name (call),
-                             curator_client_user_path (call->op.client, call->path)));
+  curator_op_finish (&call->op, NULL,
+                     curator_request_error (call->op.client, rc, call_name (call),
+                                            curator_client_user_path (call->op.client, call->path),
+                                            call->op.begun_us));
+}
+
+/* Nobody is waited for but the server. */
+static CURATOR_LOCKED GError *
+call_timed_out (CuratorOp *op)
+{
+  const Call *call = (const Call *) op;
+  return curator_unanswered_error (op->client, call_name (call),
+                                   curator_client_user_path (op->client, call->path), op->begun_us);
 }
 
 static CURATOR_LOCKED void
@@ -198,12 +208,14 @@ free_result (gpointer result)
 }
 
 CuratorCallResult *
-curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBytes *bytes,
+curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *path, GBytes *bytes,
               int version, gboolean *ambiguous, GError **error)
 {
   static const CuratorOpClass klass = { .cancel = call_cancel,
+                                        .timed_out = call_timed_out,
                                         .finalize = call_finalize,
                                         .free_result = free_result };
+  CuratorClient *client = limits->client;
   CuratorAwait await;
   gpointer result = NULL;
 
@@ -212,8 +224,8 @@ curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBy
       return NULL;
     }
   curator_await_init (&await, client);
-  Call *call =
-      curator_op_alloc (sizeof *call, &klass, client, G_MAXINT64, curator_await_done, &await);
+  Call *call = curator_op_alloc (sizeof *call, &klass, client, limits->deadline_us,
+                                 curator_await_done, &await);
   call->kind = kind;
   call->path = g_strdup (path);
   call->bytes = bytes != NULL ? g_bytes_ref (bytes) : NULL;
@@ -226,7 +238,8 @@ curator_call (CuratorClient *client, CuratorCallKind kind, const char *path, GBy
     }
   curator_client_unlock (client);
   curator_op_ref (&call->op);
-  const gboolean succeeded = curator_await_op (&await, &call->op, NULL, &result, error);
+  const gboolean succeeded =
+      curator_await_op (&await, &call->op, limits->cancellable, &result, error);
   curator_not_shared (); /* the call has ended */
   if (ambiguous != NULL)
     {

@@ -2,6 +2,7 @@
 #ifndef CURATOR_CALL_H
 #define CURATOR_CALL_H
 
+#include "client/async.h"
 #include "client/client-private.h"
 
 typedef enum
@@ -21,11 +22,11 @@ typedef struct
   gint64 mzxid;        /* get, set */
 } CuratorCallResult;
 
-/* path: the full path. bytes: for set and create. version: for set. NULL with error; errors of the
+/* Within limits. path: the full path. bytes: for set and create. version: for set. NULL with error; errors of the
  * server are in CURATOR_ZK_ERROR. ambiguous (may be NULL): whether an earlier try of a write may
  * have succeeded without an answer. */
-CuratorCallResult *curator_call (CuratorClient *client, CuratorCallKind kind, const char *path,
-                                 GBytes *bytes, int version, gboolean *ambiguous,
+CuratorCallResult *curator_call (const CuratorLimits *limits, CuratorCallKind kind,
+                                 const char *path, GBytes *bytes, int version, gboolean *ambiguous,
                                  GError **error) CURATOR_UNLOCKED;
 void curator_call_result_free (CuratorCallResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorCallResult, curator_call_result_free)

@@ -68,7 +68,8 @@ struct _CuratorClient
   CuratorTls *tls;           /* our copy; NULL: clear text */
   CuratorSaslSettings *sasl; /* NULL: none */
   struct ACL_vector acl;
-  GBytes *default_data;
+  GBytes *default_data;   /* guarded by mutex once started: see host_address.h */
+  gboolean wants_address; /* default_data stands for this host's address */
   GMainContext *callback_context;
   CuratorTraceFunc trace;
   gpointer trace_data;
@@ -85,15 +86,22 @@ struct _CuratorClient
   CuratorConnectionState state CURATOR_GUARDED;
   gboolean state_posted CURATOR_GUARDED; /* FALSE until the listeners got a first state */
   gboolean ever_connected CURATOR_GUARDED;
-  CuratorSession *session CURATOR_GUARDED; /* the current one; NULL before start and after close */
-  guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, also of dead sessions */
-  guint epoch CURATOR_GUARDED;             /* of the newest session */
+  gboolean address_pending CURATOR_GUARDED; /* a thread looks this host's address up */
+  CuratorSession *session CURATOR_GUARDED;  /* the current one; NULL before start and after close */
+  guint sessions_open CURATOR_GUARDED;      /* handles not closed yet, also of dead sessions */
+  guint epoch CURATOR_GUARDED;              /* of the newest session */
   guint open_failures CURATOR_GUARDED;
-  gboolean auth_failed CURATOR_GUARDED;       /* final: no further session is opened */
-  gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
-  CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
-  GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
-  GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
+  gboolean auth_failed CURATOR_GUARDED;             /* final: no further session is opened */
+  gboolean no_containers CURATOR_GUARDED;           /* a server answered ZUNIMPLEMENTED */
+  CuratorListeners listeners CURATOR_GUARDED;       /* CuratorStateListener */
+  GQueue connection_waiters CURATOR_GUARDED;        /* CuratorRetryLoop waiting to be connected */
+  GQueue ops_running CURATOR_GUARDED;               /* CuratorOp, to be cancelled by close */
+  CuratorListeners error_listeners CURATOR_GUARDED; /* CuratorConnectionErrorListener */
+  char *addresses CURATOR_GUARDED;                  /* what the newest handle connects to */
+  GError *open_error CURATOR_GUARDED;   /* why no handle could be opened; NULL if one was */
+  char *cause_told CURATOR_GUARDED;     /* what the error listeners were last notified of */
+  gint64 down_since_us CURATOR_GUARDED; /* monotonic; 0 while connected */
+  CuratorTimer *error_timer CURATOR_GUARDED;
   CuratorReaper *reaper;
   GHashTable *mixed_paths CURATOR_GUARDED; /* paths with two recipes that were warned of */
   /* Without the counters of waiting times, which are in durations. */

@@ -4,7 +4,9 @@
  */
 #include "client/client-private.h"
 
+#include "client/connection_error.h"
 #include "client/dispatch-private.h"
+#include "client/host_address.h"
 #include "client/monitor.h"
 #include "client/op.h"
 #include "client/reaper.h"
@@ -18,6 +20,7 @@ free_client (CuratorClient *client)
 {
   curator_settings_clear (client);
   curator_listeners_clear (&client->listeners);
+  curator_connection_error_clear (client);
   curator_reaper_free (client->reaper);
   g_hash_table_unref (client->mixed_paths);
   curator_dispatch_free (client->dispatch);
@@ -127,6 +130,7 @@ curator_client_start (CuratorClient *client, GError **error)
   if (started)
     {
       g_atomic_int_set (&client->life, CURATOR_LIFE_STARTED);
+      curator_host_address_look_up (client, curator_session_reopen);
       curator_session_open (client);
     }
   curator_client_unlock (client);

@@ -8,6 +8,7 @@
 #include "client/async.h"
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/connection_error.h"
 #include "client/listeners.h"
 #include "client/log.h"
 #include "client/monitor.h"
@@ -136,11 +137,22 @@ connect_wait_cancel (CuratorOp *op, GError *reason)
   curator_op_finish (op, NULL, reason);
 }
 
+/* TIMED_OUT, as the wait itself failed, with the cause in the message. */
+static CURATOR_LOCKED GError *
+connect_wait_timed_out (CuratorOp *op)
+{
+  GError *error = curator_unanswered_error (op->client, "connecting to", op->client->connect_string,
+                                            op->begun_us);
+  error->code = CURATOR_ERROR_TIMED_OUT;
+  return error;
+}
+
 gboolean
 curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
                                       GCancellable *cancellable, GError **error)
 {
-  static const CuratorOpClass klass = { .cancel = connect_wait_cancel };
+  static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
+                                        .timed_out = connect_wait_timed_out };
 
   g_return_val_if_fail (client != NULL && (error == NULL || *error == NULL), FALSE);
   if (!curator_check_call (client, timeout_ms, cancellable, error))

@@ -9,6 +9,7 @@
 #include "client/log.h"
 
 #include "client/client-private.h"
+#include "client/connect_failures.h"
 #include "client/monitor.h"
 
 #include <pthread.h>
@@ -55,6 +56,7 @@ void
 curator_log_zookeeper_line (const char *line)
 {
   const char *text = strstr (line, "ZOO_");
+  curator_connect_failures_note (line, g_get_monotonic_time ());
   log_or_defer (G_LOG_LEVEL_INFO, "libzookeeper", g_strdup (text != NULL ? text : line));
 }
 

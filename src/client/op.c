@@ -20,6 +20,7 @@ curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client
   op->klass = klass;
   op->client = client;
   op->deadline_us = deadline_us;
+  op->begun_us = curator_client_now_us (client);
   op->done = done;
   op->data = data;
   op->link.data = op;
@@ -59,8 +60,14 @@ on_deadline (gpointer data)
 {
   CuratorOp *op = data;
   op->deadline_timer = NULL;
-  op->klass->cancel (
-      op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed"));
+  GError *reason =
+      op->klass->timed_out != NULL
+          ? op->klass->timed_out (op)
+          : g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed");
+  if (reason != NULL)
+    {
+      op->klass->cancel (op, reason);
+    }
 }
 
 gboolean
@@ -87,6 +94,13 @@ curator_op_begin (CuratorOp *op)
       op->deadline_timer = curator_timer_add (client, op->deadline_us, on_deadline, op);
     }
   return TRUE;
+}
+
+void
+curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean waited)
+{
+  op->begun_us = begun_us;
+  op->waited = op->waited || waited;
 }
 
 static void

@@ -21,6 +21,10 @@ typedef struct
   /* Called with the client's mutex held, never after the op finished. Must finish it with reason
    * (transfer full) and leave nothing behind. */
   void (*cancel) (CuratorOp *op, GError *reason);
+  /* Called with the client's mutex held when the deadline has passed: the reason to cancel the op
+   * with. NULL: what the op waits for has the same deadline and ends the op. May be NULL itself:
+   * TIMED_OUT. */
+  GError *(*timed_out) (CuratorOp *op);
   void (*finalize) (CuratorOp *op); /* frees the members, not the op itself */
   GDestroyNotify free_result;       /* for a result that done did not take */
 } CuratorOpClass;
@@ -32,7 +36,9 @@ struct _CuratorOp
   gboolean finished CURATOR_GUARDED;
   const CuratorOpClass *klass;
   CuratorClient *client;
-  gint64 deadline_us; /* monotonic; G_MAXINT64 for none */
+  gint64 deadline_us;              /* monotonic; G_MAXINT64 for none */
+  gint64 begun_us;                 /* monotonic */
+  gboolean waited CURATOR_GUARDED; /* a server has shown that a contender was in front */
   CuratorTimer *deadline_timer CURATOR_GUARDED;
   CuratorOpDone done;
   gpointer data;
@@ -45,9 +51,11 @@ struct _CuratorOp
  * own until it is done. */
 gpointer curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
                            gint64 deadline_us, CuratorOpDone done, gpointer data);
-/* Registers the op with the client and starts its deadline, which cancels it with TIMED_OUT. FALSE:
+/* Registers the op with the client and starts its deadline, which cancels it. FALSE:
  * the client is not running, and the op has been finished. */
 gboolean curator_op_begin (CuratorOp *op) CURATOR_LOCKED;
+/* op continues the call of a longer one. */
+void curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean waited) CURATOR_LOCKED;
 /* Takes result and error. */
 void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_LOCKED;
 /* Drops the deadline: the op is about to finish. */

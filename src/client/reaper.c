@@ -186,9 +186,10 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else
     {
-      g_autofree char *shown = curator_path_escape (item->path);
-      curator_warn ("cannot delete %s: %s", shown, zerror (rc));
-      item_end (item, curator_error_from_zk (rc, "deleting", item->path));
+      GError *error =
+          curator_error_from_zk_delete (rc, curator_client_user_path (item->client, item->path));
+      curator_warn ("%s", error->message);
+      item_end (item, error);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "client/client-private.h"
 #include "client/connect_deadline.h"
+#include "client/connection_error.h"
 #include "client/dispatch-private.h"
 #include "client/heartbeat.h"
 #include "client/log.h"
@@ -167,6 +168,7 @@ curator_session_close_all (CuratorClient *client)
 {
   CuratorSession *session = client->session;
 
+  curator_connection_error_closed (client);
   if (session != NULL && session->handle != NULL && client->ops->is_shared)
     {
       start_cleanup (session);

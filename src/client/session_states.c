@@ -13,12 +13,14 @@
 #include "client/client-private.h"
 #include "client/connect_deadline.h"
 #include "client/connection.h"
+#include "client/connection_error.h"
 #include "client/dispatch-private.h"
 #include "client/heartbeat.h"
 #include "client/lease_clock.h"
 #include "client/log.h"
 #include "client/monitor.h"
 #include "client/op.h"
+#include "client/path.h"
 #include "client/reaper.h"
 #include "client/request.h"
 #include "client/resolve.h"
@@ -32,8 +34,11 @@
 
 #define FIRST_REOPEN_MS 100
 #define LAST_REOPEN_MS  5000
+/* Lock nodes created before this host's address is known have its name as payload. */
+#define ADDRESS_PATIENCE_MS 250
 
 static void open_handle (gpointer data) CURATOR_UNLOCKED;
+static void on_reopen (gpointer data) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
@@ -85,6 +90,13 @@ curator_session_open (CuratorClient *client)
   client->sessions_open++;
   curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
   set_loss_timer (session, client->connection_timeout_ms, on_never_connected);
+  curator_connection_error_down (client);
+  if (client->address_pending)
+    {
+      session->reopen_timer =
+          curator_timer_after (client, ADDRESS_PATIENCE_MS * 1000, on_reopen, session);
+      return;
+    }
   curator_dispatch_session_work (client, open_handle, curator_session_ref (session));
 }
 
@@ -158,6 +170,7 @@ on_connected (CuratorSession *session)
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
                                                            : CURATOR_STATE_CONNECTED);
   client->ever_connected = TRUE;
+  curator_connection_error_up (client);
   curator_heartbeat_connected (session);
   curator_watches_connected (session);
   notify_hooks (session);
@@ -180,6 +193,7 @@ on_disconnected (CuratorSession *session)
     {
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
+  curator_connection_error_down (session->client);
   curator_heartbeat_suspended (session);
 }
 
@@ -234,8 +248,8 @@ on_event (int type, int state, const char *path, gpointer context)
   curator_dispatch_leave (before);
 }
 
-/* Runs on the timer lane. */
-static CURATOR_LOCKED void
+/* Runs on the timer lane, or on the thread that found this host's address. */
+static void
 on_reopen (gpointer data)
 {
   CuratorSession *session = data;
@@ -247,7 +261,7 @@ void
 curator_session_reopen (CuratorClient *client)
 {
   CuratorSession *session = client->session;
-  if (session->reopen_timer != NULL)
+  if (session != NULL && session->reopen_timer != NULL)
     {
       curator_timer_cancel (session->client, &session->reopen_timer);
       on_reopen (session);
@@ -260,8 +274,9 @@ why_not (int error)
   return error == EAGAIN ? "the system has no threads left" : g_strerror (error);
 }
 
+/* why: in CURATOR_CONNECT_ERROR. Takes it. */
 static CURATOR_LOCKED void
-open_failed (CuratorSession *session, const char *why)
+open_failed (CuratorSession *session, GError *why)
 {
   CuratorClient *client = session->client;
   const gint64 pause_ms = MIN (FIRST_REOPEN_MS << MIN (client->open_failures, 10), LAST_REOPEN_MS);
@@ -269,8 +284,9 @@ open_failed (CuratorSession *session, const char *why)
   client->open_failures++;
   if (!client->ops->is_shared)
     {
-      curator_warn ("cannot connect to %s: %s", client->connect_string, why);
+      curator_warn ("cannot connect to %s", why->message);
     }
+  curator_connection_error_opened (client, NULL, why);
   session->reopen_timer = curator_timer_after (client, pause_ms * 1000, on_reopen, session);
 }
 
@@ -286,6 +302,23 @@ add_auths (CuratorSession *session)
       const char *bytes = g_bytes_get_data (auth->auth, &length);
       client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
     }
+}
+
+/* unresolved: why the names were not resolved, or NULL. */
+static CURATOR_LOCKED GError *
+why_not_open (CuratorClient *client, const GError *unresolved, int number)
+{
+  g_autofree char *hosts = curator_path_escape (client->connect_string);
+
+  if (unresolved == NULL)
+    {
+      return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "%s: %s", hosts,
+                          why_not (number));
+    }
+  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s: %s", hosts,
+                      g_error_matches (unresolved, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+                          ? "no answer to the look-up of the host names"
+                          : unresolved->message);
 }
 
 /* Runs on the session lane. Resolves names without the mutex. Opens the handle with it, which does
@@ -318,11 +351,12 @@ open_handle (gpointer data)
         }
       if (session->handle == NULL)
         {
-          open_failed (session, error != NULL ? error->message : why_not (errno));
+          open_failed (session, why_not_open (client, error, errno));
         }
       else
         {
           client->open_failures = 0;
+          curator_connection_error_opened (client, hosts, NULL);
           add_auths (session);
         }
     }

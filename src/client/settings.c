@@ -1,20 +1,18 @@
 /* The settings of a client: set before start, then checked, then constant.
  *
  * Mirrors CuratorFrameworkFactory.Builder. Threads: one thread sets them, before start; any thread
- * reads them afterwards. No lock.
+ * reads them afterwards, without a lock, except for the default data: see host_address.h.
  */
 #include "client/settings.h"
 
 #include "client/client-private.h"
 #include "client/features.h"
+#include "client/host_address.h"
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/zk_secured.h"
 
-#include <netdb.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
@@ -33,23 +31,6 @@ free_auth (gpointer data)
   g_bytes_unref (auth->auth);
   g_free (auth->scheme);
   g_free (auth);
-}
-
-/* The address that InetAddress.getLocalHost() would show: this host's name, resolved. */
-static GBytes *
-local_address (void)
-{
-  char name[256] = "";
-  char text[NI_MAXHOST] = "";
-  const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
-  struct addrinfo *found = NULL;
-
-  if (gethostname (name, sizeof name - 1) == 0 && getaddrinfo (name, NULL, &hints, &found) == 0)
-    {
-      getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
-      freeaddrinfo (found);
-    }
-  return g_bytes_new (text, strlen (text));
 }
 
 /* We add the chroot, not the library, so that a missing one can be reported. start reports an invalid
@@ -349,7 +330,8 @@ curator_settings_prepare (CuratorClient *client, GError **error)
     }
   if (client->default_data == NULL)
     {
-      client->default_data = local_address ();
+      client->default_data = curator_host_name ();
+      client->wants_address = TRUE;
     }
   if (client->acl.count == 0)
     {

@@ -76,6 +76,12 @@ curator_error_from_zk (int rc, const char *what, const char *path)
     case ZAUTHFAILED:
       return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
                           "%s %s: the server refused the authentication", what, shown);
+    case ZUNIMPLEMENTED:
+      return g_error_new (
+          CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+          "%s %s: the server does not know this request: ZooKeeper 3.5 is the oldest "
+          "version that this library works with",
+          what, shown);
     default:
       break;
     }
@@ -85,4 +91,18 @@ curator_error_from_zk (int rc, const char *what, const char *path)
                           zerror (rc));
     }
   return g_error_new (CURATOR_ZK_ERROR, rc, "%s %s: %s", what, shown, zerror (rc));
+}
+
+/* The server checks the parent, and asks for more than it does at the creation of a node. */
+GError *
+curator_error_from_zk_delete (int rc, const char *path)
+{
+  GError *error = curator_error_from_zk (rc, "deleting", path);
+
+  if (rc == ZNOAUTH)
+    {
+      g_prefix_error (&error, "the ACL of the parent does not grant DELETE, so the node blocks "
+                              "others until its session ends: ");
+    }
+  return error;
 }

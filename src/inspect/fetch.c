@@ -8,6 +8,7 @@
 
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/connection_error.h"
 #include "client/monitor.h"
 #include "client/request.h"
 #include "client/retry_loop.h"
@@ -149,9 +150,19 @@ fetch_give_up (gpointer data, int rc)
 {
   Fetch *fetch = data;
   const char *path = g_ptr_array_index (fetch->paths, 0);
-  curator_op_finish (
-      &fetch->op, NULL,
-      curator_error_from_zk (rc, "reading", curator_client_user_path (fetch->op.client, path)));
+  curator_op_finish (&fetch->op, NULL,
+                     curator_request_error (fetch->op.client, rc, "reading",
+                                            curator_client_user_path (fetch->op.client, path),
+                                            fetch->op.begun_us));
+}
+
+/* Nobody is waited for but the server. */
+static CURATOR_LOCKED GError *
+fetch_timed_out (CuratorOp *op)
+{
+  const char *path = g_ptr_array_index (((Fetch *) op)->paths, 0);
+  return curator_unanswered_error (op->client, "reading",
+                                   curator_client_user_path (op->client, path), op->begun_us);
 }
 
 static CURATOR_LOCKED void
@@ -215,11 +226,13 @@ copy_paths (GPtrArray *paths)
 }
 
 GArray *
-curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, GError **error)
+curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths, GError **error)
 {
   static const CuratorOpClass klass = { .cancel = fetch_cancel,
+                                        .timed_out = fetch_timed_out,
                                         .finalize = fetch_finalize,
                                         .free_result = free_results };
+  CuratorClient *client = limits->client;
   CuratorAwait await;
   gpointer result = NULL;
 
@@ -232,8 +245,8 @@ curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, G
       return g_array_new (FALSE, TRUE, sizeof (CuratorFetched));
     }
   curator_await_init (&await, client);
-  Fetch *fetch =
-      curator_op_alloc (sizeof *fetch, &klass, client, G_MAXINT64, curator_await_done, &await);
+  Fetch *fetch = curator_op_alloc (sizeof *fetch, &klass, client, limits->deadline_us,
+                                   curator_await_done, &await);
   fetch->kind = kind;
   fetch->paths = copy_paths (paths);
   prepare_slots (fetch);
@@ -244,5 +257,5 @@ curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths, G
       curator_retry_loop_begin (&fetch->loop);
     }
   curator_client_unlock (client);
-  return curator_await_op (&await, &fetch->op, NULL, &result, error) ? result : NULL;
+  return curator_await_op (&await, &fetch->op, limits->cancellable, &result, error) ? result : NULL;
 }

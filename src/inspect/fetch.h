@@ -2,6 +2,7 @@
 #ifndef CURATOR_FETCH_H
 #define CURATOR_FETCH_H
 
+#include "client/async.h"
 #include "client/client-private.h"
 
 typedef enum
@@ -20,7 +21,7 @@ typedef struct
 
 /* paths: full paths. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
  * with error if the retry policy gives up or the client is closed. */
-GArray *curator_fetch (CuratorClient *client, CuratorFetchKind kind, GPtrArray *paths,
+GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;
 
 #endif

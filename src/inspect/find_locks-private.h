@@ -2,12 +2,13 @@
 #ifndef CURATOR_FIND_LOCKS_PRIVATE_H
 #define CURATOR_FIND_LOCKS_PRIVATE_H
 
+#include "client/async.h"
 #include "curator/inspect.h"
 #include "guards.h"
 
 /* As curator_find_locks(). digests, if not NULL, receives for each full path that was listed a
  * guint64: curator_grammar_digest() of its children. */
-char **curator_find_locks_digests (CuratorClient *client, const char *path, guint max_nodes,
+char **curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint max_nodes,
                                    GHashTable *digests, gboolean *complete,
                                    GError **error) CURATOR_UNLOCKED;
 

@@ -18,6 +18,7 @@
 typedef struct
 {
   CuratorClient *client;
+  CuratorLimits limits;
   GHashTable *found;   /* full paths */
   GHashTable *digests; /* NULL, or full path to the digest of its children */
   GPtrArray *level;    /* full paths to list now */
@@ -123,7 +124,7 @@ walk_level (Walk *walk, GError **error)
     }
   walk->left -= walk->level->len;
   g_autoptr (GArray) listed =
-      curator_fetch (walk->client, CURATOR_FETCH_CHILDREN, walk->level, error);
+      curator_fetch (&walk->limits, CURATOR_FETCH_CHILDREN, walk->level, error);
   if (listed == NULL)
     {
       return FALSE;
@@ -183,15 +184,18 @@ walk_result (Walk *walk)
 }
 
 char **
-curator_find_locks_digests (CuratorClient *client, const char *path, guint max_nodes,
+curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint max_nodes,
                             GHashTable *digests, gboolean *complete, GError **error)
 {
+  CuratorClient *client = limits->client;
+
   if ((path == NULL || strcmp (path, "/") != 0) && !curator_path_validate (path, error))
     {
       return NULL;
     }
   g_auto (Walk) walk = { .client = client,
                          .digests = digests,
+                         .limits = *limits,
                          .found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
                          .level = g_ptr_array_new_with_free_func (g_free),
                          .next = g_ptr_array_new_with_free_func (g_free),
@@ -220,7 +224,19 @@ char **
 curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gboolean *complete,
                     GError **error)
 {
+  return curator_find_locks_full (client, path, max_nodes, complete, 0, NULL, error);
+}
+
+char **
+curator_find_locks_full (CuratorClient *client, const char *path, guint max_nodes,
+                         gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                         GError **error)
+{
+  CuratorLimits limits;
+
   g_return_val_if_fail (client != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_find_locks_digests (client, path, max_nodes, NULL, complete, error);
+  return curator_limits_init (&limits, client, timeout_ms, cancellable, error)
+             ? curator_find_locks_digests (&limits, path, max_nodes, NULL, complete, error)
+             : NULL;
 }

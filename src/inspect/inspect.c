@@ -32,14 +32,14 @@ folder_clear (Folder *folder)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Folder, folder_clear)
 
 static gboolean
-check_rc (int rc, CuratorClient *client, const char *path, GError **error)
+check_rc (int rc, const CuratorLimits *limits, const char *path, GError **error)
 {
   if (rc == ZOK || rc == ZNONODE)
     {
       return TRUE;
     }
-  g_propagate_error (
-      error, curator_error_from_zk (rc, "inspecting", curator_client_user_path (client, path)));
+  g_propagate_error (error, curator_error_from_zk (
+                                rc, "inspecting", curator_client_user_path (limits->client, path)));
   return FALSE;
 }
 
@@ -52,13 +52,13 @@ next_number_of (const struct Stat *stat)
 }
 
 static gboolean
-folder_read (Folder *folder, CuratorClient *client, GError **error)
+folder_read (Folder *folder, const CuratorLimits *limits, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
   g_ptr_array_add (paths, folder->path);
-  g_autoptr (GArray) listed = curator_fetch (client, CURATOR_FETCH_CHILDREN, paths, error);
+  g_autoptr (GArray) listed = curator_fetch (limits, CURATOR_FETCH_CHILDREN, paths, error);
   g_autoptr (GArray) read =
-      listed != NULL ? curator_fetch (client, CURATOR_FETCH_DATA, paths, error) : NULL;
+      listed != NULL ? curator_fetch (limits, CURATOR_FETCH_DATA, paths, error) : NULL;
 
   if (read == NULL)
     {
@@ -66,8 +66,8 @@ folder_read (Folder *folder, CuratorClient *client, GError **error)
     }
   const CuratorFetched *children = &g_array_index (listed, CuratorFetched, 0);
   const CuratorFetched *data = &g_array_index (read, CuratorFetched, 0);
-  if (!check_rc (children->rc, client, folder->path, error)
-      || !check_rc (data->rc, client, folder->path, error))
+  if (!check_rc (children->rc, limits, folder->path, error)
+      || !check_rc (data->rc, limits, folder->path, error))
     {
       return FALSE;
     }
@@ -126,7 +126,7 @@ kind_of_node (CuratorParticipantKind kind, const char *name)
 
 /* Adds the lock nodes of a folder in order, without those deleted since it was listed. */
 static gboolean
-add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *folder,
+add_nodes (CuratorInspection *inspection, const CuratorLimits *limits, const Folder *folder,
            CuratorQueueKeyFunc key, CuratorParticipantKind kind, GError **error)
 {
   g_auto (CuratorQueue) queue = { 0 };
@@ -147,7 +147,7 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
     {
       g_ptr_array_add (paths, curator_path_join (folder->path, queue.names[i]));
     }
-  g_autoptr (GArray) nodes = curator_fetch (client, CURATOR_FETCH_DATA, paths, error);
+  g_autoptr (GArray) nodes = curator_fetch (limits, CURATOR_FETCH_DATA, paths, error);
   if (nodes == NULL)
     {
       return FALSE;
@@ -162,7 +162,7 @@ add_nodes (CuratorInspection *inspection, CuratorClient *client, const Folder *f
       CuratorParticipant *participant =
           curator_inspection_add (inspection, kind_of_node (kind, queue.names[i]));
       participant->node_path =
-          g_strdup (curator_client_user_path (client, g_ptr_array_index (paths, i)));
+          g_strdup (curator_client_user_path (limits->client, g_ptr_array_index (paths, i)));
       curator_queue_parse_number (key (queue.names[i], NULL), &participant->number);
       fill_participant (participant, fetched);
     }
@@ -249,7 +249,7 @@ compare_held (gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-inspect_semaphore (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+inspect_semaphore (CuratorInspection *inspection, const CuratorLimits *limits, const Folder *top,
                    GError **error)
 {
   g_auto (Folder) leases = { .path = curator_path_join (top->path, CURATOR_LEASES_NAME) };
@@ -265,10 +265,10 @@ inspect_semaphore (CuratorInspection *inspection, CuratorClient *client, const F
         }
     }
   /* Turns are read after leases: a contender without a turn has its leases by then. */
-  if (!folder_read (&leases, client, error) || !folder_read (&turns, client, error)
-      || !add_nodes (inspection, client, &leases, curator_grammar_lease_key,
+  if (!folder_read (&leases, limits, error) || !folder_read (&turns, limits, error)
+      || !add_nodes (inspection, limits, &leases, curator_grammar_lease_key,
                      CURATOR_PARTICIPANT_LEASE, error)
-      || !add_nodes (inspection, client, &turns, curator_grammar_mutex_key,
+      || !add_nodes (inspection, limits, &turns, curator_grammar_mutex_key,
                      CURATOR_PARTICIPANT_TURN, error))
     {
       return FALSE;
@@ -279,13 +279,13 @@ inspect_semaphore (CuratorInspection *inspection, CuratorClient *client, const F
 }
 
 static gboolean
-inspect_queue (CuratorInspection *inspection, CuratorClient *client, const Folder *top,
+inspect_queue (CuratorInspection *inspection, const CuratorLimits *limits, const Folder *top,
                GError **error)
 {
   const gboolean is_rw = inspection->kind == CURATOR_LOCK_KIND_READ_WRITE;
   const gboolean is_latch = inspection->kind == CURATOR_LOCK_KIND_LEADER_LATCH;
 
-  if (!add_nodes (inspection, client, top,
+  if (!add_nodes (inspection, limits, top,
                   is_rw      ? curator_grammar_rw_key
                   : is_latch ? curator_grammar_latch_key
                              : curator_grammar_mutex_key,
@@ -303,14 +303,24 @@ inspect_queue (CuratorInspection *inspection, CuratorClient *client, const Folde
 CuratorInspection *
 curator_inspect (CuratorClient *client, const char *path, GError **error)
 {
+  return curator_inspect_full (client, path, 0, NULL, error);
+}
+
+CuratorInspection *
+curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms,
+                      GCancellable *cancellable, GError **error)
+{
+  CuratorLimits limits;
+
   g_return_val_if_fail (client != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  if (!curator_path_validate (path, error))
+  if (!curator_path_validate (path, error)
+      || !curator_limits_init (&limits, client, timeout_ms, cancellable, error))
     {
       return NULL;
     }
   g_auto (Folder) top = { .path = curator_client_full_path (client, path) };
-  if (!folder_read (&top, client, error))
+  if (!folder_read (&top, &limits, error))
     {
       return NULL;
     }
@@ -319,8 +329,8 @@ curator_inspect (CuratorClient *client, const char *path, GError **error)
                                                         top.children->len)
                                 : CURATOR_LOCK_KIND_NONE;
   const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
-  if (!(is_semaphore ? inspect_semaphore (inspection, client, &top, error)
-                     : inspect_queue (inspection, client, &top, error)))
+  if (!(is_semaphore ? inspect_semaphore (inspection, &limits, &top, error)
+                     : inspect_queue (inspection, &limits, &top, error)))
     {
       return NULL;
     }

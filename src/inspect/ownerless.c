@@ -30,10 +30,15 @@ curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *parti
                    participant->is_readable ? "a session owns it" : "its owner is not known");
       return FALSE;
     }
+  CuratorLimits limits;
+  if (!curator_limits_init (&limits, client, 0, NULL, error))
+    {
+      return FALSE;
+    }
   g_autofree char *path = curator_client_full_path (client, participant->node_path);
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
   g_ptr_array_add (paths, path);
-  g_autoptr (GArray) read = curator_fetch (client, CURATOR_FETCH_DATA, paths, error);
+  g_autoptr (GArray) read = curator_fetch (&limits, CURATOR_FETCH_DATA, paths, error);
   if (read == NULL)
     {
       return FALSE;
@@ -45,7 +50,7 @@ curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *parti
     }
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
-      curator_call (client, CURATOR_CALL_REMOVE, path, NULL, -1, NULL, &local);
+      curator_call (&limits, CURATOR_CALL_REMOVE, path, NULL, -1, NULL, &local);
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {
       g_propagate_error (error, g_steal_pointer (&local));

@@ -71,12 +71,13 @@ unref_participant (gpointer participant)
 /* Adds the participant at path, unless it has left meanwhile. The first that is still there leads.
  * FALSE with error. */
 static CURATOR_UNLOCKED gboolean
-add_participant (GPtrArray *participants, CuratorClient *client, const char *path, GError **error)
+add_participant (GPtrArray *participants, const CuratorLimits *limits, const char *path,
+                 GError **error)
 {
-  g_autofree char *full = curator_client_full_path (client, path);
+  g_autofree char *full = curator_client_full_path (limits->client, path);
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
-      curator_call (client, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
+      curator_call (limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
 
   if (result != NULL)
     {
@@ -91,20 +92,24 @@ add_participant (GPtrArray *participants, CuratorClient *client, const char *pat
   return FALSE;
 }
 
-/* At most this many. */
+/* At most this many, within the connection timeout. */
 static CURATOR_UNLOCKED GPtrArray *
 read_first (CuratorLockInternals *internals, guint most, GError **error)
 {
+  CuratorLimits limits;
+  if (!curator_limits_init (&limits, internals->client, 0, NULL, error))
+    {
+      return NULL;
+    }
   g_autoptr (GPtrArray) participants = g_ptr_array_new_with_free_func (unref_participant);
-  g_auto (GStrv) paths = curator_lock_internals_participants (internals, NULL, error);
-
+  g_auto (GStrv) paths = curator_lock_internals_participants (internals, &limits, NULL, error);
   if (paths == NULL)
     {
       return NULL;
     }
   for (char **path = paths; *path != NULL && participants->len < most; path++)
     {
-      if (!add_participant (participants, internals->client, *path, error))
+      if (!add_participant (participants, &limits, *path, error))
         {
           return NULL;
         }

@@ -50,7 +50,8 @@ typedef struct
   unsigned watches_parent : 1 CURATOR_GUARDED;
   unsigned is_next : 1 CURATOR_GUARDED; /* the watched node is the last one in front */
   unsigned has_waited : 1 CURATOR_GUARDED;
-  GList link; /* in internals->attempts while it has a node */
+  unsigned behind : 1 CURATOR_GUARDED; /* as far as the server has shown */
+  GList link;                          /* in internals->attempts while it has a node */
 
   CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
   CuratorSessionHook hook CURATOR_GUARDED;
@@ -134,5 +135,7 @@ void curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what) CURATO
 /* Drops every request, watch and node of the attempt. */
 void curator_attempt_reset (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_cancel (CuratorOp *op, GError *reason) CURATOR_LOCKED;
+/* TIMED_OUT if a server has shown a contender in front, CONNECTION_LOST with the cause if not. */
+GError *curator_attempt_timed_out (CuratorOp *op) CURATOR_LOCKED;
 
 #endif

@@ -105,6 +105,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNODEEXISTS)
     {
+      attempt->behind = !attempt->unknown;
       curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
     }
   else
@@ -155,7 +156,7 @@ choose_payload (Attempt *attempt)
   /* Each create has a GUID of its own: an earlier one may still be deleted by it. */
   if (attempt->request->has_guid)
     {
-      curator_node_request_set_guid (attempt->request, attempt->op.client);
+      curator_node_request_new_guid (attempt->request, attempt->op.client);
     }
   GBytes *payload = attempt->request->data != NULL ? attempt->request->data
                     : internals->data != NULL      ? internals->data
@@ -230,6 +231,10 @@ attempt_finalize (CuratorOp *op)
 static CURATOR_LOCKED void
 begin_or_refuse (Attempt *attempt)
 {
+  if (attempt->request->has_guid)
+    {
+      curator_node_request_new_guid (attempt->request, attempt->op.client);
+    }
   GBytes *data = attempt->request->data;
   GError *error = NULL;
 
@@ -241,13 +246,13 @@ begin_or_refuse (Attempt *attempt)
   curator_attempt_fail (attempt, error);
 }
 
-/* A single try behind a node of this session cannot succeed, and asks no server. */
+/* Whether a node of this session, of which the server has told, will be in front. */
 static CURATOR_LOCKED gboolean
-is_refused_without_asking (const Attempt *attempt)
+is_behind_own_session (const Attempt *attempt)
 {
   const CuratorLockInternals *internals = attempt->internals;
   CuratorSession *session = attempt->op.client->session;
-  return attempt->once && session != NULL && curator_attempt_has_neighbours (attempt)
+  return session != NULL && curator_attempt_has_neighbours (attempt)
          && curator_line_is_occupied (session, internals->base, internals->lock_name);
 }
 
@@ -262,6 +267,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
                                        const CuratorAttemptSpec *spec)
 {
   static const CuratorOpClass klass = { .cancel = curator_attempt_cancel,
+                                        .timed_out = curator_attempt_timed_out,
                                         .finalize = attempt_finalize,
                                         .free_result = release_lease };
   CuratorClient *client = internals->client;
@@ -281,8 +287,10 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
       curator_retry_loop_init (&attempt->tries, client, run_step, on_retries_exhausted, attempt);
       curator_retry_loop_init (&attempt->restarts, client, run_restart, on_retries_exhausted,
                                attempt);
-      if (is_refused_without_asking (attempt))
+      attempt->op.waited = is_behind_own_session (attempt);
+      if (attempt->once && attempt->op.waited)
         {
+          /* It cannot succeed, so no server is asked. */
           curator_attempt_refuse (attempt);
         }
       else

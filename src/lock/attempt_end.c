@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/connection_error.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
@@ -103,6 +104,7 @@ curator_attempt_reset (Attempt *attempt)
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_attempt_stop_watching (attempt);
   discard_node (attempt);
+  attempt->behind = FALSE;
   curator_session_remove_hook (&attempt->hook);
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
@@ -178,8 +180,8 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 void
 curator_attempt_refuse (Attempt *attempt)
 {
-  attempt->failure =
-      g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "another contender is in front");
+  attempt->op.waited = TRUE;
+  attempt->failure = curator_lock_internals_timed_out (attempt->internals, &attempt->op, TRUE);
   attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
   attempt->has_waited = TRUE;
   note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
@@ -190,10 +192,10 @@ curator_attempt_refuse (Attempt *attempt)
 void
 curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 {
-  CuratorLockInternals *internals = attempt->internals;
-  curator_attempt_fail (
-      attempt, curator_error_from_zk (
-                   rc, what, curator_client_user_path (attempt->op.client, internals->base)));
+  curator_attempt_fail (attempt,
+                        curator_request_error (attempt->op.client, rc, what,
+                                               curator_lock_internals_shown (attempt->internals),
+                                               attempt->op.begun_us));
 }
 
 /* Starts over at the tail of the queue, as often as the retry policy allows. */
@@ -307,6 +309,7 @@ curator_attempt_confirm (gpointer data)
 void
 curator_attempt_grant (Attempt *attempt)
 {
+  attempt->behind = FALSE;
   curator_attempt_stop_watching (attempt);
   if (curator_lease_clock_is_fresh (attempt->session))
     {
@@ -318,6 +321,18 @@ curator_attempt_grant (Attempt *attempt)
     }
 }
 
+/* A user's driver is asked about a list that a server has sent. */
+GError *
+curator_attempt_timed_out (CuratorOp *op)
+{
+  const Attempt *attempt = (const Attempt *) op;
+  const gboolean is_contended = attempt->behind || attempt->state == ATTEMPT_DECIDING;
+
+  return attempt->failure != NULL
+             ? g_error_copy (attempt->failure)
+             : curator_lock_internals_timed_out (attempt->internals, op, is_contended);
+}
+
 void
 curator_attempt_cancel (CuratorOp *op, GError *reason)
 {
@@ -327,13 +342,6 @@ curator_attempt_cancel (CuratorOp *op, GError *reason)
     {
       g_clear_error (&reason);
       finish_failed (attempt);
-      return;
-    }
-  /* A single try waits for no other node: the server was too slow. */
-  if (attempt->once && g_error_matches (reason, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      g_clear_error (&reason);
-      curator_attempt_fail_zk (attempt, ZCONNECTIONLOSS, "acquiring");
       return;
     }
   curator_attempt_fail (attempt, reason);

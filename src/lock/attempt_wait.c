@@ -164,6 +164,8 @@ begin_to_wait (Attempt *attempt)
 {
   attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
   attempt->has_waited = TRUE;
+  attempt->behind = TRUE;
+  attempt->op.waited = TRUE;
   if (attempt->once)
     {
       curator_attempt_refuse (attempt);
@@ -211,11 +213,10 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_restart (attempt, ZNONODE);
       break;
     case VERDICT_EXHAUSTED:
-      curator_attempt_fail (
-          attempt,
-          g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                       "the sequence numbers below %s are exhausted",
-                       curator_client_user_path (attempt->op.client, attempt->internals->base)));
+      curator_attempt_fail (attempt,
+                            g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                                         "the sequence numbers below %s are exhausted",
+                                         curator_lock_internals_shown (attempt->internals)));
       break;
     case VERDICT_UNNUMBERED:
       curator_attempt_fail (

@@ -48,6 +48,7 @@ struct _CuratorLease
   CuratorListeners listeners CURATOR_GUARDED;
   CuratorLeaseHook *follower CURATOR_GUARDED; /* or NULL */
   int fd CURATOR_GUARDED;
+  GCancellable *cancellable CURATOR_GUARDED; /* NULL until it is asked for */
 };
 
 /* The lease itself, or a composite's first member. */

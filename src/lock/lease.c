@@ -58,6 +58,32 @@ make_readable (CuratorLease *lease)
     }
 }
 
+static void
+cancel (gpointer cancellable)
+{
+  g_cancellable_cancel (cancellable);
+}
+
+/* Its handlers are user code. */
+static CURATOR_LOCKED void
+cancel_later (CuratorLease *lease)
+{
+  if (lease->cancellable != NULL)
+    {
+      curator_dispatch_state_work (lease->client, cancel, g_object_ref (lease->cancellable),
+                                   g_object_unref);
+    }
+}
+
+/* The last reference is being dropped. */
+static CURATOR_UNLOCKED void
+cancel_at_last (CuratorLease *lease)
+{
+  curator_client_lock (lease->client);
+  cancel_later (lease);
+  curator_client_unlock (lease->client);
+}
+
 void
 curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
 {
@@ -73,6 +99,7 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
     {
       lease->klass->on_end (lease);
       make_readable (lease);
+      cancel_later (lease);
     }
   curator_listeners_notify (&lease->listeners, lease->client, call_listener, lease, ref_lease,
                             unref_lease, (int) state);
@@ -112,12 +139,14 @@ curator_lease_unref (CuratorLease *lease)
       return;
     }
   lease->klass->finalize (lease);
+  cancel_at_last (lease);
   curator_not_shared ();
   curator_listeners_clear (&lease->listeners);
   if (lease->fd >= 0)
     {
       close (lease->fd);
     }
+  g_clear_object (&lease->cancellable);
   g_free (lease->path);
   g_free (lease);
   curator_client_unref (client);
@@ -220,6 +249,43 @@ curator_lease_get_fd (CuratorLease *lease)
   return fd;
 }
 
+/* For the child of a fork. */
+static GCancellable *
+cancelled_one (void)
+{
+  static gsize one;
+  if (g_once_init_enter (&one))
+    {
+      GCancellable *cancelled = g_cancellable_new ();
+      g_cancellable_cancel (cancelled);
+      g_once_init_leave (&one, (gsize) cancelled);
+    }
+  return (GCancellable *) one;
+}
+
+GCancellable *
+curator_lease_get_cancellable (CuratorLease *lease)
+{
+  g_return_val_if_fail (lease != NULL, NULL);
+  if (!curator_client_check_forked (lease->client, NULL))
+    {
+      return cancelled_one ();
+    }
+  curator_client_lock (lease->client);
+  if (lease->cancellable == NULL)
+    {
+      lease->cancellable = g_cancellable_new ();
+    }
+  GCancellable *cancellable = lease->cancellable;
+  curator_client_unlock (lease->client);
+  /* By the clock, which may be ahead of the notification. */
+  if (curator_lease_is_over (lease->klass->get_state (lease)))
+    {
+      g_cancellable_cancel (cancellable);
+    }
+  return cancellable;
+}
+
 guint
 curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, gpointer user_data,
                             GDestroyNotify destroy)
@@ -257,13 +323,25 @@ curator_lease_remove_listener (CuratorLease *lease, guint id)
 GBytes *
 curator_lease_get_data (CuratorLease *lease, GError **error)
 {
+  return curator_lease_get_data_full (lease, 0, NULL, error);
+}
+
+GBytes *
+curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                             GError **error)
+{
   g_return_val_if_fail (lease != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   g_autoptr (GError) local = NULL;
+  CuratorLimits limits;
 
   lease = curator_lease_first (lease);
+  if (!curator_limits_init (&limits, lease->client, timeout_ms, cancellable, error))
+    {
+      return NULL;
+    }
   g_autoptr (CuratorCallResult) result =
-      curator_call (lease->client, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
+      curator_call (&limits, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
   if (result != NULL)
     {
       return g_steal_pointer (&result->data);

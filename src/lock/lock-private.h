@@ -6,6 +6,7 @@
 #ifndef CURATOR_LOCK_PRIVATE_H
 #define CURATOR_LOCK_PRIVATE_H
 
+#include "client/async.h"
 #include "client/op.h"
 #include "client/reaper.h"
 #include "curator/lease.h"
@@ -29,7 +30,7 @@ typedef struct
                        GError **error);
   gboolean (*is_acquired) (CuratorLock *lock);
   gboolean (*is_owned) (CuratorLock *lock, guint64 owner);
-  char **(*get_participants) (CuratorLock *lock, GError **error);
+  char **(*get_participants) (CuratorLock *lock, const CuratorLimits *limits, GError **error);
   /* owner's hold, LOST ones included; NULL if there is none. A new reference. */
   CuratorLease *(*dup_lease) (CuratorLock *lock, guint64 owner);
   /* The same, borrowed. NULL: not of this kind of lock. */

@@ -352,6 +352,15 @@ curator_lock_is_owned_by_current_thread (CuratorLock *lock)
 char **
 curator_lock_get_participant_nodes (CuratorLock *lock, GError **error)
 {
+  return curator_lock_get_participant_nodes_full (lock, 0, NULL, error);
+}
+
+char **
+curator_lock_get_participant_nodes_full (CuratorLock *lock, gint64 timeout_ms,
+                                         GCancellable *cancellable, GError **error)
+{
+  CuratorLimits limits;
+
   g_return_val_if_fail (lock != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (lock->klass->get_participants == NULL)
@@ -360,7 +369,9 @@ curator_lock_get_participant_nodes (CuratorLock *lock, GError **error)
                    "a %s has no participants of its own", lock->klass->name);
       return NULL;
     }
-  return lock->klass->get_participants (lock, error);
+  return curator_limits_init (&limits, lock->client, timeout_ms, cancellable, error)
+             ? lock->klass->get_participants (lock, &limits, error)
+             : NULL;
 }
 
 CuratorLease *

@@ -5,6 +5,7 @@
 #ifndef CURATOR_LOCK_INTERNALS_PRIVATE_H
 #define CURATOR_LOCK_INTERNALS_PRIVATE_H
 
+#include "client/async.h"
 #include "client/op.h"
 #include "client/session.h"
 #include "curator/lock_internals.h"
@@ -17,7 +18,7 @@ struct _CuratorNodeRequest
   CuratorCreateMode mode;
   GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
-  gboolean has_guid;           /* data ends in one, so that no other node has this data */
+  gboolean has_guid;           /* data is unique: curator_node_request_new_guid() sets it */
   CuratorLease *required_hold; /* a reference; the node needs this hold; or NULL */
 };
 
@@ -63,6 +64,7 @@ typedef struct
   CuratorRefs refs;
   CuratorClient *client; /* a memory reference */
   char *base;            /* full path of the parent of the lock nodes */
+  char *shown;           /* NULL, or the user's path of the lock */
   char *lock_name;
   CuratorLockDriver *driver;
   GBytes *data; /* payload; NULL: the client's default */
@@ -77,6 +79,15 @@ CuratorLockInternals *curator_lock_internals_new (CuratorClient *client, const c
                                                   CuratorLockDriver *driver, GBytes *data);
 CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internals);
 void curator_lock_internals_unref (CuratorLockInternals *internals);
+/* For a lock that is not named by its path: what messages name instead. */
+void curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path);
+/* The error of an acquire whose deadline has passed: TIMED_OUT or CONNECTION_LOST. is_contended: as far
+ * as is known another contender is in front. */
+GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
+                                          const CuratorOp *op,
+                                          gboolean is_contended) CURATOR_LOCKED;
+/* The user's path, for messages. */
+const char *curator_lock_internals_shown (const CuratorLockInternals *internals);
 
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);
@@ -105,11 +116,13 @@ void curator_lock_internals_recheck (CuratorLockInternals *internals) CURATOR_LO
 /* The lock nodes as user paths in order, holder first; foreign children are left out. accept
  * (may be NULL) filters by leaf name. */
 char **curator_lock_internals_participants (CuratorLockInternals *internals,
+                                            const CuratorLimits *limits,
                                             gboolean (*accept) (const char *name),
                                             GError **error) CURATOR_UNLOCKED;
 
 /* For a lock without a queue: its node, if there is one. */
 char **curator_lock_internals_one_participant (CuratorLockInternals *internals,
+                                               const CuratorLimits *limits,
                                                GError **error) CURATOR_UNLOCKED;
 
 /* The request of most attempts: a protected ephemeral of the lock's name. Shared, not to be
@@ -118,8 +131,9 @@ CuratorNodeRequest *curator_node_request_default (void);
 CuratorNodeRequest *curator_node_request_new (const char *name);
 /* Asks the driver to describe its node. */
 CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) CURATOR_UNLOCKED;
-/* Sets the client's default data, followed by a GUID. */
-void curator_node_request_set_guid (CuratorNodeRequest *request, CuratorClient *client);
+/* Sets data to the client's default data, followed by a new GUID. */
+void curator_node_request_new_guid (CuratorNodeRequest *request,
+                                    CuratorClient *client) CURATOR_LOCKED;
 gboolean curator_node_request_is_sequential (const CuratorNodeRequest *request);
 gboolean curator_node_request_is_ephemeral (const CuratorNodeRequest *request);
 void curator_node_request_free (CuratorNodeRequest *request);

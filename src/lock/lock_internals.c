@@ -5,6 +5,7 @@
 #include "lock/lock_internals-private.h"
 
 #include "client/call.h"
+#include "client/connection_error.h"
 #include "client/monitor.h"
 #include "client/path.h"
 #include "client/settings.h"
@@ -43,10 +44,45 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
       curator_lock_driver_unref (internals->driver);
       g_clear_pointer (&internals->data, g_bytes_unref);
       g_free (internals->base);
+      g_free (internals->shown);
       g_free (internals->lock_name);
       curator_client_memory_unref (internals->client);
       g_free (internals);
     }
+}
+
+void
+curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path)
+{
+  internals->shown = g_strdup (path);
+}
+
+const char *
+curator_lock_internals_shown (const CuratorLockInternals *internals)
+{
+  return internals->shown != NULL ? internals->shown
+                                  : curator_client_user_path (internals->client, internals->base);
+}
+
+/* The connection decides about a contender that has left: what came after it may be unknown. */
+GError *
+curator_lock_internals_timed_out (const CuratorLockInternals *internals, const CuratorOp *op,
+                                  gboolean is_contended)
+{
+  CuratorClient *client = internals->client;
+  const char *path = curator_lock_internals_shown (internals);
+
+  if (!is_contended && !(op->waited && curator_client_is_connected (client)))
+    {
+      return curator_unanswered_error (client, "acquiring", path, op->begun_us);
+    }
+  g_autofree char *shown = curator_path_escape (path);
+  g_autofree char *outage = curator_connection_error_suffix (client);
+  return g_error_new (
+      CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
+      "acquiring %s: not granted within %" G_GINT64_FORMAT " ms: %s%s", shown,
+      (curator_client_now_us (client) - op->begun_us) / 1000,
+      op->waited ? "another contender is in front" : "the lock driver has not decided", outage);
 }
 
 const char *
@@ -57,12 +93,12 @@ curator_lock_internals_key (const char *name, gpointer user_data)
 }
 
 char **
-curator_lock_internals_participants (CuratorLockInternals *internals,
+curator_lock_internals_participants (CuratorLockInternals *internals, const CuratorLimits *limits,
                                      gboolean (*accept) (const char *name), GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result = curator_call (internals->client, CURATOR_CALL_GET_CHILDREN,
-                                                       internals->base, NULL, 0, NULL, &local);
+  g_autoptr (CuratorCallResult) result =
+      curator_call (limits, CURATOR_CALL_GET_CHILDREN, internals->base, NULL, 0, NULL, &local);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_auto (CuratorQueue) queue = { 0 };
 
@@ -89,12 +125,13 @@ curator_lock_internals_participants (CuratorLockInternals *internals,
 }
 
 char **
-curator_lock_internals_one_participant (CuratorLockInternals *internals, GError **error)
+curator_lock_internals_one_participant (CuratorLockInternals *internals,
+                                        const CuratorLimits *limits, GError **error)
 {
   g_autofree char *path = curator_path_join (internals->base, internals->lock_name);
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
-      curator_call (internals->client, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
+      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
 
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {

@@ -42,7 +42,7 @@ curator_node_request_is_ephemeral (const CuratorNodeRequest *request)
 }
 
 void
-curator_node_request_set_guid (CuratorNodeRequest *request, CuratorClient *client)
+curator_node_request_new_guid (CuratorNodeRequest *request, CuratorClient *client)
 {
   gsize length;
   const char *address = g_bytes_get_data (client->default_data, &length);
@@ -50,7 +50,6 @@ curator_node_request_set_guid (CuratorNodeRequest *request, CuratorClient *clien
   g_autofree char *payload = g_strdup_printf ("%.*s %s", (int) length, address, uuid);
 
   curator_node_request_set_data (request, payload, strlen (payload));
-  request->has_guid = TRUE;
 }
 
 /* Without a number, names that differ would exclude nobody. And what is to tell a persistent node from
@@ -65,7 +64,7 @@ curator_node_request_ask (CuratorLockInternals *internals)
   request->protected_ = request->protected_ && curator_node_request_is_sequential (request);
   if (!request->protected_ && !curator_node_request_is_ephemeral (request) && request->data == NULL)
     {
-      curator_node_request_set_guid (request, internals->client);
+      request->has_guid = TRUE;
     }
   return request;
 }

@@ -111,9 +111,18 @@ curator_revocation_clear (CuratorLockInternals *internals)
 gboolean
 curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GError **error)
 {
+  return curator_attempt_revoke_full (client, lock_node_path, 0, NULL, error);
+}
+
+gboolean
+curator_attempt_revoke_full (CuratorClient *client, const char *lock_node_path, gint64 timeout_ms,
+                             GCancellable *cancellable, GError **error)
+{
+  CuratorLimits limits;
+
   g_return_val_if_fail (client != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  if (!curator_client_check_usable (client, error)
+  if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error)
       || !curator_path_validate (lock_node_path, error))
     {
       return FALSE;
@@ -123,7 +132,7 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GErro
       g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
-      curator_call (client, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
+      curator_call (&limits, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 
   /* A node that is gone needs no revocation. */
   if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))

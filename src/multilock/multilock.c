@@ -10,13 +10,10 @@
 
 #include "client/client-private.h"
 #include "client/monitor.h"
-#include "curator/mutex.h"
 #include "guards.h"
 #include "lock/gather.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
-
-#include <string.h>
 
 typedef struct
 {
@@ -29,7 +26,9 @@ typedef struct
   CuratorOp op;
   MultiLock *multi;
   guint64 owner;
+  gint64 deadline_us; /* of each member, which knows why it was not granted in time */
   gboolean once;
+  gboolean waited; /* for a member's contender; as in the operation of each member */
   guint n_held;
   GPtrArray *leases; /* of the members held; NULL for one that owner no longer holds */
   guint n_done;      /* operations of members that have ended */
@@ -107,7 +106,6 @@ chain_cancel (CuratorOp *op, GError *reason)
       return;
     }
   chain->failure = reason;
-  curator_op_stop_deadline (op);
   curator_client_after_unlock (op->client, cancel_current, curator_op_ref (op));
 }
 
@@ -151,6 +149,9 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
 
+  curator_client_lock (op->client);
+  chain->waited = chain->waited || op->waited;
+  curator_client_unlock (op->client);
   if (error == NULL)
     {
       chain->n_held++;
@@ -165,7 +166,6 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
   if (error != NULL && chain->failure == NULL)
     {
       chain->failure = g_error_copy (error);
-      curator_op_stop_deadline (&chain->op);
     }
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
@@ -235,7 +235,6 @@ chain_start_over (Chain *chain)
     {
       chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                             "a member was lost while the others were acquired");
-      curator_op_stop_deadline (&chain->op);
     }
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
@@ -249,6 +248,17 @@ chain_start_over (Chain *chain)
     }
 }
 
+static CURATOR_UNLOCKED CuratorOp *
+start_member (Chain *chain)
+{
+  CuratorOp *op = curator_lock_start (member_at (chain->multi, chain->n_held), chain->owner,
+                                      chain->deadline_us, chain->once, on_member_done, chain);
+  curator_client_lock (op->client);
+  curator_op_continue (op, chain->op.begun_us, chain->waited);
+  curator_client_unlock (op->client);
+  return op;
+}
+
 /* Starts the next member, or succeeds. */
 static void
 chain_next (Chain *chain)
@@ -260,12 +270,10 @@ chain_next (Chain *chain)
       (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
       return;
     }
-  CuratorLock *member = member_at (chain->multi, chain->n_held);
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
   curator_op_ref (&chain->op);
-  CuratorOp *op = curator_lock_start (member, chain->owner, chain->op.deadline_us, chain->once,
-                                      on_member_done, chain);
+  CuratorOp *op = start_member (chain);
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
   if (!failed && chain->n_done == n_done)
@@ -295,10 +303,11 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
     {
       return curator_lock_finished_op (client, curator_lock_no_lease_error (), done, data);
     }
-  Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, deadline_us, done, data);
+  Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, G_MAXINT64, done, data);
 
   chain->multi = multi_of (curator_lock_ref (lock));
   chain->owner = owner;
+  chain->deadline_us = deadline_us;
   chain->once = once;
   chain->leases = g_ptr_array_new_with_free_func (unref_lease);
   curator_op_ref (&chain->op);
@@ -442,54 +451,4 @@ curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
       curator_lock_alloc (sizeof *multi, &multi_class, first != NULL ? first->client : NULL);
   multi->members = g_steal_pointer (&members);
   return &multi->lock;
-}
-
-CuratorLock *
-curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths, GError **error)
-{
-  g_return_val_if_fail (client != NULL && paths != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
-
-  for (gsize i = 0; paths[i] != NULL; i++)
-    {
-      for (gsize j = 0; j < i; j++)
-        {
-          if (strcmp (paths[i], paths[j]) == 0)
-            {
-              g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "%s is named twice: the multi-lock would count it twice", paths[i]);
-              return NULL;
-            }
-        }
-      CuratorLock *lock = curator_mutex_new (client, paths[i], error);
-      if (lock == NULL)
-        {
-          return NULL;
-        }
-      g_ptr_array_add (locks, lock);
-    }
-  return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
-}
-
-static int
-compare_paths (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-CuratorLock *
-curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *const *paths,
-                                         GError **error)
-{
-  g_return_val_if_fail (client != NULL && paths != NULL, NULL);
-  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
-
-  for (gsize i = 0; paths[i] != NULL; i++)
-    {
-      g_ptr_array_add (sorted, (gpointer) paths[i]);
-    }
-  g_ptr_array_sort (sorted, compare_paths);
-  g_ptr_array_add (sorted, NULL);
-  return curator_multi_lock_new_for_paths (client, (const char *const *) sorted->pdata, error);
 }

@@ -19,7 +19,7 @@ new_request (CuratorMutex *mutex, guint64 owner, GError **error)
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
   curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
   curator_node_request_set_protected (request, FALSE);
-  curator_node_request_set_guid (request, mutex->lock.client);
+  request->has_guid = TRUE;
   return request;
 }
 
@@ -41,5 +41,6 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
   curator_lock_driver_unref (driver);
+  curator_lock_internals_show_as (internals, node_path);
   return curator_mutex_new_of_kind (client, &kind, internals);
 }

@@ -136,7 +136,7 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                    "%s: the hold of this thread is lost: release it first",
-                   curator_client_user_path (lock->client, mutex->internals->base));
+                   curator_lock_internals_shown (mutex->internals));
     }
   return hold != NULL;
 }
@@ -196,7 +196,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
                    "%s: release: this thread does not hold the %s",
-                   curator_client_user_path (client, mutex->internals->base), mutex->kind->name);
+                   curator_lock_internals_shown (mutex->internals), mutex->kind->name);
       return FALSE;
     }
   g_clear_pointer (&last, free_lock_data);
@@ -239,12 +239,13 @@ mutex_is_owned (CuratorLock *lock, guint64 owner)
 }
 
 static char **
-mutex_get_participants (CuratorLock *lock, GError **error)
+mutex_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError **error)
 {
   CuratorMutex *mutex = mutex_of (lock);
   return mutex->kind->is_one_node
-             ? curator_lock_internals_one_participant (mutex->internals, error)
-             : curator_lock_internals_participants (mutex->internals, mutex->kind->accept, error);
+             ? curator_lock_internals_one_participant (mutex->internals, limits, error)
+             : curator_lock_internals_participants (mutex->internals, limits, mutex->kind->accept,
+                                                    error);
 }
 
 static CURATOR_UNLOCKED CuratorLease *

@@ -24,7 +24,11 @@ struct _CuratorSemaphore
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done,
                                     gpointer data) CURATOR_UNLOCKED;
-/* The user's path of its lease nodes, for messages. */
+/* The user's path, for messages. */
 const char *curator_semaphore_get_path (CuratorSemaphore *semaphore);
+
+/* The lease nodes as user paths, in order. */
+char **curator_semaphore_participants (CuratorSemaphore *semaphore, const CuratorLimits *limits,
+                                       GError **error) CURATOR_UNLOCKED;
 
 #endif

@@ -53,6 +53,8 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   semaphore->leases = curator_lock_internals_new (client, leases, CURATOR_LEASE_NAME, max_leases,
                                                   lease_driver, NULL);
   curator_lock_driver_unref (lease_driver);
+  curator_lock_internals_show_as (semaphore->turns, path);
+  curator_lock_internals_show_as (semaphore->leases, path);
   return semaphore;
 }
 
@@ -156,7 +158,7 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
 const char *
 curator_semaphore_get_path (CuratorSemaphore *semaphore)
 {
-  return curator_client_user_path (semaphore->client, semaphore->leases->base);
+  return curator_lock_internals_shown (semaphore->leases);
 }
 
 void
@@ -177,9 +179,27 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
 char **
 curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GError **error)
 {
+  return curator_semaphore_get_participant_nodes_full (semaphore, 0, NULL, error);
+}
+
+char **
+curator_semaphore_get_participant_nodes_full (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                              GCancellable *cancellable, GError **error)
+{
+  CuratorLimits limits;
+
   g_return_val_if_fail (semaphore != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_lock_internals_participants (semaphore->leases, NULL, error);
+  return curator_limits_init (&limits, semaphore->client, timeout_ms, cancellable, error)
+             ? curator_semaphore_participants (semaphore, &limits, error)
+             : NULL;
+}
+
+char **
+curator_semaphore_participants (CuratorSemaphore *semaphore, const CuratorLimits *limits,
+                                GError **error)
+{
+  return curator_lock_internals_participants (semaphore->leases, limits, NULL, error);
 }
 
 static void

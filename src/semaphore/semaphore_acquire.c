@@ -15,6 +15,7 @@
 #include "client/async.h"
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/connection_error.h"
 #include "client/heartbeat.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
@@ -158,10 +159,9 @@ static CURATOR_LOCKED void
 on_retries_exhausted (gpointer data, int rc)
 {
   Acquire *acquire = data;
-  acquire_fail (
-      acquire, curator_error_from_zk (rc, "acquiring",
-                                      curator_client_user_path (acquire->op.client,
-                                                                acquire->semaphore->leases->base)));
+  acquire_fail (acquire, curator_request_error (acquire->op.client, rc, "acquiring",
+                                                curator_semaphore_get_path (acquire->semaphore),
+                                                acquire->op.begun_us));
 }
 
 /* The end of an attempt, which drops its reference to acquire. */
@@ -173,6 +173,7 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
 
   curator_client_lock (client);
   CuratorOp *ended = g_steal_pointer (&acquire->current);
+  curator_op_continue (&acquire->op, acquire->op.begun_us, ended != NULL && ended->waited);
   if (acquire->op.finished)
     {
       unwanted = lease;
@@ -225,6 +226,7 @@ take_turn (Acquire *acquire)
     .deadline_us = acquire->op.deadline_us, .once = acquire->once, .done = on_turn, .data = acquire
   };
   acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
+  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.waited);
 }
 
 /* The turn ends without waiting for its node's deletion. */
@@ -261,12 +263,38 @@ take_lease (Acquire *acquire)
                                     .done = on_lease,
                                     .data = acquire };
   acquire->current = curator_lock_internals_attempt_locked (leases, &spec);
+  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.waited);
 }
 
 static CURATOR_LOCKED void
 acquire_cancel (CuratorOp *op, GError *reason)
 {
   acquire_fail ((Acquire *) op, reason);
+}
+
+/* The attempt in progress knows whether a contender is in front. One that ends because the turn was lost
+ * does not. */
+static CURATOR_LOCKED GError *
+acquire_timed_out (CuratorOp *op)
+{
+  Acquire *acquire = (Acquire *) op;
+  CuratorOp *current = acquire->current;
+
+  if (current != NULL && current->finished)
+    {
+      /* Its end is about to be handled: it decides. */
+      return NULL;
+    }
+  if (current != NULL)
+    {
+      curator_op_continue (current, op->begun_us, op->waited);
+      g_autoptr (GError) error = current->klass->timed_out (current);
+      if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
+        {
+          return g_steal_pointer (&error);
+        }
+    }
+  return curator_lock_internals_timed_out (acquire->semaphore->leases, op, FALSE);
 }
 
 static void
@@ -283,6 +311,7 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
                          CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { .cancel = acquire_cancel,
+                                        .timed_out = acquire_timed_out,
                                         .finalize = acquire_finalize,
                                         .free_result = unref_leases };
   CuratorClient *client = semaphore->client;

@@ -145,9 +145,9 @@ sm_is_owned (CuratorLock *lock, guint64 owner)
 }
 
 static char **
-sm_get_participants (CuratorLock *lock, GError **error)
+sm_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError **error)
 {
-  return curator_semaphore_get_participant_nodes (mutex_of (lock)->semaphore, error);
+  return curator_semaphore_participants (mutex_of (lock)->semaphore, limits, error);
 }
 
 static CURATOR_UNLOCKED CuratorLease *

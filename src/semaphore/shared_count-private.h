@@ -1,11 +1,39 @@
-/* Follows a SharedCount inside the library. Any thread; guarded by the client's mutex. */
+/* The record of a SharedCount, and how the library follows one. Any thread; guarded by the client's
+ * mutex. */
 #ifndef CURATOR_SHARED_COUNT_PRIVATE_H
 #define CURATOR_SHARED_COUNT_PRIVATE_H
 
 #include "client/client-private.h"
+#include "client/request.h"
+#include "client/session.h"
+#include "client/watches.h"
 #include "curator/shared_count.h"
+#include "guards.h"
+#include "refs.h"
 
 #include <string.h>
+
+struct _CuratorSharedCount
+{
+  CuratorRefs refs;
+  CuratorClient *client;          /* a reference */
+  char *path;                     /* full */
+  void (*unref) (gpointer count); /* drops a reference */
+  gint32 seed;
+
+  gboolean started CURATOR_GUARDED;
+  gboolean known CURATOR_GUARDED; /* the node was read */
+  gint32 value CURATOR_GUARDED;
+  gint32 version CURATOR_GUARDED;
+  gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
+  CuratorWatch *watch CURATOR_GUARDED;
+  CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
+  CuratorRequest *reread CURATOR_GUARDED;    /* after a reconnect */
+  gboolean notify_again CURATOR_GUARDED;     /* listeners have heard nothing since a reconnect */
+  CuratorSessionHook session_hook CURATOR_GUARDED;
+  GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
+  CuratorListeners listeners CURATOR_GUARDED;
+};
 
 typedef struct _CuratorCountHook CuratorCountHook;
 
@@ -15,6 +43,13 @@ struct _CuratorCountHook
   /* Called with the client's mutex held. */
   void (*changed) (CuratorCountHook *hook, gint32 value);
 };
+
+/* Stores a value and notifies of it, unless a newer one is known. */
+void curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 version,
+                                 gint64 mzxid) CURATOR_LOCKED;
+/* Sets the watch, as soon as the current session is connected. */
+void curator_shared_count_follow (CuratorSharedCount *count) CURATOR_LOCKED;
+void curator_shared_count_unfollow (CuratorSharedCount *count) CURATOR_LOCKED;
 
 CuratorClient *curator_shared_count_get_client (CuratorSharedCount *count);
 /* changed runs for the current value, and for every later one. */

@@ -219,6 +219,24 @@ a_missing_quorum_is_named (void **state)
   assert_true (alone);
 }
 
+/* Connected, but the server does not answer in time: nobody knows whether the lock is held. */
+static void
+an_unanswered_wait_is_no_conflict (void **state)
+{
+  Fixture *fixture = *state;
+  g_autofree char *mark = cli_new_file ();
+
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  g_autoptr (Cli) cli = cli_zkflock (fixture_proxy (fixture), "-w", "3", "-E", "9", "/unanswered",
+                                     CLI_COMMAND, "turn", mark, "0", NULL);
+  const int code = cli_wait (cli, CLI_MS);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  g_autofree char *err = cli_stderr (cli);
+  assert_int_equal (code, 69);
+  assert_non_null (strstr (err, "acquiring /unanswered: "));
+  assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+}
+
 static void
 usage_errors (void **state)
 {
@@ -239,6 +257,7 @@ main (void)
     cmocka_unit_test (another_protocol_is_named),
     cmocka_unit_test (a_missing_chroot_is_named),
     cmocka_unit_test (a_missing_quorum_is_named),
+    cmocka_unit_test (an_unanswered_wait_is_no_conflict),
     cmocka_unit_test (usage_errors),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);

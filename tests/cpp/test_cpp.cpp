@@ -495,6 +495,64 @@ test_client_options (void **state)
   assert_true (client.state () == curator::connection_state::lost);
 }
 
+void
+test_connection_errors (void **)
+{
+  const std::string nowhere = "127.0.0.1:1";
+  curator::client client (nowhere);
+  std::promise<curator::error> heard;
+  bool first = true;
+  const unsigned id = client.add_connection_error_listener ([&] (const curator::error &cause) {
+    if (std::exchange (first, false))
+      {
+        heard.set_value (cause);
+      }
+  });
+  client.start ();
+  const curator::error cause = heard.get_future ().get ();
+  client.remove_connection_error_listener (id);
+  assert_true (cause.domain () == CURATOR_CONNECT_ERROR);
+  assert_int_equal (cause.code (), CURATOR_CONNECT_ERROR_CONNECT);
+  assert_true (client.connection_error ().has_value ());
+  assert_true (std::string (client.connection_error ()->what ()).find (nowhere)
+               != std::string::npos);
+  /* Bounded by its timeout, where the connection timeout would be much longer. */
+  try
+    {
+      client.attempt_revoke ("/cpp/node", 50ms);
+      fail ();
+    }
+  catch (const curator::error &lost)
+    {
+      assert_true (lost.is (CURATOR_ERROR_CONNECTION_LOST));
+    }
+}
+
+void
+test_end_of_a_hold (void **state)
+{
+  const curator::client client = connect (static_cast<Fixture *> (*state), {});
+  assert_false (client.connection_error ().has_value ());
+  curator::lease hold = curator::mutex (client, "/cpp/end").acquire_lease ();
+  const curator::lease same = hold.share ();
+  assert_false (g_cancellable_is_cancelled (same.cancellable ()));
+#ifdef __cpp_lib_jthread
+  const std::stop_token token = hold.stop_token ();
+  assert_false (token.stop_requested ());
+#endif
+  hold.release ();
+  while (!g_cancellable_is_cancelled (same.cancellable ()))
+    {
+      std::this_thread::yield ();
+    }
+#ifdef __cpp_lib_jthread
+  while (!token.stop_requested ())
+    {
+      std::this_thread::yield ();
+    }
+#endif
+}
+
 #if __cplusplus >= 202002L
 void
 test_designated_options (void **state)
@@ -839,6 +897,8 @@ main ()
 #if __cplusplus >= 202002L
     cmocka_unit_test (test_designated_options),
 #endif
+    cmocka_unit_test (test_connection_errors),
+    cmocka_unit_test (test_end_of_a_hold),
     cmocka_unit_test (test_callback_context),
     cmocka_unit_test (test_revocation),
     cmocka_unit_test (test_counters_and_trace),

@@ -121,6 +121,14 @@ const operations<curator::client> of_client = {
     [] (curator::client &it) { it.add_state_listener ([] (curator::connection_state) {}); } },
   { "client::remove_state_listener", returns, returns,
     [] (curator::client &it) { it.remove_state_listener (1); } },
+  { "client::connection_error", logic, returns,
+    [] (curator::client &it) { assert_true (it.connection_error ()->is (CURATOR_ERROR_CLOSED)); } },
+  { "client::add_connection_error_listener", logic, returns,
+    [] (curator::client &it) {
+      it.add_connection_error_listener ([] (const curator::error &) {});
+    } },
+  { "client::remove_connection_error_listener", returns, returns,
+    [] (curator::client &it) { it.remove_connection_error_listener (1); } },
   { "client::counters", logic, returns, [] (curator::client &it) { (void) it.counters (); } },
   { "client::metrics", logic, returns, [] (curator::client &it) { (void) it.metrics (); } },
   { "client::counter", logic, returns,
@@ -148,6 +156,12 @@ const operations<curator::lease> of_lease = {
   { "lease::valid_for", logic, returns,
     [] (curator::lease &it) { assert_false (it.valid_for (0ms)); } },
   { "lease::fd", logic, returns, [] (curator::lease &it) { (void) it.fd (); } },
+  { "lease::cancellable", logic, returns,
+    [] (curator::lease &it) { assert_true (g_cancellable_is_cancelled (it.cancellable ())); } },
+#ifdef __cpp_lib_jthread
+  { "lease::stop_token", logic, returns,
+    [] (curator::lease &it) { assert_true (it.stop_token ().stop_requested ()); } },
+#endif
   { "lease::session_id", logic, returns, [] (curator::lease &it) { (void) it.session_id (); } },
   { "lease::data", logic, refused, [] (curator::lease &it) { (void) it.data (); } },
   { "lease::add_listener", logic, returns,

@@ -155,7 +155,7 @@ run_timeout (FrameRun *run)
   g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
   g_autoptr (Taking) holder = taking_start_lock (theirs, LONG_MS, NULL);
   require_ok (run, is_granted (holder), holder->error);
-  g_autoptr (Taking) waiter = taking_start_lock (ours, 100, NULL);
+  g_autoptr (Taking) waiter = taking_start_lock (ours, 1000, NULL);
   require (run, taking_wait (waiter, LONG_MS) && waiter->leases == NULL);
   require_ok (run, g_error_matches (waiter->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT),
               waiter->error);

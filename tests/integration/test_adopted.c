@@ -99,7 +99,7 @@ test_watches_of_the_program (void **state)
       zoo_wget_children (program->zh, "/adopted", program_watcher, program, &children), ZOK);
   deallocate_String_vector (&children);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/watch");
-  assert_false (curator_lock_acquire (lock, 400, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/adopted/watch", 1, LONG_MS);
 

@@ -160,7 +160,7 @@ test_simple (void **state)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, PATH, 3);
   g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 3, LONG_MS, NULL, &error);
   assert_ok (leases != NULL, &error);
-  assert_null (curator_semaphore_acquire (semaphore, 300, NULL, &error));
+  assert_null (curator_semaphore_acquire (semaphore, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_ok (curator_lease_release (g_ptr_array_index (leases, 0), &error), &error);
   g_autoptr (CuratorLease) again = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);

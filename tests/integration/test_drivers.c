@@ -72,7 +72,7 @@ test_persistent_nodes (void **state)
   assert_ok (curator_lock_release (lock, &error), &error);
   taking_assert_granted (other);
   /* A waiter that gives up deletes its node too, although no session expiry would. */
-  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/driver/stays", 1, SETTLE_MS);
   taking_give_back (other);
@@ -99,7 +99,7 @@ test_persistent_node_of_unknown_outcome (void **state)
   assert_children (fixture, "/driver/lost", 1, SETTLE_MS);
   assert_ok (curator_lock_release (lock, &error), &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, "/driver/lost", SETTLE_MS);
@@ -122,7 +122,7 @@ test_plain_numbered_node_of_unknown_outcome (void **state)
   assert_children (fixture, "/driver/plain", 1, SETTLE_MS);
   assert_ok (curator_lock_release (lock, &error), &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, "/driver/plain", SETTLE_MS);
@@ -230,7 +230,7 @@ test_one_name (void **state)
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &funcs, &plan, 1);
   raw_zk_make_path (fixture->raw, "/driver/one");
   raw_zk_create (fixture->raw, "/driver/one/the-node", "planned", ZOO_PERSISTENT, NULL);
-  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_true (raw_zk_exists (fixture->raw, "/driver/one/the-node"));
   g_autoptr (Taking) waiter = taking_start_lock (lock, LONG_MS, NULL);
@@ -292,7 +292,7 @@ contend_as_planned (Fixture *fixture, Plan *plan, gboolean has_predicate, const 
   g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, plan, 1);
   g_autoptr (CuratorLock) second = lock_of (second_client, path, &funcs, plan, 1);
   g_autoptr (Taking) holder = taking_of_lock (lock);
-  assert_false (curator_lock_acquire (second, 100, NULL, &error));
+  assert_false (curator_lock_acquire (second, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Taking) waiter = taking_start_lock (second, LONG_MS, NULL);
   g_autoptr (Taking) neighbour = taking_start_lock (lock, LONG_MS, NULL);

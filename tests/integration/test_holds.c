@@ -342,6 +342,57 @@ test_async_in_context (void **state)
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
 }
 
+static gboolean
+is_cancelled (gpointer cancellable)
+{
+  return g_cancellable_is_cancelled (cancellable);
+}
+
+/* In the context of a thread that never runs it. */
+static void
+test_cancellable_at_the_end (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (GError) error = NULL;
+  curator_client_set_callback_context (client, context);
+  client_start (client);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/released");
+  g_autoptr (CuratorLock) other = mutex_new (client, "/holds/lost");
+  g_autoptr (CuratorLock) third = mutex_new (client, "/holds/dropped");
+  CuratorLock *both[] = { lock, other };
+  g_autoptr (CuratorLock) multi = curator_multi_lock_new (both, 2);
+
+  /* Released. Afterwards it is cancelled at once. */
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  GCancellable *end = curator_lease_get_cancellable (lease);
+  assert_true (curator_lease_get_cancellable (lease) == end);
+  assert_false (g_cancellable_is_cancelled (end));
+  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_true (wait_until (is_cancelled, end, LONG_MS));
+
+  /* The last reference to the lease is dropped. */
+  CuratorLease *dropped = curator_lock_acquire_lease (third, LONG_MS, NULL, &error);
+  assert_ok (dropped != NULL, &error);
+  g_autoptr (GCancellable) kept = g_object_ref (curator_lease_get_cancellable (dropped));
+  curator_lease_unref (dropped);
+  assert_true (wait_until (is_cancelled, kept, LONG_MS));
+
+  /* Lost: of a multi-lock, and asked for afterwards only. */
+  g_autoptr (CuratorLease) whole = curator_lock_acquire_lease (multi, LONG_MS, NULL, &error);
+  assert_ok (whole != NULL, &error);
+  g_autoptr (CuratorLease) late = curator_lock_acquire_lease (third, LONG_MS, NULL, &error);
+  assert_ok (late != NULL, &error);
+  end = curator_lease_get_cancellable (whole);
+  assert_false (g_cancellable_is_cancelled (end));
+  curator_client_close (client);
+  assert_true (wait_until (is_cancelled, end, LONG_MS));
+  assert_true (g_cancellable_is_cancelled (curator_lease_get_cancellable (late)));
+}
+
 int
 main (void)
 {
@@ -353,6 +404,7 @@ main (void)
     heal_and_test (test_lease_released_by_another_thread),
     heal_and_test (test_dropped_lease_is_released),
     heal_and_test (test_unref_while_held),
+    heal_and_test (test_cancellable_at_the_end),
     heal_and_test (test_async_queue),
     heal_and_test (test_async_in_context),
   };

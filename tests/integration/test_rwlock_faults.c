@@ -18,11 +18,11 @@ test_p13_timeout_and_cancel_leave_nothing (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
     {
       g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      g_autoptr (Taking) late = taking_start_lock (sides[i](rw_lock), 200, NULL);
-      assert_true (taking_wait (late, 2000));
+      g_autoptr (Taking) late = taking_start_lock (sides[i](rw_lock), 1000, NULL);
+      assert_true (taking_wait (late, LONG_MS));
       assert_curator_error (&late->error, CURATOR_ERROR_TIMED_OUT);
       g_autoptr (Taking) try = taking_start_lock (sides[i](rw_lock), 0, NULL);
-      assert_true (taking_wait (try, 2000));
+      assert_true (taking_wait (try, LONG_MS));
       assert_curator_error (&try->error, CURATOR_ERROR_TIMED_OUT);
       assert_children (fixture, path, 1, SETTLE_MS);
       g_autoptr (Taking) cancelled =
@@ -46,12 +46,12 @@ test_readers_pass_when_the_writer_leaves (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   g_autoptr (Taking) reader = taking_of_lock (curator_rw_lock_read_lock (rw_lock));
-  g_autoptr (Taking) writer = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 400, NULL);
+  g_autoptr (Taking) writer = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 1500, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   g_autoptr (Taking) behind =
       taking_start_lock (curator_rw_lock_read_lock (rw_lock), LONG_MS, NULL);
   taking_assert_waits (behind);
-  assert_true (taking_wait (writer, 2000));
+  assert_true (taking_wait (writer, LONG_MS));
   assert_curator_error (&writer->error, CURATOR_ERROR_TIMED_OUT);
   taking_assert_granted (behind);
   assert_int_equal (curator_lease_get_state (taking_lease (reader, 0)), CURATOR_LEASE_HELD);

@@ -222,7 +222,7 @@ test_p30_all_or_nothing (void **state)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/all", 3);
   g_autoptr (Taking) one = taking_of (semaphore, 1);
   gint64 before = wait_now_ms ();
-  assert_null (curator_semaphore_acquire_n (semaphore, 3, 400, NULL, &error));
+  assert_null (curator_semaphore_acquire_n (semaphore, 3, 1000, NULL, &error));
   gint64 took = wait_now_ms () - before;
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_true (took >= 399);

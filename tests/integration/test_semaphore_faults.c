@@ -33,12 +33,12 @@ test_p13_timeout_and_cancel_leave_nothing (void **state)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 1);
   g_autoptr (Taking) held = taking_of (semaphore, 1);
   /* One waits for a lease, one for its turn; both time out, and both are cancelled. */
-  g_autoptr (Taking) with_turn = taking_start (semaphore, 1, 300, NULL);
+  g_autoptr (Taking) with_turn = taking_start (semaphore, 1, 1500, NULL);
   assert_children (fixture, "/sem/gave-up/leases", 2, LONG_MS);
-  g_autoptr (Taking) without = taking_start (semaphore, 1, 250, NULL);
-  assert_true (taking_wait (with_turn, 2000));
+  g_autoptr (Taking) without = taking_start (semaphore, 1, 1400, NULL);
+  assert_true (taking_wait (with_turn, LONG_MS));
   assert_curator_error (&with_turn->error, CURATOR_ERROR_TIMED_OUT);
-  assert_true (taking_wait (without, 2000));
+  assert_true (taking_wait (without, LONG_MS));
   assert_curator_error (&without->error, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/sem/gave-up/leases", 1, SETTLE_MS);
   assert_children (fixture, "/sem/gave-up/locks", 0, SETTLE_MS);

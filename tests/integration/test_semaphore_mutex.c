@@ -100,7 +100,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   assert_true (curator_lock_is_owned_by_current_thread (lock));
   assert_false (curator_lock_acquire (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_false (curator_lock_acquire (lock, 200, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   /* The failed tries have not replaced the hold. */
   assert_true (curator_lock_get_lease (lock) == lease);

@@ -161,7 +161,7 @@ test_waits_and_failures (void **state)
   G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (theirs);
   const Counters before = counters (client);
 
-  assert_false (curator_lock_acquire (lock, 100, NULL, &error));
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_FAILURES), 1);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_WAITS), 1);

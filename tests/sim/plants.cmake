@@ -250,7 +250,7 @@ curator_plant(
   CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
          "      g_ptr_array_add (acquire->leases, lease)@\n      if ((int) acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
-  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count.c
+  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
   EXPECT "expectation failed"
   CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
 # A retry timer goes on while its attempt waits.
@@ -275,8 +275,18 @@ curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"
   CHANGE "are_all_held (chain) ?" "TRUE ?")
 curator_plant(
-  multilock_unsorted RECIPE multilock FILE multilock/multilock.c EXPECT "hang"
+  multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
+
+# --- what an unanswered deadline is told as ---
+curator_plant(
+  outage_as_contention RECIPE mutex FILE lock/lock_internals.c
+  EXPECT "unexpected outcome of acquire: curator-error-quark, 3"
+  CHANGE "if (!is_contended && !(op->waited" "if (FALSE && !(op->waited")
+curator_plant(
+  contention_as_outage RECIPE mutex FILE lock/lock_internals.c
+  EXPECT "unexpected outcome of acquire: curator-error-quark, 7"
+  CHANGE "if (!is_contended && !(op->waited" "if (TRUE || !(op->waited")
 
 # --- the shortcuts ---
 curator_plant(

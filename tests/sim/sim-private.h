@@ -239,6 +239,7 @@ struct _SimProcess
   int prefer_server;
   SimLoss to_lose;
   guint n_requests[SIM_N_OPS];
+  guint n_answers;
 };
 
 typedef enum

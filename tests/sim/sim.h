@@ -123,6 +123,8 @@ guint sim_process_n_kills (SimProcess *process);
 gboolean sim_process_is_deceived (SimProcess *process);
 /* How often it was paused or suspended. */
 guint sim_process_n_pauses (SimProcess *process);
+/* How often a server has told it something. */
+guint sim_process_n_answers (SimProcess *process);
 
 /* How the world steps a client's lanes. */
 typedef struct

@@ -16,6 +16,7 @@ struct _SimContender
   gint64 timeout_ms;
   gint64 called_at;
   guint n_pauses;
+  guint n_answers;
   gboolean may_be_lost; /* LOCK_LOST is an expected result of this call */
   pthread_mutex_t mutex;
   pthread_cond_t cond;

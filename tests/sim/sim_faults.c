@@ -488,6 +488,12 @@ sim_process_n_pauses (SimProcess *process)
   return process->n_pauses;
 }
 
+guint
+sim_process_n_answers (SimProcess *process)
+{
+  return process->n_answers;
+}
+
 int
 sim_process_server (SimProcess *process)
 {

@@ -306,7 +306,7 @@ sim_handle_die (CuratorZkHandle *handle, int state, int rc)
 /* --- delivery --------------------------------------------------------------------------------- */
 
 static void
-complete (CuratorZkTicket *ticket, SimRequest *request, int rc)
+complete (SimProcess *process, CuratorZkTicket *ticket, SimRequest *request, int rc)
 {
   CuratorZkReply reply = { .data_length = -1, .failed_index = -1 };
   struct String_vector children = { 0, NULL };
@@ -334,6 +334,7 @@ complete (CuratorZkTicket *ticket, SimRequest *request, int rc)
     {
       reply.failed_index = request->failed_index;
     }
+  process->n_answers += rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ? 1 : 0;
   ticket->completion (rc, &reply, ticket);
 }
 
@@ -357,7 +358,7 @@ deliver_reply (CuratorZkHandle *handle, SimItem *item)
     {
       sim_trace (handle->world, "%s/%d: #%u %s returns %d", handle->process->name, handle->id,
                  request->serial, sim_op_name (request->op), item->rc);
-      complete (ticket, request, item->rc);
+      complete (handle->process, ticket, request, item->rc);
     }
 }
 

@@ -237,7 +237,7 @@ give_up_plain_node (gpointer data)
   sim_world_script (scene->world, b->process, SIM_OP_CREATE, 1, ZCONNECTIONLOSS, SIM_AFTER_EFFECT);
   sim_world_config (scene->world)->p_connect_fails = 1;
   EXPECT (scene, !curator_lock_acquire (lock, 1000, NULL, &error));
-  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
+  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_CONNECTION_LOST));
   EXPECT (scene, scene_n_children (scene, SCENE_PATH) == 2);
   EXPECT (scene, sim_process_server (b->process) < 0);
   sim_world_config (scene->world)->p_connect_fails = 0;
