@@ -248,14 +248,15 @@ static const struct
 {
   const char *name;
   Waiting call;
+  gboolean needs_server;
 } calls[] = {
   { "participants", call_participants },
   { "participants of a semaphore", call_semaphore_participants },
-  { "data of a lease", call_lease_data },
+  { "data of a lease", call_lease_data, TRUE },
   { "revoke", call_revoke },
   { "start of a count", call_count_start },
-  { "set of a count", call_count_set },
-  { "try_set of a count", call_count_try_set },
+  { "set of a count", call_count_set, TRUE },
+  { "try_set of a count", call_count_try_set, TRUE },
   { "inspect", call_inspect },
   { "find_locks", call_find_locks },
 };
@@ -333,8 +334,8 @@ add_calls (GPtrArray *cells, World *world, gint64 ms, gboolean cancelled)
   for (gsize c = 0; c < G_N_ELEMENTS (calls); c++)
     {
       const Cell cell = { .world = world, .name = calls[c].name, .call = calls[c].call, .ms = ms };
-      /* A lease needs a server first. */
-      if (world->lease != NULL || calls[c].call != call_lease_data)
+      /* A lease and a started count need a server first. */
+      if (world->lease != NULL || !calls[c].needs_server)
         {
           add_cell (cells, &cell, cancelled);
         }
