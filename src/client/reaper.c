@@ -188,7 +188,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       GError *error =
           curator_error_from_zk_delete (rc, curator_client_user_path (item->client, item->path));
-      curator_warn ("%s", error->message);
+      curator_warn ("cannot delete a node: %s", error->message);
       item_end (item, error);
     }
 }

@@ -394,8 +394,7 @@ const operations<curator::tls> of_tls = {
     [] (curator::tls &it) { it.set_server_name ("name"); } },
   { "tls::set_verify", logic, returns, [] (curator::tls &it) { it.set_verify (true); } },
   { "tls::share", returns, returns, [] (curator::tls &it) { (void) it.share (); } },
-  { "tls::native_handle", returns, returns,
-    [] (curator::tls &it) { (void) it.native_handle (); } },
+  { "tls::native_handle", returns, returns, [] (curator::tls &it) { (void) it.native_handle (); } },
 };
 
 const operations<curator::retry_policy> of_retry_policy = {

@@ -34,7 +34,9 @@ take_turns (void *data)
         }
       else
         {
-          worker->unexpected += !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
+          worker->unexpected +=
+              !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
         }
     }
   return NULL;

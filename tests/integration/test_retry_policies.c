@@ -148,7 +148,7 @@ test_longest_sleeps (void **state)
       g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/long");
       lose_a_reply (*state, way);
       assert_false (go_the_way (way, &policy, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
       assert_int_equal (g_atomic_int_get (&policy.asked), 1);
       curator_client_close (client);
       curator_lock_unref (policy.lock);

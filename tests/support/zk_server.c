@@ -22,8 +22,9 @@
 /* netty-all has no handlers for TLS. */
 #define NETTY_CLASSPATH                                                                            \
   JAR ("buffer")                                                                                   \
-  JAR ("codec") JAR ("common") JAR ("handler") JAR ("resolver") JAR ("transport")                  \
-      JAR ("transport-native-epoll") JAR ("transport-native-unix-common")
+  JAR ("codec")                                                                                    \
+  JAR ("common") JAR ("handler") JAR ("resolver") JAR ("transport") JAR ("transport-native-epoll") \
+      JAR ("transport-native-unix-common")
 
 struct _ZkServer
 {

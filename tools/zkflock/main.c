@@ -24,8 +24,8 @@ finish_output (int code)
 int
 main (int argc, char **argv)
 {
-  static int (*const verbs[]) (const Options *) = { lock_and_run, who_run,    top_run,
-                                                    tree_run,     revoke_run, doctor_run, reap_run };
+  static int (*const verbs[]) (const Options *) = { lock_and_run, who_run,    top_run, tree_run,
+                                                    revoke_run,   doctor_run, reap_run };
   Options options;
   int code;
 
