@@ -92,6 +92,38 @@ who_tells_the_queue (void **state)
   queue_free (&queue);
 }
 
+/* cron's locale is "C": paths and labels are taken as they are, and read by others in any locale. */
+static void
+arguments_in_any_locale (void **state)
+{
+  Fixture *fixture = *state;
+  const char *server = fixture_server (fixture);
+  g_autofree char *before = g_strdup (g_getenv ("LC_ALL"));
+
+  g_setenv ("LC_ALL", "C", TRUE);
+  g_autoptr (Cli) holder =
+      cli_zkflock (server, "--label", "J\xc3\xb6rg", "--multi", "/locale/zw\xc3\xb6lf",
+                   "/locale/gr\xc3\xb6\xc3\x9f"
+                   "e",
+                   NULL);
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  if (before != NULL)
+    {
+      g_setenv ("LC_ALL", before, TRUE);
+    }
+  else
+    {
+      g_unsetenv ("LC_ALL");
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      static const char *const paths[] = { "/locale/zw\xc3\xb6lf", "/locale/gr\xc3\xb6\xc3\x9f"
+                                                                   "e" };
+      g_autofree char *json = cli_run (fixture, 0, "who", "--json", paths[i], NULL);
+      assert_json (json, "d['participants'][0]['label'] == 'J\\u00f6rg'", "True");
+    }
+}
+
 static void
 who_of_semaphore_and_read_write_lock (void **state)
 {
@@ -377,6 +409,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (who_tells_the_queue),
+    heal_and_test (arguments_in_any_locale),
     heal_and_test (who_of_semaphore_and_read_write_lock),
     heal_and_test (leader_latches_are_known),
     heal_and_test (tree_and_top_find_all),

@@ -84,6 +84,7 @@ add_entries (GOptionContext *context, GPtrArray *names, const GOptionEntry *entr
 static void
 add_lock_options (GOptionContext *context, GPtrArray *names, Raw *raw)
 {
+  /* A FILENAME is taken as it is; a STRING would be converted from the locale, which is "C" for cron. */
   const GOptionEntry entries[] = {
     { "exclusive", 'x', 0, G_OPTION_ARG_NONE, &raw->exclusive,
       "Take the write side of a read-write lock", NULL },
@@ -91,7 +92,7 @@ add_lock_options (GOptionContext *context, GPtrArray *names, Raw *raw)
       NULL },
     { "leases", 'N', 0, G_OPTION_ARG_STRING, &raw->leases,
       "Take one of COUNT leases of a semaphore", "COUNT" },
-    { "multi", 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw->multi, "Another path; all are held or none",
+    { "multi", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw->multi, "Another path; all are held or none",
       "PATH" },
     { "nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail instead of waiting", NULL },
     { "wait", 'w', 0, G_OPTION_ARG_STRING, &raw->wait, "Wait at most this long", "SECONDS" },
@@ -103,7 +104,7 @@ add_lock_options (GOptionContext *context, GPtrArray *names, Raw *raw)
       "While the hold is in doubt: continue, pause or kill", "WHAT" },
     { "revocable", 0, 0, G_OPTION_ARG_NONE, &raw->revocable,
       "End the command when another client asks for the lock", NULL },
-    { "label", 0, 0, G_OPTION_ARG_STRING, &raw->label,
+    { "label", 0, 0, G_OPTION_ARG_FILENAME, &raw->label,
       "Label that \"zkflock who\" shows (user@host:pid)", "TEXT" },
     /* Other names that flock(1) has for the same. */
     { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->wait, NULL, NULL },
@@ -121,7 +122,7 @@ static void
 add_common_options (GOptionContext *context, GPtrArray *names, Raw *raw)
 {
   const GOptionEntry entries[] = {
-    { "hosts", 'Z', 0, G_OPTION_ARG_STRING, &raw->hosts,
+    { "hosts", 'Z', 0, G_OPTION_ARG_FILENAME, &raw->hosts,
       "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
     { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
       "Session timeout to request (15)", "SECONDS" },
@@ -320,6 +321,10 @@ check_combination (const Options *options, const Raw *raw)
   else if (strlen (options->label) > MAX_LABEL_LENGTH)
     {
       usage ("--label takes at most %d bytes", MAX_LABEL_LENGTH);
+    }
+  else if (!g_utf8_validate (options->label, -1, NULL))
+    {
+      usage ("--label is not valid UTF-8");
     }
   else if (options->acl_creator && options->auth_file == NULL)
     {
