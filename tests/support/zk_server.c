@@ -18,13 +18,16 @@
 #define START_TIMEOUT_MS  60000
 #define USUAL_SYNC_LIMIT  5
 #define DEFAULT_CLASSPATH "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"
-#define JAR(name)         ":/usr/share/java/netty-" name ".jar"
+
 /* netty-all has no handlers for TLS. */
-#define NETTY_CLASSPATH                                                                            \
-  JAR ("buffer")                                                                                   \
-  JAR ("codec")                                                                                    \
-  JAR ("common") JAR ("handler") JAR ("resolver") JAR ("transport") JAR ("transport-native-epoll") \
-      JAR ("transport-native-unix-common")
+static const char netty_classpath[] = ":/usr/share/java/netty-buffer.jar"
+                                      ":/usr/share/java/netty-codec.jar"
+                                      ":/usr/share/java/netty-common.jar"
+                                      ":/usr/share/java/netty-handler.jar"
+                                      ":/usr/share/java/netty-resolver.jar"
+                                      ":/usr/share/java/netty-transport.jar"
+                                      ":/usr/share/java/netty-transport-native-epoll.jar"
+                                      ":/usr/share/java/netty-transport-native-unix-common.jar";
 
 struct _ZkServer
 {
@@ -132,7 +135,7 @@ make_argv (const char *main_class, const char *config, gboolean netty,
                                        "org.apache.zookeeper.server.NettyServerCnxnFactory"));
     }
   g_ptr_array_add (argv, g_strdup ("-cp"));
-  g_ptr_array_add (argv, g_strconcat (class_path (), netty ? NETTY_CLASSPATH : "", NULL));
+  g_ptr_array_add (argv, g_strconcat (class_path (), netty ? netty_classpath : "", NULL));
   g_ptr_array_add (argv, g_strdup (main_class));
   g_ptr_array_add (argv, g_strdup (config));
   g_ptr_array_add (argv, NULL);
