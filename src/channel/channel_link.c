@@ -93,9 +93,9 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
   const gboolean has_server = link->stream != NULL && link->state != CURATOR_LINK_SERVER_LOST;
 
   fds[0] = (struct pollfd){ .fd = has_client ? link->client_fd : -1,
-                            .events = has_client ? client_events (link) : 0 };
+                            .events = (short) (has_client ? client_events (link) : 0) };
   fds[1] = (struct pollfd){ .fd = has_server ? curator_stream_fd (link->stream) : -1,
-                            .events = has_server ? server_events (link) : 0 };
+                            .events = (short) (has_server ? server_events (link) : 0) };
   for (int i = 0; i < CURATOR_LINK_FDS; i++)
     {
       if (fds[i].events == 0)

@@ -44,6 +44,9 @@ report (CuratorLink *link, const GError *error, gboolean is_final)
   link->context->failed (whole, is_final, link->context->data);
 }
 
+/* The functions that call each other here do so once for each address at most: after the last one
+ * comes a pause. NOLINTBEGIN(misc-no-recursion) */
+
 /* This server will not do: on to the next one. */
 static void
 fail_over (CuratorLink *link, const GError *error)
@@ -148,6 +151,7 @@ curator_link_try_server (CuratorLink *link)
       fail_over (link, error);
     }
 }
+/* NOLINTEND(misc-no-recursion) */
 
 static void
 on_resolving (CuratorLink *link)

@@ -92,7 +92,7 @@ parse (const char *line, char **address, Failure *failure)
   socket += strlen ("Socket ");
   socket += *socket == '[' ? 1 : 0;
   const gsize length = (gsize) (code - socket);
-  const int error = atoi (number + strlen (", errno="));
+  const int error = (int) g_ascii_strtoll (number + strlen (", errno="), NULL, 10);
   *address = g_strndup (socket, length > 0 && socket[length - 1] == ']' ? length - 1 : length);
   failure->code = error == ETIMEDOUT ? CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT
                                      : CURATOR_CONNECT_ERROR_CONNECT;

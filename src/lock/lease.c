@@ -249,18 +249,12 @@ curator_lease_get_fd (CuratorLease *lease)
   return fd;
 }
 
-/* For the child of a fork. */
-static GCancellable *
-cancelled_one (void)
+static gpointer
+cancelled_new (gpointer unused)
 {
-  static gsize one;
-  if (g_once_init_enter (&one))
-    {
-      GCancellable *cancelled = g_cancellable_new ();
-      g_cancellable_cancel (cancelled);
-      g_once_init_leave (&one, (gsize) cancelled);
-    }
-  return (GCancellable *) one;
+  GCancellable *cancelled = g_cancellable_new ();
+  g_cancellable_cancel (cancelled);
+  return cancelled;
 }
 
 GCancellable *
@@ -269,7 +263,8 @@ curator_lease_get_cancellable (CuratorLease *lease)
   g_return_val_if_fail (lease != NULL, NULL);
   if (!curator_client_check_forked (lease->client, NULL))
     {
-      return cancelled_one ();
+      static GOnce once = G_ONCE_INIT;
+      return g_once (&once, cancelled_new, NULL);
     }
   curator_client_lock (lease->client);
   if (lease->cancellable == NULL)

@@ -776,18 +776,16 @@ test_leaders (void **state)
   curator::client client = connect (static_cast<Fixture *> (*state));
   std::promise<std::uint64_t> leads;
   std::promise<bool> stopped;
-  curator::leader_selector selector (
-      client, "/cpp/selector", [&] (const curator::lease &lease, GCancellable *cancellable) {
-        leads.set_value (lease.fencing_token ());
-        GPollFD cancelled;
-        if (g_cancellable_make_pollfd (cancellable, &cancelled) != FALSE)
-          {
-            g_poll (&cancelled, 1, LONG_MS);
-            g_cancellable_release_fd (cancellable);
-          }
-        stopped.set_value (selector.has_leadership ());
-        throw std::runtime_error ("a leader that throws");
-      });
+  curator::leader_selector selector (client, "/cpp/selector",
+                                     [&] (const curator::lease &lease, GCancellable *cancellable) {
+                                       leads.set_value (lease.fencing_token ());
+                                       while (g_cancellable_is_cancelled (cancellable) == FALSE)
+                                         {
+                                           std::this_thread::sleep_for (1ms);
+                                         }
+                                       stopped.set_value (selector.has_leadership ());
+                                       throw std::runtime_error ("a leader that throws");
+                                     });
   selector.set_id ("one");
   selector.set_auto_requeue (false);
   assert_string_equal (selector.id ().c_str (), "one");
