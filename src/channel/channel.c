@@ -12,9 +12,9 @@
 
 #include "channel/channel_link.h"
 #include "channel/loopback.h"
+#include "thread_start.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -169,20 +169,6 @@ list_of_copies (guint16 port)
   return g_string_free (hosts, FALSE);
 }
 
-/* With all signals blocked: the thread must not handle the program's. */
-static int
-start_thread (CuratorChannel *channel)
-{
-  sigset_t all;
-  sigset_t mask;
-
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &mask);
-  const int failed = pthread_create (&channel->thread, NULL, run, channel);
-  pthread_sigmask (SIG_SETMASK, &mask, NULL);
-  return failed;
-}
-
 CuratorChannel *
 curator_channel_open (const CuratorChannelSetup *setup)
 {
@@ -204,7 +190,7 @@ curator_channel_open (const CuratorChannelSetup *setup)
   if (failed == 0)
     {
       channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));
-      failed = start_thread (channel);
+      failed = curator_thread_start (&channel->thread, run, channel);
     }
   if (failed != 0)
     {

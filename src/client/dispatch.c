@@ -14,10 +14,9 @@
 #include "client/monitor.h"
 #include "client/timers.h"
 #include "guards.h"
+#include "thread_start.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 typedef struct
@@ -204,11 +203,16 @@ curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpoint
   post_callback (client, CURATOR_LANE_STATES, func, data, destroy);
 }
 
-void
-curator_dispatch_state_work (CuratorClient *client, CuratorWork func, gpointer data,
-                             GDestroyNotify destroy)
+static void
+cancel (gpointer cancellable)
 {
-  push_job (client, CURATOR_LANE_STATES, func, data, destroy);
+  g_cancellable_cancel (cancellable);
+}
+
+void
+curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable)
+{
+  push_job (client, CURATOR_LANE_STATES, cancel, g_object_ref (cancellable), g_object_unref);
 }
 
 void
@@ -362,18 +366,11 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
                                                       [CURATOR_LANE_SESSION] = "curator-session",
                                                       [CURATOR_LANE_STATES] = "curator-states" };
   LaneStart *start = g_new (LaneStart, 1);
-  sigset_t all;
-  sigset_t before;
-  pthread_t thread;
 
   start->client = client;
   start->lane = lane;
-  /* Our threads must not handle the program's signals. */
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
   curator_client_memory_ref (client);
-  const int failed = pthread_create (&thread, NULL, run_lane, start);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  const int failed = curator_thread_start_detached (names[lane], run_lane, start);
   if (failed != 0)
     {
       curator_client_memory_unref (client);
@@ -382,8 +379,6 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
                    "cannot start a thread of the client: %s", g_strerror (failed));
       return FALSE;
     }
-  pthread_setname_np (thread, names[lane]);
-  pthread_detach (thread);
   client->dispatch->n_running++;
   client->dispatch->running[lane] = TRUE;
   return TRUE;

@@ -52,9 +52,8 @@ void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointe
 void curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
                                       GDestroyNotify destroy) CURATOR_LOCKED;
 
-/* The same, but not in the user's GMainContext. */
-void curator_dispatch_state_work (CuratorClient *client, CuratorWork func, gpointer data,
-                                  GDestroyNotify destroy) CURATOR_LOCKED;
+/* Cancels on the states lane, whatever the user's GMainContext: the handlers are user code. */
+void curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable) CURATOR_LOCKED;
 
 /* Runs func without any lock of ours, in order, on the session lane. */
 void curator_dispatch_session_work (CuratorClient *client, CuratorWork func,

@@ -6,10 +6,9 @@
 #include "client/host_address.h"
 
 #include "client/monitor.h"
+#include "thread_start.h"
 
 #include <netdb.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -76,26 +75,6 @@ look_up (void *data)
   return NULL;
 }
 
-/* Our threads must not handle the program's signals. */
-static gboolean
-start_thread (LookUp *job)
-{
-  sigset_t all;
-  sigset_t before;
-  pthread_t thread;
-
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  const gboolean started = pthread_create (&thread, NULL, look_up, job) == 0;
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
-  if (started)
-    {
-      pthread_setname_np (thread, "curator-host");
-      pthread_detach (thread);
-    }
-  return started;
-}
-
 /* Without a thread to be had, the host's name stays the payload. */
 void
 curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClient *client))
@@ -112,7 +91,7 @@ curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClien
   LookUp *job = g_new (LookUp, 1);
   *job = (LookUp){ client, found };
   curator_client_memory_ref (client);
-  client->address_pending = start_thread (job);
+  client->address_pending = curator_thread_start_detached ("curator-host", look_up, job) == 0;
   if (!client->address_pending)
     {
       curator_client_memory_unref (client);

@@ -14,9 +14,8 @@
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
+#include "thread_start.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 struct _CuratorLeaderSelector
@@ -78,12 +77,6 @@ on_failed (gpointer owner)
   queue_again (owner, CURATOR_CANDIDATE_RETRY_US);
 }
 
-static void
-cancel (gpointer cancellable)
-{
-  g_cancellable_cancel (cancellable);
-}
-
 static CURATOR_LOCKED void
 on_changed (gpointer owner, CuratorLeaseState state)
 {
@@ -91,8 +84,7 @@ on_changed (gpointer owner, CuratorLeaseState state)
 
   if (state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !selector->until_lost))
     {
-      curator_dispatch_state_work (selector->client, cancel, g_object_ref (selector->cancellable),
-                                   g_object_unref);
+      curator_dispatch_cancel (selector->client, selector->cancellable);
     }
 }
 
@@ -127,34 +119,14 @@ lead (void *data)
   return NULL;
 }
 
-/* The program's signals are not for our threads. */
-static CURATOR_LOCKED int
-start_thread (CuratorLeaderSelector *selector)
-{
-  sigset_t all;
-  sigset_t before;
-  pthread_t thread;
-
-  memory_ref (selector);
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  const int failed = pthread_create (&thread, NULL, lead, selector);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
-  if (failed == 0)
-    {
-      pthread_setname_np (thread, "curator-leader");
-      pthread_detach (thread);
-    }
-  return failed;
-}
-
 static CURATOR_LOCKED void
 on_granted (gpointer owner)
 {
   CuratorLeaderSelector *selector = owner;
 
   selector->cancellable = g_cancellable_new ();
-  const int failed = start_thread (selector);
+  memory_ref (selector);
+  const int failed = curator_thread_start_detached ("curator-leader", lead, selector);
   if (failed != 0)
     {
       curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));

@@ -58,20 +58,12 @@ make_readable (CuratorLease *lease)
     }
 }
 
-static void
-cancel (gpointer cancellable)
-{
-  g_cancellable_cancel (cancellable);
-}
-
-/* Its handlers are user code. */
 static CURATOR_LOCKED void
 cancel_later (CuratorLease *lease)
 {
   if (lease->cancellable != NULL)
     {
-      curator_dispatch_state_work (lease->client, cancel, g_object_ref (lease->cancellable),
-                                   g_object_unref);
+      curator_dispatch_cancel (lease->client, lease->cancellable);
     }
 }
 
