@@ -3,9 +3,10 @@
 
 #include "channel/channel_error.h"
 #include "refs.h"
+#include "thread_start.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -26,7 +27,10 @@ job_unref (CuratorJob *job)
   if (curator_refs_dec (&job->refs))
     {
       job->destroy (job->data);
-      close (job->wake_fd);
+      if (job->wake_fd >= 0)
+        {
+          close (job->wake_fd);
+        }
       g_free (job);
     }
 }
@@ -48,19 +52,21 @@ curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify de
                    GError **error)
 {
   CuratorJob *job = g_new0 (CuratorJob, 1);
-  pthread_attr_t detached;
-  pthread_t thread;
 
   curator_refs_init (&job->refs);
   job->run = run;
   job->data = data;
   job->destroy = destroy;
   job->wake_fd = fcntl (wake_fd, F_DUPFD_CLOEXEC, 0);
-  pthread_attr_init (&detached);
-  pthread_attr_setdetachstate (&detached, PTHREAD_CREATE_DETACHED);
+  if (job->wake_fd < 0)
+    {
+      /* Its end would wake nobody. */
+      curator_channel_set_errno (error, "cannot start a thread", errno);
+      job_unref (job);
+      return NULL;
+    }
   curator_refs_inc (&job->refs);
-  const int failed = pthread_create (&thread, &detached, run_job, job);
-  pthread_attr_destroy (&detached);
+  const int failed = curator_thread_start_detached ("curator-job", run_job, job);
   if (failed != 0)
     {
       curator_channel_set_errno (error, "cannot start a thread", failed);
