@@ -180,7 +180,6 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 void
 curator_attempt_refuse (Attempt *attempt)
 {
-  attempt->op.waited = TRUE;
   attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
   attempt->has_waited = TRUE;
   attempt->failure = curator_lock_internals_timed_out (attempt->internals, &attempt->op, TRUE);
