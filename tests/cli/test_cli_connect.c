@@ -106,6 +106,36 @@ connect_timeout_bounds_the_wait (void **state)
   assert_cause (cli, address, "connection refused");
 }
 
+#if HAS_TLS
+/* With TLS the client knows the cause, and a try gives it the whole connect timeout. */
+static void
+check_tls (const char *address, const char *cause, gboolean is_listening)
+{
+  g_autofree char *hosts = g_strdup_printf ("tls://%s", address);
+  const gint64 before = wait_now_ms ();
+  g_autoptr (Cli) try =
+      cli_zkflock (hosts, "-n", "--connect-timeout", "2", "/p", CLI_COMMAND, "exit", "0", NULL);
+  assert_int_equal (cli_wait (try, CLI_MS), 69);
+  assert_true (!is_listening || wait_now_ms () - before >= 2000);
+  assert_cause (try, address, cause);
+  g_autoptr (Cli) who = cli_zkflock (hosts, "--connect-timeout", "2", "who", "/p", NULL);
+  assert_int_equal (cli_wait (who, CLI_MS), 69);
+  assert_cause (who, address, cause);
+}
+
+static void
+causes_with_tls (void **state)
+{
+  g_autofree char *refusing = unused_address ();
+  g_autofree char *silent = NULL;
+  const int fd = listen_on (&silent);
+
+  check_tls (refusing, "cannot connect: Connection refused", FALSE);
+  check_tls (silent, "no answer", TRUE);
+  close (fd);
+}
+#endif
+
 static void
 views_name_the_cause (void **state)
 {
@@ -253,6 +283,9 @@ main (void)
     cmocka_unit_test (a_try_uses_the_server_that_serves),
     cmocka_unit_test (connect_timeout_bounds_the_wait),
     cmocka_unit_test (views_name_the_cause),
+#if HAS_TLS
+    cmocka_unit_test (causes_with_tls),
+#endif
     cmocka_unit_test (a_silent_server_is_named),
     cmocka_unit_test (another_protocol_is_named),
     cmocka_unit_test (a_missing_chroot_is_named),

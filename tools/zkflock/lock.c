@@ -160,7 +160,7 @@ report_failed_wait (Run *run)
   /* Without a connection, a timeout does not prove that there is another holder. */
   if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
     {
-      return connect_report_failure (run->options, run->probe);
+      return connect_report_failure (run->options, run->client, run->probe);
     }
   return fail_with (run->options, run->error);
 }

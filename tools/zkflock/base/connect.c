@@ -66,9 +66,21 @@ connect_start (const Options *options, int *exit_code)
   return g_steal_pointer (&client);
 }
 
-int
-connect_report_failure (const Options *options, Probe *probe)
+static int
+report_cause (const Options *options, CuratorClient *client)
 {
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
+  print_error (options->paths[0], "%s", error != NULL ? error->message : "the connection is lost");
+  return EXIT_CODE_UNREACHABLE;
+}
+
+int
+connect_report_failure (const Options *options, CuratorClient *client, Probe *probe)
+{
+  if (!probe_is_possible (options->hosts))
+    {
+      return report_cause (options, client);
+    }
   Probe *asked = probe == NULL ? probe_start (options->hosts, PROBE_TIMEOUT_MS) : NULL;
   const gint64 until = g_get_monotonic_time () + PROBE_WAIT_MS * 1000;
 
@@ -83,11 +95,21 @@ connect_report_failure (const Options *options, Probe *probe)
   return EXIT_CODE_UNREACHABLE;
 }
 
+/* A chroot follows the last server, which may begin with "tls://". */
+static gboolean
+has_chroot (const char *hosts)
+{
+  const char *comma = strrchr (hosts, ',');
+  const char *last = comma != NULL ? comma + 1 : hosts;
+  const char *scheme_end = strstr (last, "://");
+  return strchr (scheme_end != NULL ? scheme_end + 3 : last, '/') != NULL;
+}
+
 /* A read below a chroot that does not exist would find a free lock. */
 static gboolean
 check_chroot (CuratorClient *client, const Options *options, GError **error)
 {
-  g_auto (GStrv) found = strchr (options->hosts, '/') != NULL
+  g_auto (GStrv) found = has_chroot (options->hosts)
                              ? curator_find_locks (client, "/", 1, NULL, error)
                              : g_new0 (char *, 1);
   return found != NULL;
@@ -110,7 +132,7 @@ connect_and_wait (const Options *options, int *exit_code)
     }
   if (is_no_answer (error))
     {
-      *exit_code = connect_report_failure (options, NULL);
+      *exit_code = connect_report_failure (options, client, NULL);
       return NULL;
     }
   *exit_code = exit_code_of (options, error);

@@ -132,12 +132,18 @@ start_target (Probe *probe, const char *address, gint64 timeout_ms)
   g_thread_unref (g_thread_new ("probe", probe_target, target));
 }
 
+gboolean
+probe_is_possible (const char *hosts)
+{
+  return !g_str_has_prefix (hosts, "tls://");
+}
+
 Probe *
 probe_start (const char *hosts, gint64 timeout_ms)
 {
   Probe *probe = g_new0 (Probe, 1);
   g_autofree char *list = g_strndup (hosts, strcspn (hosts, "/"));
-  g_auto (GStrv) addresses = g_strsplit (list, ",", -1);
+  g_auto (GStrv) addresses = g_strsplit (probe_is_possible (hosts) ? list : "", ",", -1);
 
   probe->targets = g_ptr_array_new_with_free_func (target_unref);
   for (char **address = addresses; *address != NULL; address++)

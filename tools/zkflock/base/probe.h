@@ -10,6 +10,8 @@
 
 typedef struct _Probe Probe;
 
+/* FALSE for a connect string with TLS: a probe speaks clear text, and would ask nobody. */
+gboolean probe_is_possible (const char *hosts);
 /* Starts one thread for each server of the connect string. A thread gives up after timeout_ms,
  * except in a slow name resolution. */
 Probe *probe_start (const char *hosts, gint64 timeout_ms);
