@@ -6,6 +6,7 @@ PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config python3 libglib2.0-
   libgnutls28-dev libsasl2-dev)
 PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
 PACKAGES_PEERS=(libcurator-recipes-java)
+PACKAGES_SECURED=(libnetty-java openssl libsasl2-modules) # TLS and SASL, in containers
 PACKAGES_TEST=(
   abigail-tools
   bash-completion
@@ -14,6 +15,7 @@ PACKAGES_TEST=(
   docker-compose
   doxygen
   fish
+  gnutls-bin
   libasio-dev
   libcmocka-dev
   krb5-admin-server
@@ -30,6 +32,7 @@ PACKAGES_TEST=(
   postgresql
   python3
   python3-prometheus-client
+  softhsm2
   spin
   valgrind
   zsh
@@ -40,7 +43,8 @@ PACKAGES_COVERAGE=(gcovr)
 PACKAGES_BROWSER=(chromium)
 PACKAGES_PROOF=(frama-c-base why3 cvc4 z3)
 # Not every script needs every group.
-export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE PACKAGES_PROOF PACKAGES_BROWSER
+export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_SECURED PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE \
+  PACKAGES_PROOF PACKAGES_BROWSER
 
 package_installed() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]

@@ -124,6 +124,12 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
     {
       return TRUE;
     }
+  if (tls->is_token
+      && !(g_str_has_prefix (tls->certificate, "pkcs11:")
+           && g_str_has_prefix (tls->key, "pkcs11:")))
+    {
+      return refuse (error, shown (tls), "a URI does not begin with \"pkcs11:\"");
+    }
   if (!tls->is_token
       && (!check_file (tls->certificate, tls->key == NULL, error)
           || (tls->key != NULL && !check_file (tls->key, TRUE, error))))

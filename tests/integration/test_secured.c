@@ -457,6 +457,85 @@ test_settings (void **state)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
+#define TOKEN_CERTIFICATE "pkcs11:token=curator;object=client;type=cert"
+#define TOKEN_KEY         "pkcs11:token=curator;object=client;type=private?pin-value="
+
+static void
+run (char *const *argv)
+{
+  g_autoptr (GError) error = NULL;
+  int status = -1;
+  assert_ok (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
+                           &status, &error),
+             &error);
+  assert_int_equal (status, 0);
+}
+
+static char *token_directory;
+
+/* SoftHSM reads its configuration once in a process. */
+static int
+secured_start_with_token (void **state)
+{
+  g_autofree char *config = NULL;
+
+  token_directory = g_dir_make_tmp ("curator-token-XXXXXX", NULL);
+  config = g_build_filename (token_directory, "softhsm2.conf", NULL);
+  g_setenv ("SOFTHSM2_CONF", config, TRUE);
+  if (secured_start (state) != 0)
+    {
+      return -1;
+    }
+  char *const argv[] = { (char *) CURATOR_SOURCE_DIR "/tests/support/make_token", token_directory,
+                         (char *) secured_file (*state, "client.pem"),
+                         (char *) secured_file (*state, "client.key"), NULL };
+  run (argv);
+  return 0;
+}
+
+static int
+secured_stop_with_token (void **state)
+{
+  char *const argv[] = { (char *) "rm", (char *) "-r", token_directory, NULL };
+  run (argv);
+  g_free (token_directory);
+  return secured_stop (state);
+}
+
+/* The private key stays on the token, and each connection signs with it. */
+static void
+test_certificate_on_a_token (void **state)
+{
+  Secured *secured = *state;
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+  const struct
+  {
+    const char *certificate;
+    const char *key;
+  } bad[] = { { TOKEN_CERTIFICATE, TOKEN_KEY "4321" },
+              { TOKEN_CERTIFICATE, "pkcs11:token=curator;object=client;type=private" },
+              { "pkcs11:token=curator;object=none;type=cert", TOKEN_KEY "1234" },
+              { "pkcs11:token=none;object=client;type=cert", TOKEN_KEY "1234" },
+              { secured_file (secured, "client.pem"), secured_file (secured, "client.key") } };
+
+  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      assert_false (curator_tls_set_pkcs11 (tls, bad[i].certificate, bad[i].key, &error));
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+  refuse (secured, address, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "nothing was set");
+  assert_ok (curator_tls_set_pkcs11 (tls, TOKEN_CERTIFICATE, TOKEN_KEY "1234", &error), &error);
+  for (int i = 0; i < 2; i++)
+    {
+      g_autoptr (CuratorClient) client = secured_client (address, tls);
+      client_start (client);
+      lock_once (client, "/tls/token");
+    }
+}
+
 int
 main (void)
 {
@@ -464,6 +543,7 @@ main (void)
     secure_test (test_settings),
     secure_test (test_good_servers_are_trusted),
     secure_test (test_files_are_checked),
+    secure_test (test_certificate_on_a_token),
     secure_test (test_bad_servers_are_refused),
     secure_test (test_bad_clients_are_refused),
     secure_test (test_one_good_server_is_found),
@@ -477,5 +557,6 @@ main (void)
     secure_test (test_login_is_repeated),
     secure_test (test_wrong_password),
   };
-  return cmocka_run_group_tests_name ("secured", tests, secured_start, secured_stop);
+  return cmocka_run_group_tests_name ("secured", tests, secured_start_with_token,
+                                      secured_stop_with_token);
 }
