@@ -8,6 +8,9 @@ VOLUME /var/lib/zookeeper
 EXPOSE 2181
 CMD ["scripts/lib/zookeeper-node"]
 
+FROM server AS secured-server
+RUN scripts/lib/packages-install secured-server && rm -rf /var/lib/apt/lists/*
+
 FROM debian:12-slim AS play
 WORKDIR /curator
 COPY scripts/lib scripts/lib
