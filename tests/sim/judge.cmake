@@ -7,7 +7,7 @@ execute_process(
   RESULT_VARIABLE code
   OUTPUT_VARIABLE text
   ERROR_VARIABLE text
-  TIMEOUT 100)
+  TIMEOUT 550)
 string(REGEX REPLACE "\n--- trace[^\n]*" "" verdicts "\n${text}")
 if(code EQUAL 0 OR NOT verdicts MATCHES "\n(--- |\\[  FAILED  \\] )([^\n]*(${EXPECTED})[^\n]*)")
   string(LENGTH "${text}" length)
