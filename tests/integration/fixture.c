@@ -34,10 +34,16 @@ fixture_start_for_sessions (void **state, int session_ms)
 }
 
 int
+fixture_start_with (void **state, const char *const *java_options)
+{
+  return start (state, ZK_SERVER_DEFAULT_TICK_MS, java_options);
+}
+
+int
 fixture_start_with_reaper (void **state)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
-  return start (state, ZK_SERVER_DEFAULT_TICK_MS, options);
+  return fixture_start_with (state, options);
 }
 
 int

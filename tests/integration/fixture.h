@@ -37,6 +37,7 @@ typedef struct
 
 /* Group set-up and tear-down; *state becomes a Fixture. */
 int fixture_start (void **state);
+int fixture_start_with (void **state, const char *const *java_options);
 int fixture_start_with_reaper (void **state); /* empty containers are deleted soon */
 int fixture_start_slow (void **state);        /* allows sessions of LONG_SESSION_MS */
 int fixture_start_for_sessions (void **state, int session_ms); /* the longest one */

@@ -109,6 +109,32 @@ secured_stop (void **state)
   return 0;
 }
 
+static char *clear_login;
+
+int
+secured_start_clear (void **state)
+{
+  const int fd = g_file_open_tmp ("curator-jaas-XXXXXX", &clear_login, NULL);
+  g_autofree char *option = g_strconcat ("-Djava.security.auth.login.config=", clear_login, NULL);
+  const char *const options[] = {
+    option,
+    "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+    NULL,
+  };
+
+  g_close (fd, NULL);
+  return g_file_set_contents (clear_login, jaas, -1, NULL) ? fixture_start_with (state, options)
+                                                           : -1;
+}
+
+int
+secured_stop_clear (void **state)
+{
+  g_unlink (clear_login);
+  g_clear_pointer (&clear_login, g_free);
+  return fixture_stop (state);
+}
+
 int
 secured_heal (void **state)
 {

@@ -24,6 +24,10 @@ int secured_stop (void **state);
 int secured_heal (void **state);
 #define secure_test(function) cmocka_unit_test_setup (function, secured_heal)
 
+/* The same for a server in clear text that knows the user: *state becomes a Fixture. */
+int secured_start_clear (void **state);
+int secured_stop_clear (void **state);
+
 /* The path of a file of support/make_certificates; never freed. */
 const char *secured_file (Secured *secured, const char *name);
 /* The CA and the client's certificate. */

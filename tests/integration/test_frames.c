@@ -4,8 +4,15 @@
  * no watch may be left.
  *
  * Several sweeps run side by side, each with a proxy, a peer and an observer of its own.
+ *
+ * With IS_SECURED the client logs in with DIGEST-MD5, so that all its frames pass the secure channel, and
+ * each connection has frames of SASL that can be broken as well.
  */
 #include "frames.h"
+
+#if IS_SECURED
+#include "secured.h"
+#endif
 
 #define N_WORKERS  6
 #define MAX_FRAMES 80
@@ -20,10 +27,13 @@ typedef struct
 } Break;
 
 static const Break breaks[] = {
+#if !IS_SECURED
   { "before", PROXY_CUT_BEFORE, 1 },
   { "unanswered", PROXY_CUT_BEFORE_REPLY, 1 },
-  { "twice", PROXY_CUT_BEFORE_REPLY, 2 },
   { "after", PROXY_CUT_AFTER_REPLY, 1 },
+#endif
+  /* The second one can be a frame of SASL. */
+  { "twice", PROXY_CUT_BEFORE_REPLY, 2 },
 };
 
 typedef struct
@@ -103,6 +113,12 @@ break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k
   FrameRun run = { client, worker->peer, worker->raw, path, fault };
   curator_client_set_session_timeout (client, SWEPT_MS);
   curator_client_set_connection_timeout (client, SWEPT_MS);
+#if IS_SECURED
+  if (!curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, NULL))
+    {
+      g_string_append (fault, "no SASL");
+    }
+#endif
   if (!curator_client_start (client, NULL)
       || !curator_client_block_until_connected (client, LONG_MS, NULL, NULL))
     {
@@ -241,9 +257,17 @@ test_p1_every_frame (void **state)
   assert_int_equal (wrong, 0);
 }
 
+#if IS_SECURED
+#define start secured_start_clear
+#define stop  secured_stop_clear
+#else
+#define start fixture_start
+#define stop  fixture_stop
+#endif
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = { heal_and_test (test_p1_every_frame) };
-  return cmocka_run_group_tests_name ("frames", tests, fixture_start, fixture_stop);
+  return cmocka_run_group_tests_name ("frames", tests, start, stop);
 }
