@@ -43,7 +43,7 @@ static gboolean
 try_once (const char *server, GByteArray *wire)
 {
   guint8 reply[CONNECT_REPLY_LENGTH + CLOSE_REPLY_LENGTH];
-  int fd = net_connect (server, 1000);
+  int fd = net_connect (server, 5000);
   gsize got = 0;
   if (fd < 0)
     {
@@ -51,7 +51,7 @@ try_once (const char *server, GByteArray *wire)
     }
   if (send (fd, wire->data, wire->len, MSG_NOSIGNAL) == (gssize) wire->len)
     {
-      got = net_read (fd, reply, sizeof reply, 1000);
+      got = net_read (fd, reply, sizeof reply, 5000);
     }
   close (fd);
   gboolean unknown = got >= CONNECT_REPLY_LENGTH && net_get_int32 (reply + 8) == 0;
@@ -87,5 +87,5 @@ expire_last_session (Proxy *proxy, const char *server, gint64 *id)
     {
       *id = session;
     }
-  return expire_session (server, session, password, 5000);
+  return expire_session (server, session, password, 60000);
 }

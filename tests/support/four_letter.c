@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ASK_TIMEOUT_MS 2000
+#define ASK_TIMEOUT_MS 20000
 
 static gboolean
 read_some (int fd, GString *answer, int timeout_ms, gboolean *ended)

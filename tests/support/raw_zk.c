@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define SESSION_TIMEOUT_MS 10000
-#define OPEN_TIMEOUT_MS    10000
+#define OPEN_TIMEOUT_MS    60000
 #define MAX_DATA           (1024 * 1024)
 
 struct _RawZk
@@ -321,7 +321,7 @@ raw_zk_create_unchecked (const char *address, const char *path, gsize length)
   static const guint8 no_password[16];
   guint8 greeting[41], reply[20];
   guint8 not_read_only = 0;
-  int fd = net_connect (address, 1000);
+  int fd = net_connect (address, 20000);
   if (fd < 0)
     {
       return ZCONNECTIONLOSS;
@@ -345,8 +345,8 @@ raw_zk_create_unchecked (const char *address, const char *path, gsize length)
   send_frame (fd, create);
 
   int rc = ZSYSTEMERROR;
-  if (net_read (fd, greeting, sizeof greeting, 2000) == sizeof greeting
-      && net_read (fd, reply, sizeof reply, 2000) == sizeof reply)
+  if (net_read (fd, greeting, sizeof greeting, 20000) == sizeof greeting
+      && net_read (fd, reply, sizeof reply, 20000) == sizeof reply)
     {
       rc = net_get_int32 (reply + 16);
     }

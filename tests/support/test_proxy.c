@@ -67,7 +67,7 @@ has_answer (gpointer data)
 static int
 wait_answer (Answer *answer)
 {
-  assert_true (wait_until (has_answer, answer, 10000));
+  assert_true (wait_until (has_answer, answer, 30000));
   return answer_rc (answer);
 }
 
@@ -93,7 +93,7 @@ connect_through (Proxy *proxy)
   zhandle_t *handle = zookeeper_init2 (proxy_address (proxy), on_event, SESSION_MS, NULL, NULL,
                                        ZOO_NO_LOG_CLIENTENV, on_log);
   assert_non_null (handle);
-  assert_true (wait_until (is_connected, handle, 10000));
+  assert_true (wait_until (is_connected, handle, 30000));
   return handle;
 }
 
@@ -149,7 +149,7 @@ test_cut_before (void **state)
   assert_int_equal (wait_answer (&second), ZCONNECTIONLOSS);
   assert_int_equal (proxy_fired (proxy), 1);
   assert_false (raw_zk_exists (fixture->observer, "/before2"));
-  assert_true (wait_until (is_connected, handle, 5000));
+  assert_true (wait_until (is_connected, handle, 30000));
   zookeeper_close (handle);
   proxy_free (proxy);
 }
@@ -166,7 +166,7 @@ test_cut_before_reply (void **state)
     {
       Answer answer = ANSWER_INIT;
       g_autofree char *path = g_strdup_printf ("/lost%d", i);
-      assert_true (wait_until (is_connected, handle, 5000));
+      assert_true (wait_until (is_connected, handle, 30000));
       create (handle, path, &answer);
       assert_int_equal (wait_answer (&answer), i <= 2 ? ZCONNECTIONLOSS : ZOK);
       assert_true (raw_zk_exists (fixture->observer, path));
@@ -187,8 +187,8 @@ test_cut_after_reply (void **state)
   int accepted = proxy_accepted (proxy);
   create (handle, "/after", &answer);
   assert_int_equal (wait_answer (&answer), ZOK);
-  assert_true (proxy_wait_fired (proxy, 1, 1000));
-  assert_true (wait_until (is_connected, handle, 5000));
+  assert_true (proxy_wait_fired (proxy, 1, 30000));
+  assert_true (wait_until (is_connected, handle, 30000));
   /* The state is still CONNECTED while the cut is unnoticed: send a request. */
   Answer again = ANSWER_INIT;
   create (handle, "/after2", &again);
@@ -240,7 +240,7 @@ test_hole_forgets_abandoned (void **state)
   int rc = wait_answer (&answer); /* two thirds of the session timeout */
   assert_true (rc == ZOPERATIONTIMEOUT || rc == ZCONNECTIONLOSS);
   proxy_set_mode (proxy, PROXY_PASS);
-  assert_true (wait_until (is_connected, handle, 5000));
+  assert_true (wait_until (is_connected, handle, 30000));
   assert_false (raw_zk_exists (fixture->observer, "/abandoned"));
   zookeeper_close (handle);
   proxy_free (proxy);
@@ -267,7 +267,7 @@ test_rule_makes_hole (void **state)
       g_autofree char *path = g_strdup_printf ("/rule%zu", i);
       proxy_arm (proxy, PROXY_CREATE, 1, 1, cases[i].action);
       create (handle, path, &answer);
-      assert_true (proxy_wait_fired (proxy, 1, 2000));
+      assert_true (proxy_wait_fired (proxy, 1, 30000));
       wait_ms (50);
       assert_int_equal (answer_rc (&answer), 1);
       assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
@@ -298,11 +298,11 @@ test_refuse_cut_delay (void **state)
   create (handle, "/refused", &refused);
   assert_int_equal (wait_answer (&refused), ZCONNECTIONLOSS);
   proxy_set_mode (proxy, PROXY_PASS);
-  assert_true (wait_until (is_connected, handle, 5000));
+  assert_true (wait_until (is_connected, handle, 30000));
   proxy_cut (proxy);
   assert_int_equal (proxy_connections (proxy), 0);
   wait_ms (50);
-  assert_true (wait_until (is_connected, handle, 5000));
+  assert_true (wait_until (is_connected, handle, 30000));
 
   proxy_set_delay (proxy, 100, 150);
   gint64 before = wait_now_ms ();
