@@ -204,10 +204,10 @@ test_p23_holder_is_notified (void **state)
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
 
   fixture_expire (fixture);
-  assert_int_equal (poll (&pfd, 1, 5000), 1);
+  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_true (is_lost (lease));
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
-  assert_true (wait_until (is_positive, &told, 2000));
+  assert_true (wait_until (is_positive, &told, LONG_MS));
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_true (curator_lock_get_lease (lock) == lease);
@@ -357,7 +357,7 @@ test_p24_node_deleted_by_another (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   CuratorLease *lease = curator_lock_get_lease (lock);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
-  assert_true (wait_until (is_lost, lease, 1000));
+  assert_true (wait_until (is_lost, lease, LONG_MS));
   assert_ok (curator_lock_release (lock, &error), &error);
 }
 

@@ -79,7 +79,7 @@ test_p35_close_wakes_and_frees (void **state)
   assert_curator_error (&first->error, CURATOR_ERROR_CLOSED);
   assert_true (taking_wait (second, 2000));
   assert_curator_error (&second->error, CURATOR_ERROR_CLOSED);
-  assert_int_equal (poll (&pfd, 1, 2000), 1);
+  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_LOST);
   assert_null (curator_semaphore_acquire (semaphore, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);
