@@ -1,5 +1,8 @@
 #include "fixture.h"
 
+/* Of client_new(). */
+static int session_ms = SESSION_MS;
+
 static int
 start (void **state, int tick_ms, const char *const *java_options)
 {
@@ -28,9 +31,16 @@ fixture_start_slow (void **state)
 }
 
 int
-fixture_start_for_sessions (void **state, int session_ms)
+fixture_start_calm (void **state)
 {
-  return start (state, session_ms / 20, NULL);
+  session_ms = LONG_SESSION_MS;
+  return fixture_start_slow (state);
+}
+
+int
+fixture_start_for_sessions (void **state, int longest_ms)
+{
+  return start (state, longest_ms / 20, NULL);
 }
 
 int
@@ -97,7 +107,7 @@ client_new (const char *address)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   CuratorClient *client = curator_client_new (address, policy);
-  curator_client_set_session_timeout (client, SESSION_MS);
+  curator_client_set_session_timeout (client, session_ms);
   curator_client_set_connection_timeout (client, SESSION_MS);
   return client;
 }

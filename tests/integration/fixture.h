@@ -40,7 +40,8 @@ int fixture_start (void **state);
 int fixture_start_with (void **state, const char *const *java_options);
 int fixture_start_with_reaper (void **state); /* empty containers are deleted soon */
 int fixture_start_slow (void **state);        /* allows sessions of LONG_SESSION_MS */
-int fixture_start_for_sessions (void **state, int session_ms); /* the longest one */
+int fixture_start_calm (void **state); /* and client_new() has them: expiry is not the subject */
+int fixture_start_for_sessions (void **state, int longest_ms); /* the longest one */
 int fixture_stop (void **state);
 /* Before each test: undoes what a failed one left behind (a frozen server, a hole). */
 int fixture_heal (void **state);

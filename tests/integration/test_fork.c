@@ -344,7 +344,6 @@ test_p32_fork_at_random_moments (void **state)
 #endif
   Fixture *fixture = *state;
   CuratorClient *client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, 10000); /* must not expire under load */
   client_start (client);
   g_autoptr (StateLog) log = state_log_new (client);
   const gint64 session = curator_client_get_session_id (client);
@@ -393,5 +392,5 @@ main (void)
     heal_and_test (test_p32_fork_while_locked),
     heal_and_test (test_p32_fork_at_random_moments),
   };
-  return cmocka_run_group_tests_name ("fork", tests, fixture_start, fixture_stop);
+  return cmocka_run_group_tests_name ("fork", tests, fixture_start_calm, fixture_stop);
 }

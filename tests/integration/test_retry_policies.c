@@ -91,11 +91,11 @@ typedef enum
 } Way;
 
 static gboolean
-go_the_way (Way way, Policy *policy, GCancellable *cancellable, GError **error)
+go_the_way (Way way, Policy *policy, gint64 timeout_ms, GError **error)
 {
   if (way == WAY_LOCK)
     {
-      return curator_lock_acquire (policy->lock, 1000, cancellable, error)
+      return curator_lock_acquire (policy->lock, timeout_ms, NULL, error)
              && curator_lock_release (policy->lock, error);
     }
   if (way == WAY_CALL)
@@ -105,7 +105,7 @@ go_the_way (Way way, Policy *policy, GCancellable *cancellable, GError **error)
       return curator_shared_count_start (count, error);
     }
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (policy->client, "/policy/permits", 1);
-  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, 1000, cancellable, error);
+  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);
   return lease != NULL && curator_lease_release (lease, error);
 }
 
@@ -128,7 +128,7 @@ test_policies_may_call_the_library (void **state)
       Policy policy = { .sleep_ms = sleeps[i / N_WAYS] };
       g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/lock");
       lose_a_reply (*state, (Way) (i % N_WAYS));
-      assert_ok (go_the_way ((Way) (i % N_WAYS), &policy, NULL, &error), &error);
+      assert_ok (go_the_way ((Way) (i % N_WAYS), &policy, LONG_MS, &error), &error);
       assert_true (g_atomic_int_get (&policy.asked) > 0);
       curator_client_close (client);
       curator_lock_unref (policy.lock);
@@ -147,7 +147,7 @@ test_longest_sleeps (void **state)
       const Way way = i % 2 == 0 ? WAY_LOCK : WAY_SEMAPHORE;
       g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/long");
       lose_a_reply (*state, way);
-      assert_false (go_the_way (way, &policy, NULL, &error));
+      assert_false (go_the_way (way, &policy, 1000, &error));
       assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
       assert_int_equal (g_atomic_int_get (&policy.asked), 1);
       curator_client_close (client);
@@ -164,7 +164,7 @@ test_policies_may_close_the_client (void **state)
       Policy policy = { .closes = TRUE };
       g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/close");
       lose_a_reply (*state, (Way) way);
-      assert_false (go_the_way ((Way) way, &policy, NULL, &error));
+      assert_false (go_the_way ((Way) way, &policy, LONG_MS, &error));
       assert_curator_error (&error, CURATOR_ERROR_CLOSED);
       curator_client_close (client);
       curator_lock_unref (policy.lock);

@@ -281,5 +281,5 @@ main (void)
     heal_and_test (test_semaphores),
     heal_and_test (test_refused),
   };
-  return cmocka_run_group_tests_name ("revocation", tests, fixture_start, fixture_stop);
+  return cmocka_run_group_tests_name ("revocation", tests, fixture_start_calm, fixture_stop);
 }
