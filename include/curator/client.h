@@ -121,6 +121,17 @@ void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl
 CURATOR_API
 void curator_client_set_default_data (CuratorClient *client, const void *data, gsize length);
 
+/** Whether the client compresses what it writes with gzip: payloads of lock nodes, requests to
+ *  release, shared counts. FALSE, the default, writes them as they are. Switch it on if Java clients
+ *  of the same paths call enableCompression(): they cannot read a payload that is not compressed, and
+ *  fail to acquire behind such a node. With compression, what is read is decompressed, and a payload
+ *  that is not a gzip stream of at most 4096 bytes of contents is returned as it is. Requests to
+ *  release and shared counts are understood in both forms, with and without compression.
+ *
+ *  Mirrors Builder.enableCompression (Curator 5.8.0 and later) with GzipCompressionProvider. */
+CURATOR_API
+void curator_client_set_compression (CuratorClient *client, gboolean compression);
+
 /** Runs callbacks in @p context, which the program must iterate; NULL, the default, runs them on
  *  threads of the client. Other work in the context delays the callbacks. The client takes its own
  *  reference. Mirrors passing an Executor to Curator's listeners. */

@@ -644,6 +644,8 @@ struct client_options
   const struct ACL_vector *acl = nullptr;
   /** Empty for no payload; curator_client_set_default_data() */
   std::optional<std::string> default_data{};
+  /** curator_client_set_compression() */
+  bool compression = false;
   /** curator_client_set_callback_context() */
   GMainContext *callback_context = nullptr;
   /** curator_client_set_server_tick() */
@@ -716,6 +718,10 @@ public:
         curator_client_set_default_data (detail::require (native_handle ()),
                                          options.default_data->data (),
                                          options.default_data->size ());
+      }
+    if (options.compression)
+      {
+        curator_client_set_compression (detail::require (native_handle ()), TRUE);
       }
     if (options.callback_context != nullptr)
       {

@@ -6,6 +6,7 @@
 
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/compression.h"
 #include "client/connection_error.h"
 #include "client/monitor.h"
 #include "client/parents.h"
@@ -39,11 +40,13 @@ curator_call_result_free (CuratorCallResult *result)
 }
 
 static CuratorCallResult *
-result_new (const CuratorZkReply *reply)
+result_new (const CuratorClient *client, const CuratorZkReply *reply)
 {
   CuratorCallResult *result = g_new0 (CuratorCallResult, 1);
+  g_autoptr (GBytes) read =
+      g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
 
-  result->data = g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
+  result->data = curator_payload_unpack (client, read);
   if (reply->stat != NULL)
     {
       result->version = reply->stat->version;
@@ -126,7 +129,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   call->request = NULL;
   if (rc == ZOK)
     {
-      curator_op_finish (&call->op, result_new (reply), NULL);
+      curator_op_finish (&call->op, result_new (call->op.client, reply), NULL);
     }
   else if (curator_zk_is_retryable (rc))
     {
@@ -228,7 +231,7 @@ curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *pat
                                  curator_await_done, &await);
   call->kind = kind;
   call->path = g_strdup (path);
-  call->bytes = bytes != NULL ? g_bytes_ref (bytes) : NULL;
+  call->bytes = curator_payload_pack (client, bytes);
   call->version = version;
   curator_client_lock (client);
   if (curator_op_begin (&call->op))

@@ -70,6 +70,7 @@ struct _CuratorClient
   struct ACL_vector acl;
   GBytes *default_data;   /* guarded by mutex once started: see host_address.h */
   gboolean wants_address; /* default_data stands for this host's address */
+  gboolean compression;   /* of payloads */
   GMainContext *callback_context;
   CuratorTraceFunc trace;
   gpointer trace_data;

@@ -213,6 +213,13 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 }
 
 void
+curator_client_set_compression (CuratorClient *client, gboolean compression)
+{
+  g_return_if_fail (client != NULL && is_latent (client));
+  client->compression = compression != FALSE;
+}
+
+void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
   g_return_if_fail (client != NULL && is_latent (client));

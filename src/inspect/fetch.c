@@ -8,6 +8,7 @@
 
 #include "client/await.h"
 #include "client/client-private.h"
+#include "client/compression.h"
 #include "client/connection_error.h"
 #include "client/monitor.h"
 #include "client/request.h"
@@ -53,17 +54,18 @@ clear_fetched (gpointer data)
 static void send_more (Fetch *fetch) CURATOR_LOCKED;
 
 static void
-take_reply (CuratorFetched *fetched, CuratorFetchKind kind, int rc, const CuratorZkReply *reply)
+take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZkReply *reply)
 {
   fetched->rc = rc;
   if (rc != ZOK)
     {
       return;
     }
-  if (kind == CURATOR_FETCH_DATA)
+  if (fetch->kind == CURATOR_FETCH_DATA)
     {
-      fetched->data =
+      g_autoptr (GBytes) read =
           g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
+      fetched->data = curator_payload_unpack (fetch->op.client, read);
       fetched->stat = *reply->stat;
       return;
     }
@@ -90,8 +92,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       slot->answered = TRUE;
       fetch->n_answered++;
-      take_reply (&g_array_index (fetch->results, CuratorFetched, slot->index), fetch->kind, rc,
-                  reply);
+      take_reply (fetch, &g_array_index (fetch->results, CuratorFetched, slot->index), rc, reply);
     }
   send_more (fetch);
 }

@@ -13,6 +13,7 @@
 #include "lock/attempt-private.h"
 
 #include "client/client-private.h"
+#include "client/compression.h"
 #include "client/heartbeat.h"
 #include "client/monitor.h"
 #include "client/path.h"
@@ -150,7 +151,8 @@ choose_payload (Attempt *attempt)
   g_clear_pointer (&attempt->payload, g_bytes_unref);
   if (curator_revocation_is_on (internals))
     {
-      attempt->payload = g_bytes_new (NULL, 0);
+      g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
+      attempt->payload = curator_payload_pack (attempt->op.client, empty);
       return;
     }
   /* Each create has a GUID of its own: an earlier one may still be deleted by it. */
@@ -161,7 +163,7 @@ choose_payload (Attempt *attempt)
   GBytes *payload = attempt->request->data != NULL ? attempt->request->data
                     : internals->data != NULL      ? internals->data
                                                    : attempt->op.client->default_data;
-  attempt->payload = g_bytes_ref (payload);
+  attempt->payload = curator_payload_pack (attempt->op.client, payload);
 }
 
 /* A list follows the create, unless a node of this session is probably right in front, or a list is in

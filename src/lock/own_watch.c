@@ -6,6 +6,7 @@
  */
 #include "lock/own_watch.h"
 
+#include "client/compression.h"
 #include "client/monitor.h"
 #include "client/request.h"
 #include "client/session.h"
@@ -39,13 +40,22 @@ report_request (CuratorOwnWatch *own)
   own->is_report_due = !curator_revocation_report (own->internals, own->lease);
 }
 
+/* Curator compares the decompressed payload, so a request comes in either form. */
+static gboolean
+is_request (const char *data, int length)
+{
+  static const char request[] = CURATOR_REVOKE_PAYLOAD;
+  g_autoptr (GBytes) plain = curator_gunzip (data, (gsize) length, strlen (request));
+  gsize size = (gsize) length;
+  const char *text = plain != NULL ? g_bytes_get_data (plain, &size) : data;
+  return size == strlen (request) && memcmp (text, request, size) == 0;
+}
+
 /* Only the exact payload is a request, once for each write. */
 static CURATOR_LOCKED void
 check_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
-  if (length == (int) strlen (CURATOR_REVOKE_PAYLOAD)
-      && memcmp (data, CURATOR_REVOKE_PAYLOAD, (size_t) length) == 0
-      && stat->mzxid != own->reported_mzxid)
+  if (stat->mzxid != own->reported_mzxid && is_request (data, length))
     {
       own->reported_mzxid = stat->mzxid;
       report_request (own);

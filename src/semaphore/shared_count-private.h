@@ -11,8 +11,6 @@
 #include "guards.h"
 #include "refs.h"
 
-#include <string.h>
-
 struct _CuratorSharedCount
 {
   CuratorRefs refs;
@@ -58,26 +56,9 @@ void curator_shared_count_add_hook (CuratorSharedCount *count,
 void curator_shared_count_remove_hook (CuratorSharedCount *count,
                                        CuratorCountHook *hook) CURATOR_UNLOCKED;
 
-/* The payload of the node: four bytes, the highest first. */
-static inline GBytes *
-curator_count_encode (gint32 value)
-{
-  const guint32 wire = GUINT32_TO_BE ((guint32) value);
-  return g_bytes_new (&wire, sizeof wire);
-}
-
-/* FALSE for a payload that is too short. */
-static inline gboolean
-curator_count_decode (const char *data, gsize length, gint32 *value)
-{
-  guint32 wire;
-  if (length < sizeof wire)
-    {
-      return FALSE;
-    }
-  memcpy (&wire, data, sizeof wire);
-  *value = (gint32) GUINT32_FROM_BE (wire);
-  return TRUE;
-}
+/* shared_count_follow.c: the payload of the node, four bytes, the highest first. */
+GBytes *curator_count_encode (gint32 value);
+/* FALSE for a payload that holds no count. One longer than four bytes may be compressed. */
+gboolean curator_count_decode (const char *data, gsize length, gint32 *value);
 
 #endif

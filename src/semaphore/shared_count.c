@@ -75,7 +75,7 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
   if (!curator_count_decode (data, length, &value))
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the node holds no shared count: its payload is too short");
+                           "the node holds no shared count: its payload cannot be read as one");
       return FALSE;
     }
   curator_client_lock (count->client);

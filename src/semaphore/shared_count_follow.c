@@ -8,12 +8,42 @@
  */
 #include "semaphore/shared_count-private.h"
 
+#include "client/compression.h"
 #include "client/log.h"
 #include "client/monitor.h"
 #include "client/zk_error.h"
 #include "container.h"
 
+#include <string.h>
+
 #define FOLLOW_RETRY_US (G_USEC_PER_SEC)
+
+GBytes *
+curator_count_encode (gint32 value)
+{
+  const guint32 wire = GUINT32_TO_BE ((guint32) value);
+  return g_bytes_new (&wire, sizeof wire);
+}
+
+gboolean
+curator_count_decode (const char *data, gsize length, gint32 *value)
+{
+  guint32 wire;
+  g_autoptr (GBytes) plain = NULL;
+
+  if (length > sizeof wire && curator_is_gzip (data, length))
+    {
+      plain = curator_gunzip (data, length, sizeof wire);
+      data = plain != NULL ? g_bytes_get_data (plain, &length) : NULL;
+    }
+  if (data == NULL || length < sizeof wire)
+    {
+      return FALSE;
+    }
+  memcpy (&wire, data, sizeof wire);
+  *value = (gint32) GUINT32_FROM_BE (wire);
+  return TRUE;
+}
 
 static void
 call_listener (GCallback func, gpointer count, int value, gpointer user_data)
@@ -79,7 +109,7 @@ store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
       curator_shared_count_store (count, value, reply->stat->version, reply->stat->mzxid);
       return;
     }
-  curator_warn ("%s holds no shared count: its payload is too short", count->path);
+  curator_warn ("%s holds no shared count: its payload cannot be read as one", count->path);
 }
 
 static CURATOR_LOCKED void

@@ -471,6 +471,7 @@ test_client_options (void **state)
   options.name_space = "cpp-space";
   options.auth.emplace_back ("digest", "user:secret");
   options.default_data = "me";
+  options.compression = true;
   std::atomic<int> connected (0);
   curator::client client (fixture_server (fixture), options);
   const unsigned id = client.add_state_listener ([&] (curator::connection_state now) {

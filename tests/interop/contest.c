@@ -24,28 +24,49 @@ output_of (const Run *run, int process)
   return g_strdup_printf ("%s/%d.out", run->directory, process);
 }
 
+const char *
+contest_classpath (void)
+{
+  const char *given = g_getenv (CONTEST_CLASSPATH_VARIABLE);
+  return given != NULL ? given : CONTEST_CLASSPATH;
+}
+
+static pid_t
+spawn_java (const char *const *options, const char *const *arguments, const char *output)
+{
+  static const char *const usual[] = { "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                                       "-XX:-UsePerfData" };
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  g_ptr_array_add (argv, (char *) CONTEST_JAVA);
+  for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
+    {
+      g_ptr_array_add (argv, (char *) usual[i]);
+    }
+  for (; options != NULL && *options != NULL; options++)
+    {
+      g_ptr_array_add (argv, (char *) *options);
+    }
+  g_ptr_array_add (argv, (char *) "-cp");
+  g_ptr_array_add (argv, (char *) contest_classpath ());
+  for (; *arguments != NULL; arguments++)
+    {
+      g_ptr_array_add (argv, (char *) *arguments);
+    }
+  g_ptr_array_add (argv, NULL);
+  return process_spawn ((char *const *) argv->pdata, output);
+}
+
 static pid_t
 start_java (const Run *run, const ContestProcess *process, const char *output)
 {
   g_autofree char *threads = g_strdup_printf ("%d", process->threads);
   g_autofree char *acquisitions = g_strdup_printf ("%d", process->acquisitions);
   g_autofree char *hold_ms = g_strdup_printf ("%d", run->plan->hold_ms);
-  const char *const argv[] = { CONTEST_JAVA,
-                               "-Xmx128m",
-                               "-XX:+UseSerialGC",
-                               "-XX:TieredStopAtLevel=1",
-                               "-XX:-UsePerfData",
-                               "-cp",
-                               CONTEST_CLASSPATH,
-                               "LockWorker",
-                               run->plan->connect_string,
-                               run->plan->path,
-                               threads,
-                               acquisitions,
-                               hold_ms,
-                               process->recipe,
-                               NULL };
-  return process_spawn ((char *const *) argv, output);
+  const char *servers = run->plan->java_connect_string != NULL ? run->plan->java_connect_string
+                                                               : run->plan->connect_string;
+  const char *const arguments[] = { "LockWorker", servers, run->plan->path, threads,
+                                    acquisitions, hold_ms, process->recipe, NULL };
+  return spawn_java (run->plan->java_options, arguments, output);
 }
 
 static pid_t

@@ -9,6 +9,14 @@
 
 #define CONTEST_LOCK 1
 
+/* The class path of the peers in Java, if not this build's. */
+#define CONTEST_CLASSPATH_VARIABLE "CURATOR_TEST_PEER_CLASSPATH"
+/* Settings of the processes in C, from the environment: a folder with ca.pem, client.pem and
+ * client.key, for TLS; "user:password", for SASL; anything, for compression. */
+#define CONTEST_TLS         "CURATOR_TEST_TLS"
+#define CONTEST_SASL        "CURATOR_TEST_SASL"
+#define CONTEST_COMPRESSION "CURATOR_TEST_COMPRESSION"
+
 /* C:    mutex, semmutex, semaphore:N[:Q], counted:PATH, read, write, rw (each fifth turn writes),
  *       downgrade (acquires as a writer, then downgrades), multi (a mutex and more)
  * Java: mutex, semmutex, semaphore:N, counted:PATH, read, write, rw (threads are
@@ -24,6 +32,8 @@ typedef struct
 typedef struct
 {
   const char *connect_string;
+  const char *java_connect_string; /* NULL: the same */
+  const char *const *java_options; /* of the JVM; NULL: none */
   const char *path;
   const ContestProcess *processes; /* numbered from 1 in the events */
   int hold_ms;
@@ -35,6 +45,8 @@ typedef struct
 
 /* Events (RecordEvent) by time; NULL if a process failed, with a message on stderr. */
 GArray *contest_run (const ContestPlan *plan, int timeout_ms);
+
+const char *contest_classpath (void);
 
 /* The number of acquires granted; process 0: all. */
 int contest_grants (const GArray *events, int process);

@@ -232,6 +232,35 @@ run_threads (const Work *work, int n, int process, const char *directory)
   return fine;
 }
 
+static gboolean
+set_tls (CuratorClient *client, const char *folder, GError **error)
+{
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autofree char *ca = g_build_filename (folder, "ca.pem", NULL);
+  g_autofree char *certificate = g_build_filename (folder, "client.pem", NULL);
+  g_autofree char *key = g_build_filename (folder, "client.key", NULL);
+  return curator_tls_set_ca_file (tls, ca, error)
+         && curator_tls_set_certificate_files (tls, certificate, key, NULL, error)
+         && curator_client_set_tls (client, tls, error);
+}
+
+static gboolean
+set_sasl (CuratorClient *client, const char *credentials, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (credentials, ":", 2);
+  return curator_client_set_sasl_digest (client, words[0], words[1], error);
+}
+
+static gboolean
+set_up (CuratorClient *client, GError **error)
+{
+  const char *tls = g_getenv (CONTEST_TLS);
+  const char *sasl = g_getenv (CONTEST_SASL);
+  curator_client_set_compression (client, g_getenv (CONTEST_COMPRESSION) != NULL);
+  return (tls == NULL || set_tls (client, tls, error))
+         && (sasl == NULL || set_sasl (client, sasl, error));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -245,7 +274,7 @@ main (int argc, char **argv)
                 .hold_ms = atoi (argv[5]),
                 .limit = atoi (argv[7]) };
   g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
-  gboolean fine = curator_client_start (client, &error)
+  gboolean fine = set_up (client, &error) && curator_client_start (client, &error)
                   && open_recipe (&work, client, argv[2], &error)
                   && run_threads (&work, atoi (argv[3]), atoi (argv[8]), argv[9]);
   if (error != NULL)

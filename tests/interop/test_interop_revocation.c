@@ -175,6 +175,32 @@ test_java_asks_c (void **state)
   check (curator_lease_release (lease, &error), &error);
 }
 
+/* Payloads in gzip: Java reads what C has compressed, and C understands Java's compressed request. */
+static void
+test_compressed (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int asked = 0;
+  g_autoptr (CuratorClient) client = curator_client_new (zk_server_address (fixture->server), NULL);
+  curator_client_set_compression (client, TRUE);
+  curator_client_set_default_data (client, "a label", 7);
+  check (curator_client_start (client, &error), &error);
+  g_autoptr (CuratorLock) plain = curator_mutex_new (client, "/packed/plain", &error);
+  check (curator_lock_acquire (plain, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLock) revocable = curator_mutex_new (client, "/packed/revocable", &error);
+  check (curator_lock_make_revocable (revocable, on_asked, &asked, NULL, &error), &error);
+  check (curator_lock_acquire (revocable, LONG_MS, NULL, &error), &error);
+  Peer peer = peer_start (fixture, "ask-compressed",
+                          curator_lease_get_node_path (curator_lock_get_lease (plain)),
+                          curator_lease_get_node_path (curator_lock_get_lease (revocable)));
+  g_autofree char *output = peer_end (&peer);
+  assert_string_equal (output, "READ a label\nASKED\nREAD \nASKED\n");
+  assert_true (wait_until (is_positive, &asked, LONG_MS));
+  check (curator_lock_release (plain, &error), &error);
+  check (curator_lock_release (revocable, &error), &error);
+}
+
 static int
 start (void **state)
 {
@@ -206,6 +232,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_c_asks_java),
     cmocka_unit_test (test_java_asks_c),
+    cmocka_unit_test (test_compressed),
   };
   return cmocka_run_group_tests_name ("interop: revocation", tests, start, stop);
 }

@@ -222,6 +222,14 @@ raw_zk_set (RawZk *raw, const char *path, const char *data)
 }
 
 int
+raw_zk_set_bytes (RawZk *raw, const char *path, GBytes *data)
+{
+  gsize length;
+  const char *bytes = g_bytes_get_data (data, &length);
+  return zoo_set (raw->handle, path, bytes, (int) length, -1);
+}
+
+int
 raw_zk_delete (RawZk *raw, const char *path)
 {
   return zoo_delete (raw->handle, path, -1);

@@ -54,6 +54,12 @@ class_path (void)
   return configured != NULL ? configured : DEFAULT_CLASSPATH;
 }
 
+const char *
+zk_netty_classpath (void)
+{
+  return netty_classpath;
+}
+
 gboolean
 zk_server_available (void)
 {

@@ -17,6 +17,9 @@ typedef struct _ZkEnsemble ZkEnsemble;
 
 #define ZK_SERVER_DEFAULT_TICK_MS 500
 
+/* ":jar:jar": what a JVM that speaks TLS needs besides ZooKeeper. */
+const char *zk_netty_classpath (void);
+
 /* FALSE when there is no java or no ZooKeeper jar: a test then prints that and fails. */
 gboolean zk_server_available (void);
 

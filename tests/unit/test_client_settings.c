@@ -153,6 +153,8 @@ test_set_twice (void **state)
   struct ACL_vector none = { 0 };
   static gint n_freed;
 
+  curator_client_set_compression (client, TRUE);
+  curator_client_set_compression (client, FALSE);
   curator_client_set_default_data (client, "one", 3);
   curator_client_set_default_data (client, "three", 5);
   assert_int_equal (g_bytes_get_size (client->default_data), 5);

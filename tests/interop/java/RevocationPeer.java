@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -13,6 +15,7 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
  * <pre>
  * hold PATH mutex|read|write   HOLDING node, then for each request REVOKED; releases after the first: RELEASED
  * ask NODE...                  for each node Revoker.attemptRevoke and ASKED
+ * ask-compressed NODE...       the same in gzip, and before it READ payload, which must be in gzip
  * </pre>
  */
 final class RevocationPeer
@@ -68,6 +71,15 @@ final class RevocationPeer
             if (args[1].equals("hold"))
             {
                 hold(client, args[2], args[3]);
+            }
+            else if (args[1].equals("ask-compressed"))
+            {
+                for (int i = 2; i < args.length; i++)
+                {
+                    tell("READ " + new String(client.getData().decompressed().forPath(args[i]), UTF_8));
+                    client.setData().compressed().forPath(args[i], "__REVOKE__".getBytes(UTF_8));
+                    tell("ASKED");
+                }
             }
             else
             {
