@@ -13,7 +13,7 @@
 #define N_CONNECTS 100 /* CURATOR_TEST_CONNECTS: as many instead */
 #define CHUNK      (1 << 20)
 /* The heap of a process breathes: buffers of libraries, caches of threads. */
-#define SLACK_BYTES (32 * 1024)
+#define SLACK_BYTES (128 * 1024)
 
 static CuratorClient *
 logged_in_client (Secured *secured)
