@@ -2,7 +2,8 @@
  *
  * Mirrors FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by
  * the client's mutex. The retry policy does not apply: an item is tried as soon as there is a
- * connection, and again after pauses that grow to one second.
+ * connection, and again after pauses that grow to one second, or to five while permissions are
+ * missing, which may be granted again.
  */
 #include "client/reaper.h"
 
@@ -19,8 +20,9 @@
 
 #include <string.h>
 
-#define FIRST_PAUSE_US (50 * 1000)
-#define LAST_PAUSE_US  G_USEC_PER_SEC
+#define FIRST_PAUSE_US   (50 * 1000)
+#define LAST_PAUSE_US    G_USEC_PER_SEC
+#define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
 
 typedef struct
 {
@@ -34,7 +36,9 @@ typedef struct
   GBytes *payload;
   char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
-  gboolean deleting CURATOR_GUARDED; /* the request deletes a node that was read before */
+  gboolean deleting CURATOR_GUARDED;   /* the request deletes a node that was read before */
+  gboolean by_exists CURATOR_GUARDED;  /* the node may not be read: ask whether it exists */
+  gboolean is_refused CURATOR_GUARDED; /* for lack of a permission, which was reported */
   CuratorTimer *pause CURATOR_GUARDED;
   CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
@@ -155,7 +159,8 @@ on_pause_end (gpointer data)
 static CURATOR_LOCKED void
 item_retry_later (Item *item)
 {
-  item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, LAST_PAUSE_US);
+  const gint64 longest_us = item->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US;
+  item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, longest_us);
   item->pause = curator_timer_after (item->client, item->pause_us, on_pause_end, item);
 }
 
@@ -167,6 +172,24 @@ on_timeout (gpointer data)
   report_result (item, g_error_new (CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING,
                                     "the server has not confirmed the deletion of %s yet",
                                     curator_client_user_path (item->client, item->path)));
+}
+
+/* Takes error, which is logged and reported once. A permission may be granted again. */
+static CURATOR_LOCKED void
+item_refused (Item *item, int rc, GError *error)
+{
+  if (!item->is_refused)
+    {
+      curator_warn ("cannot delete a node: %s", error->message);
+    }
+  report_result (item, error);
+  if (rc != ZNOAUTH)
+    {
+      item_end (item, NULL);
+      return;
+    }
+  item->is_refused = TRUE;
+  item_retry_later (item);
 }
 
 static CURATOR_LOCKED void
@@ -186,10 +209,8 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else
     {
-      GError *error =
-          curator_error_from_zk_delete (rc, curator_client_user_path (item->client, item->path));
-      curator_warn ("cannot delete a node: %s", error->message);
-      item_end (item, error);
+      const char *path = curator_client_user_path (item->client, item->path);
+      item_refused (item, rc, curator_error_from_zk_delete (rc, path));
     }
 }
 
@@ -211,8 +232,9 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   if (rc != ZOK && rc != ZNONODE)
     {
-      g_autofree char *shown = curator_path_escape (item->path);
-      curator_warn ("cannot list %s to delete leftover nodes: %s", shown, zerror (rc));
+      const char *path = curator_client_user_path (client, item->path);
+      item_refused (item, rc, curator_error_from_zk (rc, "searching for leftover nodes in", path));
+      return;
     }
   for (int i = 0; rc == ZOK && i < reply->children->count; i++)
     {
@@ -270,6 +292,17 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
       || (rc == ZOK && is_being_deleted (item)))
     {
       item_retry_later (item);
+    }
+  else if (rc == ZNOAUTH && item->czxid != 0 && !item->by_exists)
+    {
+      item->by_exists = TRUE;
+      item->request =
+          curator_request_exists (client->session, item->path, FALSE, on_owner_known, item);
+    }
+  else if (rc == ZNOAUTH)
+    {
+      const char *path = curator_client_user_path (client, item->path);
+      item_refused (item, rc, curator_error_from_zk (rc, "reading", path));
     }
   else if (rc == ZOK && is_ours (item, reply))
     {
@@ -414,54 +447,6 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate
     }
   g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
   delete_if_ours (client, path, unknown->session_id, unknown->payload);
-}
-
-typedef struct
-{
-  CuratorClient *client;
-  CuratorUnknownCreate unknown;
-} Orphan;
-
-static CURATOR_LOCKED void
-on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  Orphan *orphan = data;
-  CuratorUnknownCreate *unknown = &orphan->unknown;
-
-  if (rc == ZOK && unknown->prefix != NULL)
-    {
-      curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
-    }
-  else if (rc == ZOK)
-    {
-      curator_reaper_delete_owned (orphan->client, reply->path, unknown->session_id,
-                                   reply->stat->czxid, G_MAXINT64, NULL, NULL);
-    }
-  else if (curator_zk_is_ambiguous (rc))
-    {
-      curator_reaper_delete_unknown (orphan->client, unknown);
-    }
-  g_free ((char *) unknown->parent);
-  g_free ((char *) unknown->prefix);
-  g_free ((char *) unknown->name);
-  g_bytes_unref (unknown->payload);
-  g_free (orphan);
-}
-
-void
-curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
-                             const CuratorUnknownCreate *unknown)
-{
-  Orphan *orphan = g_new (Orphan, 1);
-  orphan->client = client;
-  orphan->unknown = (CuratorUnknownCreate){ .parent = g_strdup (unknown->parent),
-                                            .prefix = g_strdup (unknown->prefix),
-                                            .name = g_strdup (unknown->name),
-                                            .sequential = unknown->sequential,
-                                            .identifiable = unknown->identifiable,
-                                            .session_id = unknown->session_id,
-                                            .payload = g_bytes_ref (unknown->payload) };
-  curator_request_redirect (request, on_orphan_created, orphan);
 }
 
 void

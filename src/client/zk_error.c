@@ -102,7 +102,7 @@ curator_error_from_zk_delete (int rc, const char *path)
   if (rc == ZNOAUTH)
     {
       g_prefix_error (&error, "the ACL of the parent does not grant DELETE, so the node blocks "
-                              "others until its session ends: ");
+                              "others until it does, or its session ends: ");
     }
   return error;
 }

@@ -26,9 +26,9 @@ struct _BeliefKeeper
 struct _Belief
 {
   BeliefKeeper *keeper;
-  CuratorLease *lease;
+  GPtrArray *leases;
   RecordEvent event;
-  guint listener;
+  GArray *listeners; /* guint, one of each lease */
   gint64 deadline_ns;
   gint64 sampled_ns;
   gboolean over;
@@ -42,15 +42,22 @@ typedef struct
   gint64 deadline_ns;
 } Sample;
 
+static gint64
+left_of (CuratorLease *lease)
+{
+  const gint64 left_ms = curator_lease_get_remaining_ms (lease);
+  return curator_lease_get_state (lease) == CURATOR_LEASE_LOST ? 0 : left_ms;
+}
+
 /* FALSE if the process was delayed meanwhile, so that the time of the sample is unknown. */
 static gboolean
-take_sample (CuratorLease *lease, Sample *sample)
+take_sample (GPtrArray *leases, Sample *sample)
 {
+  sample->left_ms = G_MAXINT64;
   sample->at_ns = wait_now_ns ();
-  sample->left_ms = curator_lease_get_remaining_ms (lease);
-  if (curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
+  for (guint i = 0; i < leases->len; i++)
     {
-      sample->left_ms = 0;
+      sample->left_ms = MIN (sample->left_ms, left_of (g_ptr_array_index (leases, i)));
     }
   sample->after_ns = wait_now_ns ();
   sample->deadline_ns = sample->after_ns + (sample->left_ms + 1) * MS;
@@ -86,7 +93,7 @@ look_at (Belief *belief)
     {
       return;
     }
-  const gboolean clear = take_sample (belief->lease, &sample);
+  const gboolean clear = take_sample (belief->leases, &sample);
   const gboolean paused = sample.at_ns - belief->sampled_ns > PAUSE_NS;
   if (sample.left_ms == 0)
     {
@@ -169,37 +176,62 @@ on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
     }
 }
 
+static void
+listen (Belief *belief)
+{
+  belief->listeners = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint i = 0; i < belief->leases->len; i++)
+    {
+      Told *told = g_new0 (Told, 1);
+      told->recorder = belief->keeper->told;
+      told->event = belief->event;
+      const guint id = curator_lease_add_listener (g_ptr_array_index (belief->leases, i), on_state,
+                                                   told, g_free);
+      g_array_append_val (belief->listeners, id);
+    }
+}
+
 Belief *
-belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event)
+belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event)
 {
   Sample sample;
-  while (!take_sample (lease, &sample))
+  CuratorLease *first = g_ptr_array_index (leases, 0);
+  while (!take_sample (leases, &sample))
     {
     }
   if (sample.left_ms == 0)
     {
       return NULL;
     }
-  event->token = curator_lease_get_fencing_token (lease);
-  event->session = curator_lease_get_session_id (lease);
+  event->token = curator_lease_get_fencing_token (first);
+  event->session = curator_lease_get_session_id (first);
   event->time_ns = sample.at_ns;
 
   Belief *belief = g_new0 (Belief, 1);
   belief->keeper = keeper;
-  belief->lease = curator_lease_ref (lease);
+  belief->leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
+  for (guint i = 0; i < leases->len; i++)
+    {
+      g_ptr_array_add (belief->leases, curator_lease_ref (g_ptr_array_index (leases, i)));
+    }
   belief->event = *event;
   belief->event.time_ns = 0;
   belief->event.result = RECORD_OK;
   belief->deadline_ns = sample.deadline_ns;
   belief->sampled_ns = sample.at_ns;
-  Told *told = g_new0 (Told, 1);
-  told->recorder = keeper->told;
-  told->event = belief->event;
-  belief->listener = curator_lease_add_listener (lease, on_state, told, g_free);
+  listen (belief);
   pthread_mutex_lock (&keeper->mutex);
   g_ptr_array_add (keeper->beliefs, belief);
   pthread_mutex_unlock (&keeper->mutex);
   return belief;
+}
+
+Belief *
+belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event)
+{
+  g_autoptr (GPtrArray) leases = g_ptr_array_new ();
+  g_ptr_array_add (leases, lease);
+  return belief_begin_all (keeper, leases, event);
 }
 
 gboolean
@@ -211,8 +243,13 @@ belief_end (Belief *belief)
   const gboolean over = belief->over;
   g_ptr_array_remove_fast (keeper->beliefs, belief);
   pthread_mutex_unlock (&keeper->mutex);
-  curator_lease_remove_listener (belief->lease, belief->listener);
-  curator_lease_unref (belief->lease);
+  for (guint i = 0; i < belief->leases->len; i++)
+    {
+      curator_lease_remove_listener (g_ptr_array_index (belief->leases, i),
+                                     g_array_index (belief->listeners, guint, i));
+    }
+  g_ptr_array_unref (belief->leases);
+  g_array_unref (belief->listeners);
   g_free (belief);
   return over;
 }

@@ -26,6 +26,8 @@ void belief_keeper_free (BeliefKeeper *keeper);
 /* Starts sampling a hold. event: lock, kind, permits and limit to record; token, session and the
  * beginning of the belief are filled in. NULL if the lease has run out already. */
 Belief *belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event);
+/* The same for several leases that are one hold: it is over as soon as one of them is. */
+Belief *belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event);
 /* Called just before the release. TRUE if the belief had ended before. Frees the belief. */
 gboolean belief_end (Belief *belief);
 

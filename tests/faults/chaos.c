@@ -1,9 +1,9 @@
-/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--verbose]
+/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--verbose]
  *
  * The driver: runs an ensemble, workers and faults, and judges each epoch. At the end of an epoch
  * all faults are healed and all workers quiet: then no residue may be left on the servers, no call
  * may be in flight, and the history must be good. See chaos.h for the workers. */
-#include "chaos_faults.h"
+#include "chaos_servers.h"
 #include "resource.h"
 #include "support/four_letter.h"
 #include "support/process.h"
@@ -15,9 +15,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define TICK_MS     500
-#define AGREE_MS    20000 /* until lagging servers have caught up */
-#define PATIENCE_MS 60000 /* for a call to end, once all faults are healed */
+#define AGREE_MS        20000 /* until lagging servers have caught up */
+#define PATIENCE_MS     60000 /* for a call to end, once all faults are healed */
+#define ENSEMBLE_EPOCHS 3     /* after which another ensemble takes over */
+#define LONG_RUN_S      600   /* in which every kind of disturbance must come */
 
 typedef struct
 {
@@ -36,11 +37,13 @@ static gint seconds = 75;
 static gint epoch_seconds = 45;
 static gint64 seed_given = -1;
 static gboolean verbose;
+static char *only;
 
 static const GOptionEntry OPTIONS[] = {
   { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "Total duration", "N" },
   { "epoch", 0, 0, G_OPTION_ARG_INT, &epoch_seconds, "Duration of an epoch", "N" },
   { "seed", 0, 0, G_OPTION_ARG_INT64, &seed_given, "Repeat the faults of that run", "S" },
+  { "only", 0, 0, G_OPTION_ARG_STRING, &only, "Only these kinds of disturbance", "KIND,…" },
   { "verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Print each fault", NULL },
   { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL }
 };
@@ -62,6 +65,16 @@ output_of (const Chaos *chaos, int process)
   return g_strdup_printf ("%s/%d.out", chaos->directory, process);
 }
 
+/* Of a time namespace for the process, in seconds; "0": none. */
+static char *
+boot_offset (Chaos *chaos)
+{
+  const gboolean own = g_rand_boolean (chaos->scene.rand);
+  const int offset_s = g_rand_int_range (chaos->scene.rand, 1, 1000000);
+  return g_strdup_printf (
+      "%d", own && chaos_kinds_has (&chaos->scene.kinds, CHAOS_KIND_SLEEP) ? offset_s : 0);
+}
+
 static void
 start_worker (Chaos *chaos, int i)
 {
@@ -70,14 +83,20 @@ start_worker (Chaos *chaos, int i)
   g_assert (slot->process < CHAOS_PROCESSES);
   chaos->session_ms[slot->process] = slot->session_ms;
   g_autofree char *session = g_strdup_printf ("%d", slot->session_ms);
-  g_autofree char *tick = g_strdup_printf ("%d", TICK_MS);
+  g_autofree char *tick = g_strdup_printf ("%d", CHAOS_TICK_MS);
+  g_autofree char *offset = boot_offset (chaos);
+  g_autofree char *slept = NULL;
   g_autofree char *process = g_strdup_printf ("%d", slot->process);
   g_autofree char *seed = g_strdup_printf ("%u", g_rand_int (chaos->scene.rand));
   g_autofree char *output = output_of (chaos, slot->process);
   const char *const argv[] = {
     CHAOS_WORKER,     slot->connect_string,      session, tick, process, seed,
-    chaos->directory, chaos->resource_directory, NULL
+    chaos->directory, chaos->resource_directory, offset,  NULL
   };
+  slept = g_strdup_printf ("%s/%d.slept", chaos->directory, slot->process);
+  chaos_slept_close (slot->slept_ns);
+  slot->slept_ns = chaos_slept_open (slept);
+  g_assert (slot->slept_ns != NULL);
   slot->pid = process_spawn ((char *const *) argv, output);
   g_assert (slot->pid != 0);
 }
@@ -366,10 +385,21 @@ judge (Chaos *chaos)
       fail (chaos, "unreadable", 1);
       return;
     }
-  chaos->failures += chaos_judge (events, chaos->scene.faults, chaos->session_ms, chaos->figures);
+  const ChaosCase of = { .faults = chaos->scene.faults,
+                         .session_ms = chaos->session_ms,
+                         .unequal = chaos->scene.unequal,
+                         .figures = chaos->figures,
+                         .kinds = &chaos->scene.kinds };
+  chaos->failures += chaos_judge (events, &of);
   figures_add (chaos->figures, "faults", chaos->scene.faults->len);
   fail (chaos, "unexpected_errors", chaos_cell (&chaos->cells->unexpected));
-  fail (chaos, "refused_believers", chaos_cell (&chaos->cells->refused_believers));
+  const guint shortened = chaos_cell (&chaos->cells->shortened);
+  const guint lengthened = chaos_cell (&chaos->cells->lengthened);
+  chaos_kinds_add_effects (&chaos->scene.kinds, CHAOS_KIND_SESSIONS, shortened + lengthened);
+  figures_add (chaos->figures, "shortened", shortened);
+  figures_add (chaos->figures, "lengthened", lengthened);
+  figures_add (chaos->figures, "in_namespace", chaos_cell (&chaos->cells->in_namespace));
+  fail (chaos, "robbed_third_parties", chaos_third_robbed (chaos->scene.third));
   fail (chaos, "dead_reentries", chaos_cell (&chaos->cells->dead_reentries));
 }
 
@@ -380,6 +410,7 @@ begin_epoch (Chaos *chaos)
   chaos->cells = chaos_cells_open (chaos->directory);
   chaos->last_process = 0;
   g_array_set_size (chaos->scene.faults, 0);
+  chaos_third_begin_epoch (chaos->scene.third, chaos->directory);
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       start_worker (chaos, i);
@@ -398,14 +429,12 @@ static gboolean
 open_servers (Chaos *chaos)
 {
   ChaosScene *scene = &chaos->scene;
-  const int sync_limit = g_rand_boolean (scene->rand) ? 4 : 20;
-  const ZkEnsembleSetup setup = { .tick_ms = TICK_MS, .sync_limit = sync_limit, .by_links = TRUE };
-  static const int sessions[] = { 3000, 4000, 6000 };
-  scene->ensemble = zk_server_available () ? zk_ensemble_start_as (&setup) : NULL;
-  if (scene->ensemble == NULL)
+  static const int sessions[] = { 3000, 4000, CHAOS_LONGEST_SESSION_MS };
+  if (!chaos_servers_start (scene))
     {
       return FALSE;
     }
+  chaos_third_use (scene->third, zk_ensemble_connect_string (scene->ensemble));
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       ChaosSlot *slot = &scene->slots[i];
@@ -452,6 +481,17 @@ tell_resource (Chaos *chaos)
   figures_add (chaos->figures, "unfenced_stale", (double) figures.unfenced_stale);
 }
 
+static void
+replace_servers (Chaos *chaos)
+{
+  tell_resource (chaos);
+  close_servers (chaos);
+  if (!open_servers (chaos))
+    {
+      fail (chaos, "no_ensemble", 1);
+    }
+}
+
 /* Servers that fail often may diverge: a follower that loses its leader can lose transactions that
  * a quorum has committed (ZOOKEEPER-4712, ZOOKEEPER-4785; seen with 3.8.0). No lock is safe on such
  * servers, so the epoch does not count. It is reported, and fresh servers take over. */
@@ -463,12 +503,7 @@ void_epoch (Chaos *chaos)
     {
       process_kill (chaos->scene.slots[i].pid);
     }
-  tell_resource (chaos);
-  close_servers (chaos);
-  if (!open_servers (chaos))
-    {
-      fail (chaos, "no_ensemble", 1);
-    }
+  replace_servers (chaos);
 }
 
 static void
@@ -500,6 +535,11 @@ run_epoch (Chaos *chaos, gint64 until_ms)
           fail (chaos, "ensemble_broken", 1);
         }
     }
+  if (!chaos_third_heal (chaos->scene.third, TRUE, PATIENCE_MS))
+    {
+      fail (chaos, "third_parties_left_something", 1);
+    }
+  chaos_third_end_epoch (chaos->scene.third);
   const guint hanging = wait_for_quiet (chaos);
   const gboolean agree = wait_until (servers_agree, chaos, AGREE_MS);
   figures_add (chaos->figures, "void_epochs", agree ? 0 : 1);
@@ -524,6 +564,17 @@ run_epoch (Chaos *chaos, gint64 until_ms)
   return agree;
 }
 
+/* A short run of all kinds may miss some. */
+static void
+report_kinds (Chaos *chaos)
+{
+  const guint missing = chaos_kinds_report (&chaos->scene.kinds, chaos->figures);
+  if (seconds >= LONG_RUN_S || only != NULL)
+    {
+      fail (chaos, "kinds_without_effect", missing);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -536,14 +587,25 @@ main (int argc, char **argv)
       g_printerr ("chaos: %s\n", error != NULL ? error->message : "unknown argument");
       return 64;
     }
+  if (!chaos_kinds_choose (&chaos.scene.kinds, only))
+    {
+      g_autofree char *list = chaos_kinds_list ();
+      g_printerr ("chaos: the kinds are %s\n", list);
+      return 64;
+    }
   const guint32 seed = seed_given >= 0 ? (guint32) seed_given : g_random_int ();
   g_print ("chaos: seed %u\n", seed);
   chaos.figures = figures_open ("chaos");
   chaos.scene.rand = g_rand_new_with_seed (seed);
   chaos.scene.faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
   chaos.scene.verbose = verbose;
+  chaos.scene.third = chaos_third_new (&chaos.scene.kinds, seed);
   chaos.scene.replace = replace_worker;
   chaos.scene.data = &chaos;
+  if (!chaos_servers_may_mount ())
+    {
+      chaos_kinds_leave_out (&chaos.scene.kinds, CHAOS_KIND_DISK, "no right to mount a disk");
+    }
   if (chaos.figures == NULL || !open_servers (&chaos))
     {
       g_printerr ("chaos: no ensemble, or no file for the figures\n");
@@ -551,13 +613,20 @@ main (int argc, char **argv)
     }
   const gint64 end = wait_now_ms () + (gint64) seconds * 1000;
   guint judged = 0;
+  guint epochs = 0;
   while ((judged == 0 || wait_now_ms () < end) && chaos.failures == 0)
     {
       const gint64 longest = wait_now_ms () + (gint64) epoch_seconds * 1000;
       judged += run_epoch (&chaos, judged == 0 ? longest : MIN (end, longest));
+      if (++epochs % ENSEMBLE_EPOCHS == 0 && chaos.failures == 0 && wait_now_ms () < end)
+        {
+          replace_servers (&chaos);
+        }
     }
   tell_resource (&chaos);
   close_servers (&chaos);
+  report_kinds (&chaos);
+  chaos_third_free (chaos.scene.third);
   g_array_unref (chaos.scene.faults);
   g_rand_free (chaos.scene.rand);
   figures_close (chaos.figures);

@@ -22,7 +22,8 @@ typedef enum
   CHAOS_SEMAPHORE_MUTEX,
   CHAOS_SEMAPHORE,
   CHAOS_RW_LOCK,
-  CHAOS_MULTI /* of the mutex "first" and the semaphore mutex CHAOS_SECOND */
+  CHAOS_FIXED, /* a node without a queue, in the lock's path */
+  CHAOS_MULTI  /* of the mutex "first" and the semaphore mutex CHAOS_SECOND */
 } ChaosRecipe;
 
 typedef struct
@@ -32,13 +33,14 @@ typedef struct
   guint first;
 } ChaosLock;
 
-/* Locks 0 to 15 have paths of their own. The second member of the multi-locks is recorded as a
+/* All but the multi-locks, 16 and 17, have paths of their own. The second member of the multi-locks is recorded as a
  * semaphore of one permit: its lease does not have that member's token. */
-#define CHAOS_LOCKS  18
+#define CHAOS_LOCKS  20
 #define CHAOS_SECOND 15
 extern const ChaosLock chaos_locks[CHAOS_LOCKS];
 
 char *chaos_path (guint lock);
+char *chaos_fixed_path (guint lock); /* of the node of a CHAOS_FIXED */
 
 typedef enum
 {
@@ -54,8 +56,10 @@ typedef struct
   guint32 ready[CHAOS_PROCESSES]; /* connected */
   guint32 idle[CHAOS_PROCESSES];  /* threads that are quiet */
   guint32 unexpected;             /* errors without a fault that explains them */
-  guint32 refused_believers;      /* writes refused to a rightful holder */
-  guint32 dead_reentries;         /* acquires that re-entered a lost hold */
+  guint32 shortened;              /* session timeouts that became shorter under a session */
+  guint32 lengthened;
+  guint32 in_namespace;   /* processes with another boot time than the driver */
+  guint32 dead_reentries; /* acquires that re-entered a lost hold */
 } ChaosCells;
 
 ChaosCells *chaos_cells_open (const char *directory);
@@ -63,5 +67,9 @@ void chaos_cells_close (ChaosCells *cells);
 guint32 chaos_cell (const guint32 *cell);
 void chaos_cell_set (guint32 *cell, guint32 value);
 void chaos_cell_add (guint32 *cell, int value);
+
+/* For how long the machine of a process has slept in all, in ns; NULL if the file cannot be mapped. */
+gint64 *chaos_slept_open (const char *path);
+void chaos_slept_close (gint64 *slept_ns); /* NULL is allowed */
 
 #endif

@@ -1,5 +1,6 @@
 #include "chaos_faults.h"
 
+#include "chaos_servers.h"
 #include "support/waiting.h"
 
 #include <errno.h>
@@ -33,8 +34,16 @@ typedef enum
   PATH_REFUSED,
   PATH_CUT,
   PATH_SLOW,
+  MACHINE_ASLEEP,
+  MEMBER_CHANGED,
   N_CLIENT_FAULTS
 } ClientFault;
+
+/* Bits of the kinds that a round's choice is among. */
+#define SERVER_KINDS (1U << CHAOS_KIND_ROLLING | 1U << CHAOS_KIND_RECONFIG | 1U << CHAOS_KIND_DISK)
+#define CLIENT_KINDS                                                                               \
+  (1U << CHAOS_KIND_PATHS | 1U << CHAOS_KIND_PROCESSES | 1U << CHAOS_KIND_SLEEP                    \
+   | 1U << CHAOS_KIND_SESSIONS)
 
 static const char *const server_names[N_SERVER_FAULTS] = {
   "leader frozen",    "follower frozen", "leader killed", "follower killed", "follower silent",
@@ -42,16 +51,19 @@ static const char *const server_names[N_SERVER_FAULTS] = {
 };
 static const char *const client_names[N_CLIENT_FAULTS] = {
   "client killed",         "client stopped", "path silent", "path silent to server",
-  "path silent to client", "path refused",   "path cut",    "path slow"
+  "path silent to client", "path refused",   "path cut",    "path slow",
+  "machine asleep",        "member changed"
 };
 
 /* The faults that a round has begun and must end. */
 typedef struct
 {
-  gboolean at_servers;
+  ChaosKind server_kind; /* CHAOS_KINDS: none */
+  guint third_kinds;     /* bits */
   ServerFault server_fault;
   int member;
   gboolean at_client[CHAOS_WORKERS];
+  gint64 stopped_ns[CHAOS_WORKERS];
   ClientFault client_fault[CHAOS_WORKERS];
   guint noted; /* index of its first fault */
 } Round;
@@ -73,14 +85,15 @@ print_fault (ChaosScene *scene, const char *name, int who)
 }
 
 static void
-begin_at_servers (ChaosScene *scene, Round *round)
+begin_server_fault (ChaosScene *scene, Round *round)
 {
   ZkLinks *links = zk_ensemble_links (scene->ensemble);
   const int leader = MAX (zk_ensemble_leader (scene->ensemble), 0);
   const int follower = (leader + g_rand_int_range (scene->rand, 1, 3)) % 3;
   const int delay_ms = g_rand_int_range (scene->rand, 5, 150);
-  round->at_servers = TRUE;
-  round->server_fault = (ServerFault) g_rand_int_range (scene->rand, 0, N_SERVER_FAULTS);
+  /* The first four need no links. */
+  round->server_fault = (ServerFault) g_rand_int_range (
+      scene->rand, 0, links != NULL ? N_SERVER_FAULTS : FOLLOWER_KILLED + 1);
   const gboolean leads =
       round->server_fault == LEADER_FROZEN || round->server_fault == LEADER_KILLED;
   round->member = leads ? leader : follower;
@@ -122,7 +135,7 @@ begin_at_servers (ChaosScene *scene, Round *round)
 }
 
 static gboolean
-end_at_servers (ChaosScene *scene, const Round *round)
+end_server_fault (ChaosScene *scene, const Round *round)
 {
   ZkServer *server = zk_ensemble_server (scene->ensemble, round->member);
   if (round->server_fault == LEADER_FROZEN || round->server_fault == FOLLOWER_FROZEN)
@@ -133,8 +146,79 @@ end_at_servers (ChaosScene *scene, const Round *round)
     {
       zk_server_relaunch (server);
     }
-  zk_links_heal (zk_ensemble_links (scene->ensemble));
-  return zk_ensemble_wait_whole (scene->ensemble, HEAL_MS);
+  if (zk_ensemble_links (scene->ensemble) != NULL)
+    {
+      zk_links_heal (zk_ensemble_links (scene->ensemble));
+    }
+  return TRUE;
+}
+
+static void
+begin_at_servers (ChaosScene *scene, Round *round)
+{
+  const guint changes =
+      scene->setup.reconfig ? SERVER_KINDS : SERVER_KINDS & ~(1U << CHAOS_KIND_RECONFIG);
+  const gboolean fails = g_rand_boolean (scene->rand);
+  round->server_kind = chaos_kinds_pick_rarest (&scene->kinds, changes);
+  if (chaos_kinds_has (&scene->kinds, CHAOS_KIND_SERVERS)
+      && (fails || round->server_kind == CHAOS_KINDS))
+    {
+      round->server_kind = CHAOS_KIND_SERVERS;
+    }
+  switch ((int) round->server_kind)
+    {
+    case CHAOS_KIND_SERVERS:
+      chaos_kinds_count (&scene->kinds, CHAOS_KIND_SERVERS);
+      begin_server_fault (scene, round);
+      break;
+    case CHAOS_KIND_DISK:
+      round->member = g_rand_int_range (scene->rand, 0, 3);
+      note_fault (scene, CHAOS_AT_SERVERS, 0);
+      print_fault (scene, "disk full", round->member);
+      chaos_servers_fill_disk (scene, round->member);
+      break;
+    case CHAOS_KIND_ROLLING:
+    case CHAOS_KIND_RECONFIG:
+      note_fault (scene, CHAOS_AT_SERVERS, 0);
+      break;
+    default:
+      break;
+    }
+}
+
+/* These take their time themselves. */
+static gboolean
+change_servers (ChaosScene *scene, const Round *round)
+{
+  if (round->server_kind == CHAOS_KIND_ROLLING)
+    {
+      print_fault (scene, "another configuration, member by member", 0);
+      chaos_kinds_count (&scene->kinds, CHAOS_KIND_ROLLING);
+      return chaos_servers_roll (scene);
+    }
+  if (round->server_kind == CHAOS_KIND_RECONFIG)
+    {
+      print_fault (scene, "a member leaves and joins", 0);
+      chaos_kinds_count (&scene->kinds, CHAOS_KIND_RECONFIG);
+      return chaos_servers_reconfig (scene);
+    }
+  return TRUE;
+}
+
+static gboolean
+end_at_servers (ChaosScene *scene, const Round *round)
+{
+  gboolean fine = TRUE;
+  if (round->server_kind == CHAOS_KIND_SERVERS)
+    {
+      fine = end_server_fault (scene, round);
+    }
+  if (round->server_kind == CHAOS_KIND_DISK)
+    {
+      fine = chaos_servers_free_disk (scene, round->member);
+    }
+  return (round->server_kind == CHAOS_KINDS || zk_ensemble_wait_whole (scene->ensemble, HEAL_MS))
+         && fine;
 }
 
 static void
@@ -157,12 +241,49 @@ stop_process (pid_t pid)
     }
 }
 
+/* The client reaches only one member now, with another limit of session timeouts. */
+static void
+change_member (ChaosScene *scene, ChaosSlot *slot)
+{
+  const int only = g_rand_int_range (scene->rand, 0, 3);
+  for (int p = 0; p < 3; p++)
+    {
+      proxy_set_mode (slot->proxies[p], p == only ? PROXY_PASS : PROXY_REFUSE);
+    }
+}
+
+static ClientFault
+choose_client_fault (ChaosScene *scene)
+{
+  guint among = CLIENT_KINDS;
+  if (!scene->unequal)
+    {
+      among &= ~(1U << CHAOS_KIND_SESSIONS);
+    }
+  const ChaosKind kind = chaos_kinds_pick (&scene->kinds, scene->rand, among);
+  const int path = g_rand_int_range (scene->rand, PATH_SILENT, PATH_SLOW + 1);
+  const gboolean kill_it = g_rand_boolean (scene->rand);
+  if (kind == CHAOS_KINDS)
+    {
+      return N_CLIENT_FAULTS;
+    }
+  chaos_kinds_count (&scene->kinds, kind);
+  return kind == CHAOS_KIND_PATHS       ? (ClientFault) path
+         : kind == CHAOS_KIND_PROCESSES ? (kill_it ? CLIENT_KILLED : CLIENT_STOPPED)
+         : kind == CHAOS_KIND_SLEEP     ? MACHINE_ASLEEP
+                                        : MEMBER_CHANGED;
+}
+
 static void
 begin_at_client (ChaosScene *scene, Round *round, int i)
 {
   ChaosSlot *slot = &scene->slots[i];
   const int delay_ms = g_rand_int_range (scene->rand, 10, 500);
-  const ClientFault fault = (ClientFault) g_rand_int_range (scene->rand, 0, N_CLIENT_FAULTS);
+  const ClientFault fault = choose_client_fault (scene);
+  if (fault == N_CLIENT_FAULTS)
+    {
+      return;
+    }
   round->at_client[i] = TRUE;
   round->client_fault[i] = fault;
   print_fault (scene, client_names[fault], slot->process);
@@ -175,6 +296,15 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
     case CLIENT_STOPPED:
       note_fault (scene, CHAOS_STOPPED, slot->process);
       stop_process (slot->pid);
+      break;
+    case MACHINE_ASLEEP:
+      note_fault (scene, CHAOS_ASLEEP, slot->process);
+      stop_process (slot->pid);
+      round->stopped_ns[i] = wait_now_ns ();
+      break;
+    case MEMBER_CHANGED:
+      note_fault (scene, CHAOS_PATH_BAD, slot->process);
+      change_member (scene, slot);
       break;
     case PATH_SILENT:
     case PATH_SILENT_TO_SERVER:
@@ -210,7 +340,12 @@ static void
 end_at_client (ChaosScene *scene, const Round *round, int i)
 {
   ChaosSlot *slot = &scene->slots[i];
-  if (round->client_fault[i] == CLIENT_STOPPED)
+  if (round->client_fault[i] == MACHINE_ASLEEP)
+    {
+      const gint64 slept_ns = wait_now_ns () - round->stopped_ns[i];
+      __atomic_fetch_add (slot->slept_ns, slept_ns, __ATOMIC_SEQ_CST);
+    }
+  if (round->client_fault[i] == CLIENT_STOPPED || round->client_fault[i] == MACHINE_ASLEEP)
     {
       kill (slot->pid, SIGCONT);
     }
@@ -221,7 +356,10 @@ static void
 begin (ChaosScene *scene, Round *round)
 {
   const int n_clients = g_rand_int_range (scene->rand, 1, 4);
-  if (g_rand_int_range (scene->rand, 0, 100) < 50)
+  round->server_kind = CHAOS_KINDS;
+  round->third_kinds = scene->kinds.chosen & CHAOS_THIRD_KINDS & g_rand_int (scene->rand);
+  if (g_rand_int_range (scene->rand, 0, 100)
+      < (chaos_kinds_has (&scene->kinds, CHAOS_KIND_SERVERS) ? 60 : 100))
     {
       begin_at_servers (scene, round);
     }
@@ -235,13 +373,47 @@ begin (ChaosScene *scene, Round *round)
     }
 }
 
+static void
+note_third (ChaosScene *scene, const Round *round)
+{
+  if ((round->third_kinds & (1U << CHAOS_KIND_ACL)) != 0)
+    {
+      note_fault (scene, CHAOS_ACL, 0);
+    }
+  if ((round->third_kinds & (1U << CHAOS_KIND_QUOTA)) != 0)
+    {
+      note_fault (scene, CHAOS_QUOTA, 0);
+    }
+  if (round->third_kinds != 0)
+    {
+      note_fault (scene, CHAOS_THIRD_PARTY, 0);
+      print_fault (scene, "third parties", (int) round->third_kinds);
+    }
+}
+
+/* Third parties disturb while the other faults last. */
+static void
+stay (ChaosScene *scene, const Round *round, int ms)
+{
+  const gint64 until = wait_now_ms () + ms;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (g_rand_int (scene->rand));
+  while (round->third_kinds != 0 && wait_now_ms () < until)
+    {
+      ChaosKinds of_round = { .chosen = round->third_kinds };
+      chaos_third_disturb (scene->third, chaos_kinds_pick (&of_round, rand, ~0U));
+      wait_ms ((int) CLAMP (until - wait_now_ms (), 0, g_rand_int_range (rand, 10, 400)));
+    }
+  wait_ms ((int) MAX (until - wait_now_ms (), 0));
+}
+
 gboolean
 chaos_round (ChaosScene *scene)
 {
   Round round = { .noted = scene->faults->len };
-  gboolean whole = TRUE;
   begin (scene, &round);
-  wait_ms (g_rand_int_range (scene->rand, 300, 6000));
+  note_third (scene, &round);
+  stay (scene, &round, g_rand_int_range (scene->rand, 300, 6000));
+  gboolean whole = change_servers (scene, &round);
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       if (round.at_client[i])
@@ -249,10 +421,8 @@ chaos_round (ChaosScene *scene)
           end_at_client (scene, &round, i);
         }
     }
-  if (round.at_servers)
-    {
-      whole = end_at_servers (scene, &round);
-    }
+  whole = end_at_servers (scene, &round) && whole;
+  whole = chaos_third_heal (scene->third, FALSE, HEAL_MS) && whole;
   for (guint i = round.noted; i < scene->faults->len; i++)
     {
       g_array_index (scene->faults, ChaosFault, i).to_ns = wait_now_ns ();

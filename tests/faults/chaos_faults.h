@@ -3,6 +3,8 @@
 #define CURATOR_TEST_CHAOS_FAULTS_H
 
 #include "chaos_judge.h"
+#include "chaos_kinds.h"
+#include "chaos_third.h"
 #include "support/proxy.h"
 #include "support/zk_server.h"
 
@@ -17,11 +19,17 @@ typedef struct
   Proxy *proxies[3];
   char *connect_string;
   int usual_fds;
+  gint64 *slept_ns; /* how long the process's machine has slept */
 } ChaosSlot;
 
 typedef struct
 {
   ZkEnsemble *ensemble;
+  ZkEnsembleSetup setup; /* as the members are configured now */
+  guint n_ensembles;     /* so far */
+  gboolean unequal;      /* the members grant different session timeouts */
+  ChaosKinds kinds;
+  ChaosThird *third;
   ChaosSlot slots[CHAOS_WORKERS];
   GRand *rand;
   GArray *faults; /* of ChaosFault */

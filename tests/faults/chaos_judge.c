@@ -2,8 +2,14 @@
 
 #include "support/checker.h"
 
+#include <zookeeper/zookeeper.h>
+
 #define MS          1e6
 #define SETTLING_NS G_GINT64_CONSTANT (1000000000)
+/* From the cause of an error to the error. */
+#define EXPLAINED_NS G_GINT64_CONSTANT (3000000000)
+#define STOPS        ((1U << CHAOS_STOPPED) | (1U << CHAOS_ASLEEP))
+#define BUSY_MS      1000 /* for a busy machine to notice anything */
 
 typedef struct
 {
@@ -32,14 +38,18 @@ typedef struct
 
 typedef struct
 {
+  const ChaosCase *of;
   const GArray *faults;
-  const int *session_ms;
   Figures *figures;
   LockView locks[CHAOS_LOCKS];
+  const GArray *events;
   GHashTable *asks;   /* actor to Ask */
   GHashTable *grants; /* lock and token to time of the grant */
+  GHashTable *taken;  /* lock and token to the event, until the holder knows */
+  GHashTable *owners; /* lock and token to number of the process */
   GArray *stalls;     /* Stall */
   guint acquisitions;
+  guint violations;
 } View;
 
 static gint64 *
@@ -82,6 +92,137 @@ on_ask (View *view, const RecordEvent *event)
   g_hash_table_replace (view->asks, actor_of (event), ask);
 }
 
+/* --- third parties ------------------------------------------------------------------------------ */
+
+static gboolean
+is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
+{
+  const guint others = (1U << CHAOS_AT_SERVERS) | (1U << CHAOS_ACL);
+  for (guint i = 0; i < view->stalls->len; i++)
+    {
+      const Stall *stall = &g_array_index (view->stalls, Stall, i);
+      if (stall->process == process && stall->from_ns <= to_ns && stall->to_ns >= from_ns)
+        {
+          return TRUE;
+        }
+    }
+  return fault_at (view, others, 0, from_ns, to_ns) != NULL
+         || fault_at (view, ~0U, process, from_ns, to_ns) != NULL;
+}
+
+/* A heartbeat, and what a busy machine needs; if anything else is wrong, what a hold can last. */
+static void
+judge_taken (View *view, RecordEvent *taken)
+{
+  g_autofree gint64 *key = grant_key (taken);
+  const int process = GPOINTER_TO_INT (g_hash_table_lookup (view->owners, key));
+  const gint64 longest_ms = process > 0 ? view->of->session_ms[process] : CHAOS_LONGEST_SESSION_MS;
+  const gint64 beat_ms = longest_ms / 6 + BUSY_MS;
+  const gint64 to_ns = (gint64) taken->spare + beat_ms * (gint64) MS;
+  taken->timeout_ms =
+      process == 0 || is_disturbed (view, process, taken->time_ns - SETTLING_NS, to_ns) ? longest_ms
+                                                                                        : beat_ms;
+}
+
+static void
+find_owners (View *view)
+{
+  for (guint i = 0; i < view->events->len; i++)
+    {
+      const RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
+      if (event->op == RECORD_ACQUIRE_RETURNED && event->result == RECORD_OK)
+        {
+          g_hash_table_replace (view->owners, grant_key (event), GINT_TO_POINTER (event->process));
+        }
+    }
+}
+
+static void
+judge_all_taken (View *view)
+{
+  for (guint i = 0; i < view->events->len; i++)
+    {
+      RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
+      if (event->op == RECORD_NODE_TAKEN)
+        {
+          judge_taken (view, event);
+        }
+    }
+}
+
+/* For how long the holder believed, if nothing else was wrong. */
+static void
+measure_taken (View *view, const RecordEvent *event)
+{
+  g_autofree gint64 *key = grant_key (event);
+  const RecordEvent *taken = g_hash_table_lookup (view->taken, key);
+  if (taken != NULL)
+    {
+      figures_add (view->figures, "taken_belief_ms",
+                   MAX ((double) (event->time_ns - (gint64) taken->spare) / MS, 0));
+      g_hash_table_remove (view->taken, key);
+    }
+}
+
+static void
+on_taken (View *view, const RecordEvent *event)
+{
+  const LockView *lock = &view->locks[event->lock];
+  if (event->result == RECORD_OK && lock->token == event->token && lock->lost_token != event->token)
+    {
+      if (event->timeout_ms < view->of->session_ms[lock->process])
+        {
+          g_hash_table_replace (view->taken, grant_key (event), (gpointer) event);
+        }
+      chaos_kinds_add_effects (view->of->kinds,
+                               event->limit != 0 ? CHAOS_KIND_RECREATION : CHAOS_KIND_DELETION, 1);
+    }
+}
+
+/* A write that the resource has refused to a believing holder: only if a third party has let another
+ * holder in. */
+static void
+on_write (View *view, const RecordEvent *event)
+{
+  for (guint i = 0; i < view->events->len && event->result != RECORD_OK; i++)
+    {
+      const RecordEvent *taken = &g_array_index (view->events, RecordEvent, i);
+      if (taken->op == RECORD_NODE_TAKEN && taken->lock == event->lock
+          && taken->token == event->token && taken->time_ns <= event->time_ns)
+        {
+          return;
+        }
+    }
+  if (event->result != RECORD_OK)
+    {
+      g_printerr ("lock %u refuses token %" G_GUINT64_FORMAT " of its holder\n", event->lock,
+                  event->token);
+      figures_add (view->figures, "refused_believers", 1);
+      view->violations++;
+    }
+}
+
+/* Errors that need a cause. */
+static void
+on_error (View *view, const RecordEvent *event)
+{
+  const int code = (int) (gint64) event->spare;
+  const ChaosFaultKind kind = code == ZNOAUTH ? CHAOS_ACL : CHAOS_QUOTA;
+  if (code == 0)
+    {
+      return;
+    }
+  chaos_kinds_add_effects (view->of->kinds, code == ZNOAUTH ? CHAOS_KIND_ACL : CHAOS_KIND_QUOTA, 1);
+  if (fault_at (view, 1U << kind, 0, event->time_ns - EXPLAINED_NS, event->time_ns) == NULL)
+    {
+      g_printerr ("lock %u, process %d: error %d without a cause\n", event->lock, event->process,
+                  code);
+      view->violations++;
+    }
+}
+
+/* --- figures ------------------------------------------------------------------------------------ */
+
 /* A stop by a fault looks like a stall, too, but was not caused by the machine. */
 static void
 add_stall (View *view, const RecordEvent *event)
@@ -89,7 +230,7 @@ add_stall (View *view, const RecordEvent *event)
   const Stall stall = { event->process, event->time_ns - event->timeout_ms * (gint64) MS,
                         event->time_ns };
   g_array_append_val (view->stalls, stall);
-  if (fault_at (view, 1U << CHAOS_STOPPED, event->process, stall.from_ns, stall.to_ns) == NULL)
+  if (fault_at (view, STOPS, event->process, stall.from_ns, stall.to_ns) == NULL)
     {
       figures_add (view->figures, "stall_ms", (double) event->timeout_ms);
     }
@@ -116,7 +257,7 @@ on_time_out (View *view, const RecordEvent *event, const Ask *ask)
 {
   const gint64 due_ns = ask->at_ns + ask->timeout_ms * (gint64) MS;
   if (ask->timeout_ms > 0
-      && fault_at (view, 1U << CHAOS_STOPPED, event->process, ask->at_ns, event->time_ns) == NULL)
+      && fault_at (view, STOPS, event->process, ask->at_ns, event->time_ns) == NULL)
     {
       const gint64 stalled = stalled_ns (view, event->process, due_ns, event->time_ns);
       figures_add (view->figures, "overrun_ms", (double) (event->time_ns - due_ns - stalled) / MS);
@@ -187,17 +328,28 @@ on_return (View *view, const RecordEvent *event)
     {
       on_time_out (view, event, ask);
     }
+  else
+    {
+      on_error (view, event);
+    }
 }
 
 static void
 on_loss (View *view, const RecordEvent *event)
 {
   LockView *lock = &view->locks[event->lock];
+  measure_taken (view, event);
   if (event->kind != RECORD_SEMAPHORE && lock->lost_token != event->token)
     {
       lock->lost_token = event->token;
       lock->lost_ns = event->time_ns;
       lock->lost_reader = event->kind == RECORD_READ;
+    }
+  if (fault_at (view, 1U << CHAOS_ASLEEP, event->process, event->time_ns - SETTLING_NS,
+                event->time_ns)
+      != NULL)
+    {
+      chaos_kinds_add_effects (view->of->kinds, CHAOS_KIND_SLEEP, 1);
     }
 }
 
@@ -209,11 +361,11 @@ on_suspect (View *view, const RecordEvent *event)
   const gint64 *granted_ns = g_hash_table_lookup (view->grants, key);
   const ChaosFault *fault =
       fault_at (view, 1U << CHAOS_PATH_SILENT, event->process, event->time_ns, event->time_ns);
-  if (fault != NULL && granted_ns != NULL && *granted_ns < fault->from_ns)
+  if (fault != NULL && granted_ns != NULL && *granted_ns < fault->from_ns && !view->of->unequal)
     {
       figures_add (view->figures, "suspect_share",
                    (double) (event->time_ns - fault->from_ns) / MS
-                       / view->session_ms[event->process]);
+                       / view->of->session_ms[event->process]);
     }
 }
 
@@ -221,6 +373,7 @@ static void
 on_release (View *view, const RecordEvent *event)
 {
   LockView *lock = &view->locks[event->lock];
+  measure_taken (view, event);
   if (is_exclusive (event) && lock->token == event->token && lock->lost_token != event->token)
     {
       lock->released_ns = event->time_ns;
@@ -266,9 +419,16 @@ on_event (View *view, const RecordEvent *event)
     case RECORD_PROCESS_DIED:
       on_death (view, event);
       break;
-    case RECORD_RELEASE_RETURNED:
-    case RECORD_SESSION_ENDED:
+    case RECORD_NODE_TAKEN:
+      on_taken (view, event);
+      break;
     case RECORD_RESOURCE_WRITE:
+      on_write (view, event);
+      break;
+    case RECORD_RELEASE_RETURNED:
+      on_error (view, event);
+      break;
+    case RECORD_SESSION_ENDED:
     case RECORD_SAMPLE:
     case RECORD_STALL:
     case RECORD_N_OPS:
@@ -277,42 +437,62 @@ on_event (View *view, const RecordEvent *event)
     }
 }
 
-guint
-chaos_judge (const GArray *events, const GArray *faults, const int *session_ms, Figures *figures)
+static void
+view_all (View *view)
+{
+  for (guint i = 0; i < view->events->len; i++)
+    {
+      const RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
+      if (event->op == RECORD_STALL)
+        {
+          add_stall (view, event);
+        }
+    }
+  find_owners (view);
+  judge_all_taken (view);
+  for (guint i = 0; i < view->events->len; i++)
+    {
+      on_event (view, &g_array_index (view->events, RecordEvent, i));
+    }
+}
+
+static guint
+judge_history (const GArray *events, Figures *figures)
 {
   static const CheckerRules rules = { .residue_ms = 60000 };
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
   guint believed_twice = 0;
-  View view = { .faults = faults,
-                .session_ms = session_ms,
-                .figures = figures,
-                .asks = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free),
-                .grants = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free),
-                .stalls = g_array_new (FALSE, FALSE, sizeof (Stall)) };
-  for (guint i = 0; i < events->len; i++)
-    {
-      const RecordEvent *event = &g_array_index (events, RecordEvent, i);
-      if (event->op == RECORD_STALL)
-        {
-          add_stall (&view, event);
-        }
-    }
-  for (guint i = 0; i < events->len; i++)
-    {
-      on_event (&view, &g_array_index (events, RecordEvent, i));
-    }
   for (guint i = 0; i < violations->len; i++)
     {
       const CheckViolation *violation = g_ptr_array_index (violations, i);
-      believed_twice += violation->kind == CHECK_TWO_HOLDERS
-                        || violation->kind == CHECK_TOO_MANY_PERMITS
-                        || violation->kind == CHECK_CONFIDENT_LOSER;
+      believed_twice +=
+          violation->kind == CHECK_TWO_HOLDERS || violation->kind == CHECK_TOO_MANY_PERMITS
+          || violation->kind == CHECK_CONFIDENT_LOSER || violation->kind == CHECK_LATE_LOSS;
     }
-  figures_add (figures, "acquisitions", view.acquisitions);
   figures_add (figures, "double_holders", believed_twice);
-  figures_add (figures, "violations", violations->len);
+  return checker_print (violations);
+}
+
+guint
+chaos_judge (GArray *events, const ChaosCase *of)
+{
+  View view = { .of = of,
+                .faults = of->faults,
+                .figures = of->figures,
+                .events = events,
+                .asks = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free),
+                .grants = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free),
+                .owners = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL),
+                .taken = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL),
+                .stalls = g_array_new (FALSE, FALSE, sizeof (Stall)) };
+  view_all (&view);
+  const guint violations = view.violations + judge_history (events, of->figures);
+  figures_add (of->figures, "acquisitions", view.acquisitions);
+  figures_add (of->figures, "violations", violations);
   g_array_unref (view.stalls);
   g_hash_table_unref (view.asks);
   g_hash_table_unref (view.grants);
-  return checker_print (violations);
+  g_hash_table_unref (view.owners);
+  g_hash_table_unref (view.taken);
+  return violations;
 }

@@ -3,7 +3,11 @@
 #define CURATOR_TEST_CHAOS_JUDGE_H
 
 #include "chaos.h"
+#include "chaos_kinds.h"
 #include "figures.h"
+
+/* What any process asks for. */
+#define CHAOS_LONGEST_SESSION_MS 6000
 
 typedef enum
 {
@@ -11,7 +15,11 @@ typedef enum
   CHAOS_PATH_SILENT,
   CHAOS_PATH_BAD,
   CHAOS_STOPPED,
-  CHAOS_KILLED
+  CHAOS_ASLEEP,
+  CHAOS_KILLED,
+  CHAOS_ACL,
+  CHAOS_QUOTA,
+  CHAOS_THIRD_PARTY /* any */
 } ChaosFaultKind;
 
 typedef struct
@@ -22,8 +30,17 @@ typedef struct
   gint64 to_ns;
 } ChaosFault;
 
-/* session_ms: of each process, by number. Returns the number of violations, which are printed. */
-guint chaos_judge (const GArray *events, const GArray *faults, const int *session_ms,
-                   Figures *figures);
+typedef struct
+{
+  const GArray *faults;  /* ChaosFault */
+  const int *session_ms; /* the longest timeout of each process's sessions, by number */
+  gboolean unequal;      /* servers may have granted less */
+  Figures *figures;
+  ChaosKinds *kinds; /* gets the effects that the history shows */
+} ChaosCase;
+
+/* Adds to the deletions by third parties for how long their holders may believe. Returns the number
+ * of violations, which are printed. */
+guint chaos_judge (GArray *events, const ChaosCase *of);
 
 #endif

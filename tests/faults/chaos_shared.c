@@ -5,12 +5,16 @@
 #include <unistd.h>
 
 const ChaosLock chaos_locks[CHAOS_LOCKS] = {
-  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
-  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
-  { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_SEMAPHORE, 3, 0 },
-  { CHAOS_SEMAPHORE, 2, 0 },       { CHAOS_SEMAPHORE, 5, 0 },       { CHAOS_RW_LOCK, 1, 0 },
-  { CHAOS_RW_LOCK, 1, 0 },         { CHAOS_RW_LOCK, 1, 0 },         { CHAOS_RW_LOCK, 1, 0 },
-  { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_MULTI, 1, 0 },           { CHAOS_MULTI, 1, 1 }
+  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
+  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
+  { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
+  { CHAOS_SEMAPHORE_MUTEX, 1, 0 }, { CHAOS_SEMAPHORE_MUTEX, 1, 0 },
+  { CHAOS_SEMAPHORE, 3, 0 },       { CHAOS_SEMAPHORE, 2, 0 },
+  { CHAOS_SEMAPHORE, 5, 0 },       { CHAOS_RW_LOCK, 1, 0 },
+  { CHAOS_RW_LOCK, 1, 0 },         { CHAOS_RW_LOCK, 1, 0 },
+  { CHAOS_RW_LOCK, 1, 0 },         { CHAOS_SEMAPHORE_MUTEX, 1, 0 },
+  { CHAOS_MULTI, 1, 0 },           { CHAOS_MULTI, 1, 1 },
+  { CHAOS_FIXED, 1, 0 },           { CHAOS_FIXED, 1, 0 }
 };
 
 char *
@@ -19,15 +23,20 @@ chaos_path (guint lock)
   return g_strdup_printf (CHAOS_ROOT "/%u", lock);
 }
 
-ChaosCells *
-chaos_cells_open (const char *directory)
+char *
+chaos_fixed_path (guint lock)
 {
-  g_autofree char *path = g_build_filename (directory, "chaos.cells", NULL);
+  return g_strdup_printf (CHAOS_ROOT "/%u/node", lock);
+}
+
+static void *
+map_file (const char *path, gsize size)
+{
   const int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void *memory = MAP_FAILED;
-  if (fd >= 0 && ftruncate (fd, sizeof (ChaosCells)) == 0)
+  if (fd >= 0 && ftruncate (fd, (off_t) size) == 0)
     {
-      memory = mmap (NULL, sizeof (ChaosCells), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+      memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
   if (fd >= 0)
     {
@@ -36,10 +45,32 @@ chaos_cells_open (const char *directory)
   return memory != MAP_FAILED ? memory : NULL;
 }
 
+ChaosCells *
+chaos_cells_open (const char *directory)
+{
+  g_autofree char *path = g_build_filename (directory, "chaos.cells", NULL);
+  return map_file (path, sizeof (ChaosCells));
+}
+
 void
 chaos_cells_close (ChaosCells *cells)
 {
   munmap (cells, sizeof *cells);
+}
+
+gint64 *
+chaos_slept_open (const char *path)
+{
+  return map_file (path, sizeof (gint64));
+}
+
+void
+chaos_slept_close (gint64 *slept_ns)
+{
+  if (slept_ns != NULL)
+    {
+      munmap (slept_ns, sizeof *slept_ns);
+    }
 }
 
 guint32

@@ -1,21 +1,31 @@
-/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY
+/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY BOOT-OFFSET-S
+ *
+ * BOOT-OFFSET-S: by how much the boot time of its time namespace is ahead, as on a machine that has
+ * slept before; 0: no namespace of its own.
  *
  * One process of the chaos test: threads that take turns with locks of every recipe, chosen by
  * their seed, and record them. See chaos.h. */
 #include "belief.h"
 #include "chaos.h"
+#include "machine_sleep.h"
 #include "resource.h"
 #include "support/waiting.h"
 
 #include <curator/curator.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zookeeper/zookeeper.h>
 
 #define LOOK_US          5000
 #define LOG_EVENTS       50000
 #define LONGEST_ASK      3000
 #define TICK_OF_WATCH_MS 20
 #define STALL_MS         100
+#define QUOTA_EXCEEDED   (-125) /* libzookeeper has no name for it */
 
 typedef struct
 {
@@ -47,6 +57,7 @@ typedef struct
 {
   Actor *actor;
   const ChaosLock *kind;
+  int code; /* of an error that needs a cause: ZNOAUTH, QUOTA_EXCEEDED */
   CuratorLock *lock;
   CuratorSemaphore *semaphore;
   gboolean by_thread;
@@ -69,6 +80,7 @@ note (Turn *turn, RecordEvent event, RecordOp op, RecordResult result)
 {
   event.op = (guint8) op;
   event.result = (guint8) result;
+  event.spare = (guint64) (gint64) turn->code;
   recorder_add (turn->actor->recorder, event);
 }
 
@@ -103,6 +115,12 @@ result_of (Turn *turn, const GError *error)
     {
       return RECORD_CANCELLED;
     }
+  if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
+      || g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED))
+    {
+      turn->code = error->code;
+      return RECORD_FAILED;
+    }
   if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
       && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
       && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
@@ -125,7 +143,8 @@ choose_lock (Turn *turn)
   turn->lock = worker->locks[lock];
   turn->semaphore = worker->semaphores[lock];
   turn->event = (RecordEvent){ .lock = lock, .kind = RECORD_MUTEX, .permits = 1, .limit = 1 };
-  turn->by_thread = chance (actor, 50) && turn->kind->recipe == CHAOS_MUTEX;
+  turn->by_thread = chance (actor, 50)
+                    && (turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_FIXED);
   if (turn->kind->recipe == CHAOS_RW_LOCK)
     {
       const gboolean writes = chance (actor, 30);
@@ -155,7 +174,8 @@ static void
 choose_time (Turn *turn)
 {
   Actor *actor = turn->actor;
-  const gboolean may_try = turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_RW_LOCK;
+  const gboolean may_try = turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_RW_LOCK
+                           || turn->kind->recipe == CHAOS_FIXED;
   const int dice = g_rand_int_range (actor->rand, 0, 100);
   gint64 timeout_ms = CURATOR_WAIT_FOREVER;
   if (dice < 20 && may_try)
@@ -246,8 +266,7 @@ write_resource (Turn *turn)
   resource_write_unfenced (worker->resource, lock, token);
   if (!accepted && belief_look (turn->belief, &at_ns))
     {
-      chaos_cell_add (&worker->cells->refused_believers, 1);
-      g_printerr ("lock %u refuses token %" G_GUINT64_FORMAT " of its holder\n", lock, token);
+      note (turn, turn->event, RECORD_RESOURCE_WRITE, RECORD_FAILED);
     }
 }
 
@@ -308,7 +327,8 @@ static void
 begin_belief (Turn *turn)
 {
   BeliefKeeper *keeper = turn->actor->worker->keeper;
-  turn->belief = belief_begin (keeper, turn->lease, &turn->event);
+  turn->belief = turn->leases != NULL ? belief_begin_all (keeper, turn->leases, &turn->event)
+                                      : belief_begin (keeper, turn->lease, &turn->event);
   if (turn->belief != NULL && turn->kind->recipe == CHAOS_MULTI)
     {
       turn->second_belief = belief_begin (keeper, turn->lease, &turn->second_event);
@@ -411,13 +431,33 @@ cancel_in_time (void *data)
   return NULL;
 }
 
-/* Only reads the clock: when it is late, the whole process did not run. */
+/* Another member grants another timeout to the same session. */
+static void
+watch_session (Worker *worker, gint64 *session, gint64 *timeout_ms)
+{
+  const gint64 now = curator_client_get_session_id (worker->client);
+  const gint64 granted_ms = curator_client_get_session_timeout (worker->client);
+  if (now == *session && now != 0 && granted_ms < *timeout_ms)
+    {
+      chaos_cell_add (&worker->cells->shortened, 1);
+    }
+  if (now == *session && now != 0 && granted_ms > *timeout_ms)
+    {
+      chaos_cell_add (&worker->cells->lengthened, 1);
+    }
+  *session = now;
+  *timeout_ms = granted_ms;
+}
+
+/* Reads the clock: when it is late, the whole process did not run. */
 static void *
 watch_clock (void *data)
 {
   Worker *worker = data;
   Recorder *recorder =
       recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
+  gint64 session = 0;
+  gint64 timeout_ms = 0;
   while (chaos_cell (&worker->cells->phase) != CHAOS_END)
     {
       const gint64 before_ms = wait_now_ms ();
@@ -427,6 +467,7 @@ watch_clock (void *data)
         {
           recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
         }
+      watch_session (worker, &session, &timeout_ms);
     }
   recorder_close (recorder);
   return NULL;
@@ -448,6 +489,12 @@ open_lock (Worker *worker, guint i, GError **error)
       worker->semaphores[i] =
           curator_semaphore_new (worker->client, path, chaos_locks[i].limit, error);
       break;
+    case CHAOS_FIXED:
+      {
+        g_autofree char *node = chaos_fixed_path (i);
+        worker->locks[i] = curator_fixed_node_lock_new (worker->client, node, error);
+        break;
+      }
     case CHAOS_RW_LOCK:
       worker->rw_locks[i] = curator_rw_lock_new (worker->client, path, NULL, 0, error);
       break;
@@ -529,12 +576,42 @@ run_actors (Worker *worker, guint32 seed)
     }
 }
 
+/* Enters a time namespace. The process must not have other threads yet. */
+static gboolean
+enter_time_namespace (const char *offset_s)
+{
+  g_autofree char *text = g_strdup_printf ("boottime %s 0", offset_s);
+  const int offsets =
+      unshare (CLONE_NEWTIME) == 0 ? open ("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC) : -1;
+  if (offsets < 0)
+    {
+      return FALSE;
+    }
+  const gboolean written = write (offsets, text, strlen (text)) == (gssize) strlen (text);
+  close (offsets);
+  const int namespace = open ("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
+  const gboolean entered = written && setns (namespace, CLONE_NEWTIME) == 0;
+  close (namespace);
+  return entered;
+}
+
+static gboolean
+set_clocks (Worker *worker, const char *offset_s)
+{
+  g_autofree char *slept = g_strdup_printf ("%s/%d.slept", worker->directory, worker->process);
+  if (strcmp (offset_s, "0") != 0 && enter_time_namespace (offset_s))
+    {
+      chaos_cell_add (&worker->cells->in_namespace, 1);
+    }
+  return machine_sleep_begin (slept);
+}
+
 int
 main (int argc, char **argv)
 {
   static Worker worker;
   g_autoptr (GError) error = NULL;
-  if (argc != 8)
+  if (argc != 9)
     {
       return 64;
     }
@@ -542,6 +619,10 @@ main (int argc, char **argv)
   worker.process = atoi (argv[4]);
   worker.directory = argv[6];
   worker.cells = chaos_cells_open (argv[6]);
+  if (!set_clocks (&worker, argv[8]))
+    {
+      return 1;
+    }
   worker.resource = resource_open (argv[7]);
   worker.keeper = belief_keeper_new (argv[6], worker.process, LOOK_US, LOG_EVENTS);
   if (!open_all (&worker, argv[1], atoi (argv[3]), &error))

@@ -1,5 +1,7 @@
-/* Releases that the server cannot confirm: ownership still ends, the node is deleted later. */
+/* Releases that the server cannot confirm, or refuses: ownership still ends, the node is deleted later. */
 #include "fixture.h"
+
+#include <string.h>
 
 #define CONFIRM_MS 800
 
@@ -171,6 +173,80 @@ test_p28_pending_until_the_session_ends (void **state)
   assert_ok (curator_lock_release (lock, &error), &error);
 }
 
+/* --- without a permission for a while ----------------------------------------------------------- */
+
+static void
+permit (Fixture *fixture, const char *path, int permissions)
+{
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, permissions | ZOO_PERM_ADMIN), ZOK);
+}
+
+/* The client and its session stay: the node goes as soon as it may be deleted. */
+static void
+test_deleted_when_permitted_again (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/permitted");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  const gint64 session = curator_client_get_session_id (client);
+  permit (fixture, "/release/permitted", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
+  assert_false (curator_lock_release (lock, &error));
+  assert_non_null (strstr (error->message, "DELETE"));
+  assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/release/permitted"), 1);
+  permit (fixture, "/release/permitted", ZOO_PERM_ALL);
+  assert_children (fixture, "/release/permitted", 0, LONG_MS);
+  assert_int_equal (curator_client_get_session_id (client), session);
+}
+
+/* Whose node it is can be learned without the permission to read it. */
+static void
+test_fixed_node_that_cannot_be_read (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock =
+      curator_fixed_node_lock_new (client, "/release/unreadable", &error);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  permit (fixture, "/release/unreadable", 0);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_false (raw_zk_exists (fixture->raw, "/release/unreadable"));
+}
+
+static gboolean
+was_listed_twice (gpointer data)
+{
+  Fixture *fixture = data;
+  return proxy_count (fixture->proxy, PROXY_GET_CHILDREN)
+             + proxy_count (fixture->proxy, PROXY_GET_CHILDREN2)
+         >= 2;
+}
+
+/* The reply to a create is lost, and the parent cannot be listed to find the node, neither by the
+ * call nor after it. */
+static void
+test_found_when_permitted_again (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/found");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  permit (fixture, "/release/found", ZOO_PERM_ALL & ~ZOO_PERM_READ);
+  proxy_reset_counts (fixture->proxy);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+  assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  assert_true (wait_until (was_listed_twice, fixture, LONG_MS));
+  permit (fixture, "/release/found", ZOO_PERM_ALL);
+  assert_children (fixture, "/release/found", 0, LONG_MS);
+}
+
 int
 main (void)
 {
@@ -182,6 +258,9 @@ main (void)
     heal_and_test (test_p28_async_release_without_server),
     heal_and_test (test_p28_async_release_without_callback),
     heal_and_test (test_p28_pending_until_the_session_ends),
+    heal_and_test (test_deleted_when_permitted_again),
+    heal_and_test (test_fixed_node_that_cannot_be_read),
+    heal_and_test (test_found_when_permitted_again),
   };
   return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);
 }

@@ -29,6 +29,7 @@ typedef struct
   GHashTable *top; /* lock to 1 + index of the grant with the highest token */
   GHashTable *top_exclusive;
   GHashTable *top_write; /* lock to 1 + index of the write with the highest token */
+  GArray *taken;         /* guint: indices of RECORD_NODE_TAKEN */
   GPtrArray *violations;
 } Check;
 
@@ -46,7 +47,7 @@ check_kind_to_string (CheckKind kind)
     "no token",           "re-entry token",   "dead session",     "after death",
     "false busy",         "early timeout",    "late return",      "never returned",
     "release of nothing", "stale write",      "forged token",     "malformed",
-    "confident loser"
+    "confident loser",    "late loss"
   };
   return kind < CHECK_N_KINDS ? names[kind] : "?";
 }
@@ -147,9 +148,61 @@ claim_at (Check *check, guint i)
   return g_ptr_array_index (check->claims, i);
 }
 
-static void
-stop_believing (Check *check, Claim *claim)
+/* Whether that deletion may have ended this hold. The record of several permits, or of the member of
+ * a multi-lock, has only the token of its first node. */
+static gboolean
+may_have_ended (const RecordEvent *taken, const RecordEvent *hold)
 {
+  return taken->lock == hold->lock
+         && (taken->token == hold->token
+             || (hold->kind == RECORD_SEMAPHORE && taken->session == hold->session));
+}
+
+static gint64
+last_belief_ns (const RecordEvent *taken)
+{
+  return (gint64) taken->spare + taken->timeout_ms * MS;
+}
+
+/* Whether a third party has ended the hold, and its holder may not know it yet. */
+static gboolean
+is_excused (const Check *check, const RecordEvent *hold, gint64 now_ns)
+{
+  for (guint t = 0; t < check->taken->len; t++)
+    {
+      const RecordEvent *taken = event_at (check, g_array_index (check->taken, guint, t));
+      if (may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* The belief ends with event i. */
+static void
+check_late_loss (Check *check, const Claim *claim, guint i)
+{
+  const RecordEvent *hold = event_at (check, claim->grant);
+  for (guint t = 0; t < check->taken->len; t++)
+    {
+      const guint at = g_array_index (check->taken, guint, t);
+      const RecordEvent *taken = event_at (check, at);
+      if (taken->result == RECORD_OK && taken->lock == hold->lock && taken->token == hold->token
+          && event_at (check, i)->time_ns > last_belief_ns (taken))
+        {
+          report (check, CHECK_LATE_LOSS, at, i);
+        }
+    }
+}
+
+static void
+stop_believing (Check *check, Claim *claim, guint i)
+{
+  if (claim->believed && event_at (check, i)->op != RECORD_PROCESS_DIED)
+    {
+      check_late_loss (check, claim, i);
+    }
   claim->believed = FALSE;
   g_ptr_array_remove (check->live, claim);
 }
@@ -164,7 +217,8 @@ check_exclusion (Check *check, guint i)
     {
       Claim *claim = g_ptr_array_index (check->live, c);
       const RecordEvent *other = event_at (check, claim->grant);
-      if (other->lock != grant->lock)
+      if (other->lock != grant->lock || is_excused (check, other, grant->time_ns)
+          || is_excused (check, grant, grant->time_ns))
         {
           continue;
         }
@@ -203,7 +257,8 @@ check_fencing (Check *check, guint i)
     {
       report (check, CHECK_TOKEN_TWICE, (guint) twin, i);
     }
-  else if (higher >= 0 && event_at (check, (guint) higher)->token > grant->token)
+  else if (higher >= 0 && event_at (check, (guint) higher)->token > grant->token
+           && !is_excused (check, grant, grant->time_ns))
     {
       report (check, CHECK_TOKEN_NOT_RISING, (guint) higher, i);
     }
@@ -382,7 +437,7 @@ on_release_called (Check *check, guint i)
   store (check->releases, actor_key (event), i);
   if (claim != NULL && claim->depth > 0 && --claim->depth == 0)
     {
-      stop_believing (check, claim);
+      stop_believing (check, claim, i);
     }
 }
 
@@ -418,7 +473,7 @@ on_lost (Check *check, guint i)
       return;
     }
   claim->lost = claim->lost != 0 ? claim->lost : i + 1;
-  stop_believing (check, claim);
+  stop_believing (check, claim, i);
 }
 
 static void
@@ -448,7 +503,7 @@ on_process_died (Check *check, guint i)
       if (call->process == event->process)
         {
           g_autofree char *key = actor_key (call);
-          stop_believing (check, claim);
+          stop_believing (check, claim, i);
           g_hash_table_remove (check->pending, key);
         }
     }
@@ -514,6 +569,9 @@ on_event (Check *check, guint i)
     case RECORD_SAMPLE:
       on_sample (check, i);
       break;
+    case RECORD_NODE_TAKEN:
+      g_array_append_val (check->taken, i);
+      break;
     case RECORD_STALL:
       break;
     case RECORD_N_OPS:
@@ -563,6 +621,7 @@ checker_run (const GArray *events, const CheckerRules *rules)
                   tables[5],
                   tables[6],
                   tables[7],
+                  g_array_new (FALSE, FALSE, sizeof (guint)),
                   g_ptr_array_new_with_free_func (violation_free) };
   for (guint i = 0; i < events->len; i++)
     {
@@ -573,6 +632,7 @@ checker_run (const GArray *events, const CheckerRules *rules)
     {
       g_hash_table_unref (tables[i]);
     }
+  g_array_unref (check.taken);
   g_ptr_array_unref (check.live);
   g_ptr_array_unref (check.claims);
   return check.violations;

@@ -2,7 +2,9 @@
  * rise, every refusal is justified, and every call returns.
  *
  * It judges beliefs, not the server's state: a holder believes from the return of acquire until it
- * calls release, receives LOST, sees its own deadline pass, or dies.
+ * calls release, receives LOST, sees its own deadline pass, or dies. When a third party has deleted
+ * the holder's node, another may be granted the lock while the holder does not know yet; for how
+ * long that may be is said by the deletion's record.
  */
 #ifndef CURATOR_TEST_CHECKER_H
 #define CURATOR_TEST_CHECKER_H
@@ -28,6 +30,7 @@ typedef enum
   CHECK_FORGED_TOKEN,       /* the use of a token that was never granted; twice the same event */
   CHECK_MALFORMED,          /* the recording itself is inconsistent */
   CHECK_CONFIDENT_LOSER,    /* loss, a sample of the same hold that claims time left */
+  CHECK_LATE_LOSS,          /* deletion by a third party, the late end of the belief */
   CHECK_N_KINDS
 } CheckKind;
 

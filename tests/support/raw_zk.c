@@ -81,6 +81,18 @@ raw_zk_session (RawZk *raw)
   return zoo_client_id (raw->handle)->client_id;
 }
 
+gboolean
+raw_zk_is_connected (RawZk *raw)
+{
+  return zoo_state (raw->handle) == ZOO_CONNECTED_STATE;
+}
+
+gboolean
+raw_zk_is_expired (RawZk *raw)
+{
+  return zoo_state (raw->handle) == ZOO_EXPIRED_SESSION_STATE;
+}
+
 static const char *
 sort_key (const char *name)
 {
@@ -175,6 +187,12 @@ raw_zk_owner (RawZk *raw, const char *path)
 }
 
 int
+raw_zk_stat (RawZk *raw, const char *path, struct Stat *stat)
+{
+  return zoo_exists (raw->handle, path, 0, stat);
+}
+
+int
 raw_zk_watch (RawZk *raw, const char *path)
 {
   char buffer[1];
@@ -259,6 +277,47 @@ raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **
       *created = rc == ZOK ? g_strdup (buffer) : NULL;
     }
   return rc;
+}
+
+/* Only the answer to a write has the state of the node that the transaction deletes. */
+int
+raw_zk_replace (RawZk *raw, const char *path, GBytes *data, int mode, struct Stat *deleted)
+{
+  zoo_op_t ops[3];
+  zoo_op_result_t results[3];
+  gsize length = 0;
+  int n = 0;
+  if (deleted != NULL)
+    {
+      memset (deleted, 0, sizeof *deleted);
+      zoo_set_op_init (&ops[n++], path, "", 0, -1, deleted);
+    }
+  zoo_delete_op_init (&ops[n++], path, -1);
+  if (mode != RAW_ZK_NO_NODE)
+    {
+      const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : NULL;
+      zoo_create_op_init (&ops[n++], path, bytes, bytes != NULL ? (int) length : -1,
+                          &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
+    }
+  return zoo_multi (raw->handle, n, ops, results);
+}
+
+int
+raw_zk_create_bytes (RawZk *raw, const char *path, GBytes *data, int mode)
+{
+  gsize length = 0;
+  const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : NULL;
+  return zoo_create (raw->handle, path, bytes, bytes != NULL ? (int) length : -1,
+                     &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
+}
+
+int
+raw_zk_reconfig (RawZk *raw, const char *joining, const char *leaving)
+{
+  char buffer[4096];
+  int length = sizeof buffer;
+  struct Stat stat;
+  return zoo_reconfig (raw->handle, joining, leaving, NULL, -1, buffer, &length, &stat);
 }
 
 #define MANY_AT_ONCE 500

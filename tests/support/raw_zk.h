@@ -15,6 +15,8 @@ typedef struct _RawZk RawZk;
 RawZk *raw_zk_open (const char *address); /* waits up to 10 s; NULL if it cannot connect */
 void raw_zk_close (RawZk *raw);           /* NULL is allowed */
 gint64 raw_zk_session (RawZk *raw);
+gboolean raw_zk_is_connected (RawZk *raw);
+gboolean raw_zk_is_expired (RawZk *raw);
 
 /* Sorted by the ten digits at their end, others first; NULL when the node does not exist. */
 char **raw_zk_children (RawZk *raw, const char *path);
@@ -30,6 +32,9 @@ int raw_zk_set_world_acl (RawZk *raw, const char *path, int permissions);
 /* Session that owns the node; 0 if none does, -1 if there is no such node. */
 gint64 raw_zk_owner (RawZk *raw, const char *path);
 
+/* Needs no permission to read. */
+int raw_zk_stat (RawZk *raw, const char *path, struct Stat *stat);
+
 /* Sets a data watch on the node. */
 int raw_zk_watch (RawZk *raw, const char *path);
 
@@ -40,6 +45,14 @@ int raw_zk_delete (RawZk *raw, const char *path);
 int raw_zk_delete_tree (RawZk *raw, const char *path);
 /* mode: ZOO_PERSISTENT, ZOO_EPHEMERAL_SEQUENTIAL, …; created (may be NULL) gets the real path. */
 int raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **created);
+#define RAW_ZK_NO_NODE (-1)
+/* One transaction deletes the node and creates another one of the same name, or none with the mode
+ * RAW_ZK_NO_NODE. deleted: unless NULL the node is written before, which tells exactly which one
+ * was deleted even if its name has been reused. */
+int raw_zk_replace (RawZk *raw, const char *path, GBytes *data, int mode, struct Stat *deleted);
+int raw_zk_create_bytes (RawZk *raw, const char *path, GBytes *data, int mode);
+/* Replaces the member in the list of servers; joining or leaving may be NULL. */
+int raw_zk_reconfig (RawZk *raw, const char *joining, const char *leaving);
 /* n persistent children of the path, numbered from 0 in ten digits behind the prefix. */
 int raw_zk_create_many (RawZk *raw, const char *path, const char *prefix, int n);
 /* Creates the path and all its parents, persistent; existing nodes are kept. */

@@ -229,7 +229,8 @@ record_op_to_string (RecordOp op)
   static const char *const names[RECORD_N_OPS] = {
     "acquire called", "acquire returned", "release called", "release returned",
     "lost",           "deadline",         "session ended",  "process died",
-    "resource write", "suspect",          "sample",         "stall"
+    "resource write", "suspect",          "sample",         "stall",
+    "node taken"
   };
   return op < RECORD_N_OPS ? names[op] : "?";
 }

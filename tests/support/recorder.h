@@ -26,6 +26,9 @@ typedef enum
   RECORD_SUSPECT,          /* token; the holder received SUSPECT */
   RECORD_SAMPLE,           /* token; timeout_ms: how long the lease was still provable */
   RECORD_STALL,            /* timeout_ms: for how long until now the whole process did not run */
+  RECORD_NODE_TAKEN, /* a third party deleted the node of token and session after this time, and
+                            * not later than spare; timeout_ms: how long its holder may still
+                            * believe then; result PENDING: perhaps it did not */
   RECORD_N_OPS
 } RecordOp;
 
@@ -65,7 +68,7 @@ typedef struct
   guint8 reserved;
   gint16 permits;
   gint16 limit;
-  guint64 spare;
+  guint64 spare; /* RECORD_NODE_TAKEN: a time in ns; a failed call: its error's code */
 } RecordEvent;
 
 G_STATIC_ASSERT (sizeof (RecordEvent) == 64);

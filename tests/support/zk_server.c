@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +38,7 @@ struct _ZkServer
   char *dir;
   char **argv;
   pid_t pid;
+  gboolean own_disk; /* its data are on a file system of their own */
 };
 
 struct _ZkEnsemble
@@ -241,8 +244,8 @@ zk_server_start_as (const ZkServerSetup *setup)
   return server;
 }
 
-static gboolean
-has_exited (ZkServer *server)
+gboolean
+zk_server_has_exited (ZkServer *server)
 {
   if (server->pid != 0 && waitpid (server->pid, NULL, WNOHANG) == server->pid)
     {
@@ -265,7 +268,7 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
         }
       wait_ms (10);
     }
-  while (!has_exited (server) && wait_now_ms () < deadline);
+  while (!zk_server_has_exited (server) && wait_now_ms () < deadline);
   return FALSE;
 }
 
@@ -330,6 +333,59 @@ remove_tree (const char *path)
   g_rmdir (path);
 }
 
+static char *
+data_of (const ZkServer *server)
+{
+  return g_build_filename (server->dir, "data", NULL);
+}
+
+static gboolean
+mount_disk (ZkServer *server)
+{
+  g_autofree char *data = data_of (server);
+  server->own_disk = mount ("tmpfs", data, "tmpfs", 0, "size=1g,mode=700") == 0;
+  return server->own_disk;
+}
+
+static gboolean
+resize_disk (ZkServer *server, guint64 bytes)
+{
+  g_autofree char *data = data_of (server);
+  g_autofree char *options = g_strdup_printf ("size=%" G_GUINT64_FORMAT, bytes);
+  return mount ("tmpfs", data, "tmpfs", MS_REMOUNT, options) == 0;
+}
+
+gboolean
+zk_server_fill_disk (ZkServer *server)
+{
+  g_autofree char *data = data_of (server);
+  /* The size cannot be less than what is used, which may grow until then. */
+  for (int tries = 0; server->own_disk && tries < 20; tries++)
+    {
+      struct statfs disk;
+      if (statfs (data, &disk) == 0
+          && resize_disk (server, (guint64) disk.f_bsize * (disk.f_blocks - disk.f_bfree)))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+gboolean
+zk_server_free_disk (ZkServer *server)
+{
+  return resize_disk (server, (guint64) 1 << 30);
+}
+
+void
+zk_server_wipe (ZkServer *server)
+{
+  g_autofree char *version = g_build_filename (server->dir, "data", "version-2", NULL);
+  zk_server_kill (server);
+  remove_tree (version);
+}
+
 void
 zk_server_stop (ZkServer *server)
 {
@@ -339,6 +395,11 @@ zk_server_stop (ZkServer *server)
     }
   g_ptr_array_remove (running, server);
   zk_server_kill (server);
+  if (server->own_disk)
+    {
+      g_autofree char *data = data_of (server);
+      umount2 (data, MNT_DETACH);
+    }
   remove_tree (server->dir);
   g_free (server->host);
   g_free (server->address);
@@ -396,6 +457,10 @@ add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup
 {
   g_string_append_printf (config, "initLimit=%d\nsyncLimit=%d\nstandaloneEnabled=false\n",
                           MAX (10, setup->sync_limit), setup->sync_limit);
+  if (setup->reconfig)
+    {
+      g_string_append (config, "reconfigEnabled=true\n");
+    }
   for (int i = 0; i < N_SERVERS; i++)
     {
       g_autofree char *direct =
@@ -413,6 +478,10 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
 {
   ZkServer *server = ensemble->servers[i];
   GString *config = common_config (server, setup->tick_ms);
+  if (setup->max_session_ms[i] > 0)
+    {
+      g_string_append_printf (config, "maxSessionTimeout=%d\n", setup->max_session_ms[i]);
+    }
   add_quorum_lines (ensemble, i, setup, config);
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);
@@ -420,8 +489,25 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
   write_file (server, "data/myid", id);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
+  g_strfreev (server->argv);
   server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path, FALSE,
                             setup->java_options);
+}
+
+char *
+zk_ensemble_member_line (ZkEnsemble *ensemble, int i)
+{
+  return g_strdup_printf ("server.%d=%s%s:participant;%s", i + 1, ensemble->quorum[i],
+                          strchr (ensemble->election[i], ':'), ensemble->servers[i]->address);
+}
+
+gboolean
+zk_ensemble_change_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
+{
+  ZkServer *server = ensemble->servers[i];
+  zk_server_kill (server);
+  configure_member (ensemble, i, setup);
+  return zk_server_relaunch (server);
 }
 
 ZkEnsemble *
@@ -435,6 +521,10 @@ zk_ensemble_start_as (const ZkEnsembleSetup *setup)
   give_addresses (ensemble, setup->by_links);
   for (int i = 0; i < N_SERVERS; i++)
     {
+      if (setup->own_disks && !mount_disk (ensemble->servers[i]))
+        {
+          g_printerr ("no file system of its own for a server: %s\n", g_strerror (errno));
+        }
       configure_member (ensemble, i, setup);
       zk_server_relaunch (ensemble->servers[i]);
     }

@@ -58,6 +58,12 @@ void zk_server_kill (ZkServer *server);   /* SIGKILL, waits until it is gone */
 /* Starts it again on its port and data (after a kill); does not wait until it serves. */
 gboolean zk_server_relaunch (ZkServer *server);
 gboolean zk_server_wait_serving (ZkServer *server, int timeout_ms);
+gboolean zk_server_has_exited (ZkServer *server);
+/* For a member with a disk of its own: leaves no free byte on it, or frees it again. */
+gboolean zk_server_fill_disk (ZkServer *server);
+gboolean zk_server_free_disk (ZkServer *server);
+/* Kills the server and deletes its data, as after a broken disk; only for members of ensembles. */
+void zk_server_wipe (ZkServer *server);
 /* kill, relaunch and wait. */
 gboolean zk_server_restart (ZkServer *server);
 
@@ -70,6 +76,9 @@ typedef struct
   int sync_limit;    /* ticks after which a follower gives up its leader, and the reverse */
   gboolean by_links; /* the members reach each other through zk_ensemble_links() only */
   const char *const *java_options;
+  gboolean own_disks;    /* each member's data on a tmpfs, which needs the right to mount */
+  gboolean reconfig;     /* dynamic reconfiguration is enabled */
+  int max_session_ms[3]; /* maxSessionTimeout of each member; 0: ZooKeeper's own */
 } ZkEnsembleSetup;
 
 ZkEnsemble *zk_ensemble_start_as (const ZkEnsembleSetup *setup);
@@ -82,5 +91,9 @@ const char *zk_ensemble_connect_string (ZkEnsemble *ensemble);
 int zk_ensemble_leader (ZkEnsemble *ensemble);
 /* Waits until all three serve, one of them as the leader. */
 gboolean zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms);
+/* Kills the member and starts it with this configuration; does not wait until it serves. */
+gboolean zk_ensemble_change_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup);
+/* "server.N=…" of the member, as reached without links. */
+char *zk_ensemble_member_line (ZkEnsemble *ensemble, int i);
 
 #endif

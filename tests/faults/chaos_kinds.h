@@ -1,0 +1,49 @@
+/* The kinds of disturbance: how often each has come, and how often it has had its effect. */
+#ifndef CURATOR_TEST_CHAOS_KINDS_H
+#define CURATOR_TEST_CHAOS_KINDS_H
+
+#include "figures.h"
+
+typedef enum
+{
+  CHAOS_KIND_SERVERS,    /* frozen, killed, cut off from each other */
+  CHAOS_KIND_PATHS,      /* a process's paths to the servers */
+  CHAOS_KIND_PROCESSES,  /* killed, stopped */
+  CHAOS_KIND_SESSIONS,   /* a client reconnects to a member that grants another session timeout */
+  CHAOS_KIND_ROLLING,    /* members restarted one after the other with another configuration */
+  CHAOS_KIND_RECONFIG,   /* a member leaves the running ensemble, and joins it again */
+  CHAOS_KIND_DISK,       /* a server's disk is full */
+  CHAOS_KIND_SLEEP,      /* a machine sleeps */
+  CHAOS_KIND_DELETION,   /* a third party deletes nodes */
+  CHAOS_KIND_RECREATION, /* … and creates others of the same names */
+  CHAOS_KIND_ACL,        /* a third party takes away permissions */
+  CHAOS_KIND_QUOTA,      /* a third party sets quotas */
+  CHAOS_KINDS
+} ChaosKind;
+
+typedef struct
+{
+  guint chosen; /* bits */
+  guint happened[CHAOS_KINDS];
+  guint took_effect[CHAOS_KINDS];
+} ChaosKinds;
+
+/* Names with commas between them; NULL: all kinds. FALSE if a name is unknown. */
+gboolean chaos_kinds_choose (ChaosKinds *kinds, const char *names);
+gboolean chaos_kinds_has (const ChaosKinds *kinds, ChaosKind kind);
+/* What this machine cannot do is left out, with a message. */
+void chaos_kinds_leave_out (ChaosKinds *kinds, ChaosKind kind, const char *reason);
+/* One of these (bits) that is chosen, or CHAOS_KINDS. */
+ChaosKind chaos_kinds_pick (const ChaosKinds *kinds, GRand *rand, guint among);
+
+/* The one that has come least often. */
+ChaosKind chaos_kinds_pick_rarest (const ChaosKinds *kinds, guint among);
+
+void chaos_kinds_count (ChaosKinds *kinds, ChaosKind kind);
+void chaos_kinds_add_effects (ChaosKinds *kinds, ChaosKind kind, guint n);
+/* Prints the numbers and adds them to the figures. Returns how many chosen kinds have had no
+ * effect. */
+guint chaos_kinds_report (const ChaosKinds *kinds, Figures *figures);
+char *chaos_kinds_list (void);
+
+#endif

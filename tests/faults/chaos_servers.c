@@ -1,0 +1,200 @@
+#include "chaos_servers.h"
+
+#include "support/four_letter.h"
+#include "support/raw_zk.h"
+#include "support/waiting.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define SERVE_MS 60000
+
+/* Of "super:chaos", as DigestAuthenticationProvider makes it. */
+#define SUPER_USER   "super:chaos"
+#define SUPER_DIGEST "super:1tm2VJ8QGIDIgyMX71meWABJeAM="
+
+static const int max_sessions[] = { 3000, 4000, 6000, 20000 };
+
+static gboolean
+write_text (const char *path, const char *text)
+{
+  const int fd = open (path, O_WRONLY | O_CLOEXEC);
+  const gssize n = fd >= 0 ? write (fd, text, strlen (text)) : -1;
+  if (fd >= 0)
+    {
+      close (fd);
+    }
+  return n == (gssize) strlen (text);
+}
+
+static gboolean
+become_root_of_namespace (void)
+{
+  g_autofree char *users = g_strdup_printf ("0 %d 1", (int) getuid ());
+  g_autofree char *groups = g_strdup_printf ("0 %d 1", (int) getgid ());
+  return unshare (CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text ("/proc/self/setgroups", "deny")
+         && write_text ("/proc/self/uid_map", users) && write_text ("/proc/self/gid_map", groups);
+}
+
+gboolean
+chaos_servers_may_mount (void)
+{
+  return (unshare (CLONE_NEWNS) == 0 || become_root_of_namespace ())
+         && mount (NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static void
+choose_member (ChaosScene *scene, int i)
+{
+  scene->setup.max_session_ms[i] =
+      max_sessions[g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (max_sessions))];
+}
+
+gboolean
+chaos_servers_start (ChaosScene *scene)
+{
+  static const char *const options[] = {
+    "-Dzookeeper.enforceQuota=true",
+    "-Dzookeeper.DigestAuthenticationProvider.superDigest=" SUPER_DIGEST, NULL
+  };
+  const ChaosKinds *kinds = &scene->kinds;
+  const gboolean early = g_rand_boolean (scene->rand);
+  const gboolean unequal = g_rand_boolean (scene->rand);
+  const gboolean direct = scene->n_ensembles++ % 3 == 1;
+  const gboolean linked = chaos_kinds_has (kinds, CHAOS_KIND_SERVERS);
+  memset (&scene->setup, 0, sizeof scene->setup);
+  scene->setup.tick_ms = CHAOS_TICK_MS;
+  scene->setup.sync_limit = early ? 4 : 20;
+  scene->setup.java_options = options;
+  scene->setup.own_disks = chaos_kinds_has (kinds, CHAOS_KIND_DISK);
+  /* Links cannot be named in a list of servers that all members share. */
+  scene->setup.reconfig = chaos_kinds_has (kinds, CHAOS_KIND_RECONFIG) && (direct || !linked);
+  scene->setup.by_links = !scene->setup.reconfig;
+  scene->unequal = chaos_kinds_has (kinds, CHAOS_KIND_SESSIONS)
+                   && (unequal || !chaos_kinds_has (kinds, CHAOS_KIND_PATHS));
+  for (int i = 0; i < 3; i++)
+    {
+      /* Three different ones. */
+      scene->setup.max_session_ms[i] = scene->unequal ? max_sessions[i] : 0;
+    }
+  scene->ensemble = zk_server_available () ? zk_ensemble_start_as (&scene->setup) : NULL;
+  return scene->ensemble != NULL;
+}
+
+/* --- another configuration ---------------------------------------------------------------------- */
+
+gboolean
+chaos_servers_roll (ChaosScene *scene)
+{
+  static const int ticks[] = { 200, 250, 400, CHAOS_TICK_MS };
+  const int first = g_rand_int_range (scene->rand, 0, 3);
+  const int sync_ms = scene->setup.sync_limit * scene->setup.tick_ms;
+  gboolean whole = TRUE;
+  ZkEnsembleSetup setup = scene->setup;
+  setup.tick_ms = ticks[g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (ticks))];
+  setup.sync_limit = sync_ms / setup.tick_ms;
+  for (int n = 0; n < 3; n++)
+    {
+      const int i = (first + n) % 3;
+      choose_member (scene, i);
+      setup.max_session_ms[i] = scene->setup.max_session_ms[i];
+      whole = whole && zk_ensemble_change_member (scene->ensemble, i, &setup)
+              && zk_server_wait_serving (zk_ensemble_server (scene->ensemble, i), SERVE_MS);
+      chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_ROLLING, whole);
+      wait_ms (g_rand_int_range (scene->rand, 0, 500));
+    }
+  scene->setup = setup;
+  scene->unequal = TRUE;
+  return whole;
+}
+
+/* --- another list of servers -------------------------------------------------------------------- */
+
+typedef struct
+{
+  RawZk *raw;
+  const char *joining;
+  const char *leaving;
+  int rc;
+} Reconfig;
+
+/* It is refused while another one, or an election, is under way. */
+static gboolean
+try_reconfig (gpointer data)
+{
+  Reconfig *reconfig = data;
+  reconfig->rc = raw_zk_reconfig (reconfig->raw, reconfig->joining, reconfig->leaving);
+  return reconfig->rc == ZOK || reconfig->rc == ZBADARGUMENTS;
+}
+
+static gboolean
+reconfigure (RawZk *raw, const char *joining, const char *leaving)
+{
+  Reconfig reconfig = { raw, joining, leaving, ZOK };
+  return wait_until (try_reconfig, &reconfig, SERVE_MS) && reconfig.rc == ZOK;
+}
+
+gboolean
+chaos_servers_reconfig (ChaosScene *scene)
+{
+  const int leader = zk_ensemble_leader (scene->ensemble);
+  const int member = (leader + g_rand_int_range (scene->rand, 1, 3)) % 3;
+  const int away_ms = g_rand_int_range (scene->rand, 500, 5000);
+  g_autofree char *number = g_strdup_printf ("%d", member + 1);
+  g_autofree char *line = zk_ensemble_member_line (scene->ensemble, member);
+  RawZk *raw = leader >= 0
+                   ? raw_zk_open (zk_server_address (zk_ensemble_server (scene->ensemble, leader)))
+                   : NULL;
+  if (raw == NULL)
+    {
+      return FALSE;
+    }
+  raw_zk_add_auth (raw, "digest", SUPER_USER);
+  const gboolean left = reconfigure (raw, NULL, number);
+  wait_ms (away_ms);
+  const gboolean joined = reconfigure (raw, line, NULL);
+  raw_zk_close (raw);
+  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_RECONFIG, left && joined);
+  return joined;
+}
+
+/* --- a full disk -------------------------------------------------------------------------------- */
+
+void
+chaos_servers_fill_disk (ChaosScene *scene, int member)
+{
+  if (zk_server_fill_disk (zk_ensemble_server (scene->ensemble, member)))
+    {
+      chaos_kinds_count (&scene->kinds, CHAOS_KIND_DISK);
+    }
+}
+
+static gboolean
+serves (ZkServer *server)
+{
+  g_autofree char *answer = four_letter (zk_server_address (server), "srvr", 500);
+  return answer != NULL && strstr (answer, "Mode:") != NULL;
+}
+
+/* A server that does not come up with what the full disk has left begins without data. */
+gboolean
+chaos_servers_free_disk (ChaosScene *scene, int member)
+{
+  ZkServer *server = zk_ensemble_server (scene->ensemble, member);
+  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_DISK, !serves (server));
+  zk_server_kill (server);
+  if (!zk_server_free_disk (server) || !zk_server_relaunch (server))
+    {
+      return FALSE;
+    }
+  if (!zk_server_wait_serving (server, SERVE_MS / 3))
+    {
+      g_print ("chaos: server %d does not start with the data that a full disk has left\n", member);
+      zk_server_wipe (server);
+      return zk_server_relaunch (server) && zk_server_wait_serving (server, SERVE_MS);
+    }
+  return TRUE;
+}

@@ -1,0 +1,24 @@
+/* Disturbances of the chaos test that change servers: their configuration, their list, their disks.
+ */
+#ifndef CURATOR_TEST_CHAOS_SERVERS_H
+#define CURATOR_TEST_CHAOS_SERVERS_H
+
+#include "chaos_faults.h"
+
+#define CHAOS_TICK_MS 500 /* the longest that a server has */
+
+/* Starts an ensemble as the chosen kinds need it, at random where they leave a choice. */
+gboolean chaos_servers_start (ChaosScene *scene);
+
+/* Restarts each member with another tick and another maxSessionTimeout. */
+gboolean chaos_servers_roll (ChaosScene *scene);
+/* A member that is not the leader leaves the ensemble and joins it again. */
+gboolean chaos_servers_reconfig (ChaosScene *scene);
+/* Until chaos_servers_free_disk() the member's disk is full. */
+void chaos_servers_fill_disk (ChaosScene *scene, int member);
+gboolean chaos_servers_free_disk (ChaosScene *scene, int member);
+
+/* From now on mounts of this process are its own. FALSE if it must not mount. */
+gboolean chaos_servers_may_mount (void);
+
+#endif

@@ -1,0 +1,168 @@
+/* What a process sees when its machine sleeps.
+ *
+ * The driver stops the process instead (SIGSTOP), and before it continues adds the length of the
+ * stop to a number in a file that both map. CLOCK_MONOTONIC lags behind by this number, as does
+ * every wait that counts by it; CLOCK_BOOTTIME and its timers go on, and so do the servers.
+ *
+ * These functions replace those of the C library for the whole program, because the dynamic linker
+ * finds the program's own first. GLib waits for a condition by the system call itself. */
+#include "machine_sleep.h"
+
+#include "chaos.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REPLACES  __attribute__ ((visibility ("default")))
+#define NS_PER_S  1000000000
+#define NS_PER_MS 1000000
+/* Seconds of the wall clock are more than this, and those since the start of a machine are less. */
+#define LONGEST_UPTIME_S 1000000000
+
+typedef long (*SystemCall) (long number, ...);
+typedef int (*TimedWait) (pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+
+static const gint64 *lag; /* ns; NULL: the machine never sleeps */
+
+gboolean
+machine_sleep_begin (const char *path)
+{
+  lag = chaos_slept_open (path);
+  return lag != NULL;
+}
+
+static gint64
+lag_ns (void)
+{
+  return lag != NULL ? __atomic_load_n (lag, __ATOMIC_SEQ_CST) : 0;
+}
+
+static SystemCall
+system_call (void)
+{
+  static SystemCall found;
+  if (found == NULL)
+    {
+      void *symbol = dlsym (RTLD_NEXT, "syscall");
+      memcpy (&found, &symbol, sizeof found);
+    }
+  return found;
+}
+
+static gint64
+to_ns (const struct timespec *time)
+{
+  return (gint64) time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+static struct timespec
+from_ns (gint64 ns)
+{
+  return (struct timespec){ ns / NS_PER_S, ns % NS_PER_S };
+}
+
+REPLACES int
+clock_gettime (clockid_t clock, struct timespec *time)
+{
+  const int rc = (int) system_call () (SYS_clock_gettime, clock, time);
+  const gboolean lags = clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE;
+  if (rc == 0 && lags)
+    {
+      *time = from_ns (to_ns (time) - lag_ns ());
+    }
+  return rc;
+}
+
+static gint64
+now_ns (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return to_ns (&now);
+}
+
+REPLACES int
+ppoll (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+  const gint64 until = timeout != NULL ? now_ns () + to_ns (timeout) : 0;
+  int ready;
+  do
+    {
+      struct timespec left = from_ns (timeout != NULL ? MAX (until - now_ns (), 0) : 0);
+      ready = (int) system_call () (SYS_ppoll, fds, n, timeout != NULL ? &left : NULL, mask,
+                                    (long) (_NSIG / 8));
+    }
+  while (ready == 0 && timeout != NULL && now_ns () < until);
+  return ready;
+}
+
+REPLACES int
+poll (struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+  const struct timespec timeout = from_ns ((gint64) MAX (timeout_ms, 0) * NS_PER_MS);
+  return ppoll (fds, n, timeout_ms >= 0 ? &timeout : NULL, NULL);
+}
+
+/* The clock of the condition is not known; its numbers show it. */
+REPLACES int
+pthread_cond_timedwait (pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+  static TimedWait found;
+  int rc;
+  if (found == NULL)
+    {
+      void *symbol = dlsym (RTLD_NEXT, "pthread_cond_timedwait");
+      memcpy (&found, &symbol, sizeof found);
+    }
+  const gboolean lags = until->tv_sec < LONGEST_UPTIME_S;
+  do
+    {
+      const struct timespec real = from_ns (to_ns (until) + (lags ? lag_ns () : 0));
+      rc = found (cond, mutex, &real);
+    }
+  while (rc == ETIMEDOUT && lags && now_ns () < to_ns (until));
+  return rc;
+}
+
+static long
+wait_for_futex (const long *a)
+{
+  struct timespec timeout;
+  memcpy (&timeout, (const void *) a[3], sizeof timeout); /* NOLINT(performance-no-int-to-ptr) */
+  const gint64 until = now_ns () + to_ns (&timeout);
+  long rc;
+  do
+    {
+      timeout = from_ns (MAX (until - now_ns (), 0));
+      rc = system_call () (SYS_futex, a[0], a[1], a[2], &timeout, a[4], a[5]);
+    }
+  while (rc != 0 && errno == ETIMEDOUT && now_ns () < until);
+  return rc;
+}
+
+REPLACES long
+syscall (long number, ...)
+{
+  va_list arguments;
+  long a[6];
+  va_start (arguments, number);
+  for (int i = 0; i < 6; i++)
+    {
+      a[i] = va_arg (arguments, long);
+    }
+  va_end (arguments);
+  if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT && a[3] != 0)
+    {
+      return wait_for_futex (a);
+    }
+  return system_call () (number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
