@@ -18,7 +18,8 @@
 G_BEGIN_DECLS
 
 /** The domain of the reasons why there is no connection, as curator_client_dup_connection_error()
- *  returns them: of servers that failed in different ways, the newest failure decides. */
+ *  returns them: of servers that failed in different ways, one that refused decides before one that
+ *  could not be reached, then the newest failure. */
 #define CURATOR_CONNECT_ERROR (curator_connect_error_quark ())
 
 /** Why a connection could not be made. Values may be added. */

@@ -18,9 +18,10 @@ typedef struct
   GPtrArray *hosts;          /* CuratorHostPort; copied */
   const CuratorTls *tls;     /* NULL: clear text; must outlive the channel */
   CuratorSaslSettings *sasl; /* NULL: none */
-  /* Both run on the channel's thread, until curator_channel_close() has returned. is_final: a server
-   * has refused the authentication; no other connection is made. */
-  void (*failed) (const GError *error, gboolean is_final, gpointer data);
+  /* Both run on the channel's thread, until curator_channel_close() has returned. server: "host:port",
+   * with which the error's message begins. is_final: a server has refused the authentication; no
+   * other connection is made. */
+  void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
   void (*warned) (const char *text, gpointer data);
   gpointer data;
 } CuratorChannelSetup;

@@ -26,7 +26,7 @@ typedef struct
   guint8 password[CURATOR_PASSWORD_LENGTH];
 
   /* is_final: a server has refused the authentication. Both run on the channel's thread. */
-  void (*failed) (const GError *error, gboolean is_final, gpointer data);
+  void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
   void (*warned) (const char *text, gpointer data);
   gpointer data;
 } CuratorLinkContext;

@@ -38,10 +38,11 @@ report (CuratorLink *link, const GError *error, gboolean is_final)
                    NULL, 0, NI_NUMERICHOST);
     }
   const gboolean both = *number != '\0' && strcmp (number, host) != 0;
-  g_autoptr (GError) whole = g_error_new (error->domain, error->code, "%s:%u%s%s%s: %s", host,
-                                          curator_endpoints_port (endpoints), both ? " (" : "",
-                                          both ? number : "", both ? ")" : "", error->message);
-  link->context->failed (whole, is_final, link->context->data);
+  g_autofree char *server = g_strdup_printf ("%s:%u", host, curator_endpoints_port (endpoints));
+  g_autoptr (GError) whole =
+      g_error_new (error->domain, error->code, "%s%s%s%s: %s", server, both ? " (" : "",
+                   both ? number : "", both ? ")" : "", error->message);
+  link->context->failed (server, whole, is_final, link->context->data);
 }
 
 /* The functions that call each other here do so once for each address at most: after the last one

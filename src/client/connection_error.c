@@ -34,7 +34,7 @@ cause_of (CuratorClient *client, gboolean *known)
   g_autofree char *hosts = curator_path_escape (client->connect_string);
   if (client->ops->finds_servers)
     {
-      GError *failure = client->ops->dup_failure (client->ops);
+      GError *failure = client->ops->dup_failure (client->ops, client->down_since_us);
       *known = failure != NULL;
       return *known ? failure
                     : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,

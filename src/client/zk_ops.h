@@ -111,8 +111,9 @@ struct _CuratorZkOps
   gboolean is_shared;
   /* TRUE: open() finds the servers itself (hosts is NULL). */
   gboolean finds_servers;
-  /* Why open() has found none that will do: a new error, or NULL. NULL unless finds_servers. */
-  GError *(*dup_failure) (CuratorZkOps *ops);
+  /* Why open() has found none that will do since then: a new error, or NULL. NULL unless
+   * finds_servers. */
+  GError *(*dup_failure) (CuratorZkOps *ops, gint64 since_us);
   /* Called when the client is freed; may be NULL. */
   void (*free) (CuratorZkOps *ops);
 };

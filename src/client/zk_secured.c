@@ -15,12 +15,22 @@
 #include <errno.h>
 #include <string.h>
 
+#define MAX_SHOWN 5
+
+/* The last one of a server. */
+typedef struct
+{
+  char *server; /* "host:port" */
+  GError *error;
+  gint64 at_us;
+} Failure;
+
 typedef struct
 {
   CuratorZkOps ops; /* first: the client's table */
   CuratorClient *client;
-  pthread_mutex_t mutex; /* of failure; no other lock is taken under it */
-  GError *failure;       /* the newest one, or NULL */
+  pthread_mutex_t mutex; /* of failures; no other lock is taken under it */
+  GPtrArray *failures;   /* the newest is the last */
 } Secured;
 
 struct _CuratorZkSecured
@@ -32,17 +42,44 @@ struct _CuratorZkSecured
   char *last; /* the failure that was logged last */
 };
 
+static void
+failure_free (gpointer data)
+{
+  Failure *failure = data;
+  g_free (failure->server);
+  g_error_free (failure->error);
+  g_free (failure);
+}
+
+static gboolean
+is_of_server (gconstpointer failure, gconstpointer server)
+{
+  return g_str_equal (((const Failure *) failure)->server, server);
+}
+
+static void
+note_failure (Secured *owner, const char *server, const GError *error)
+{
+  Failure *failure = g_new (Failure, 1);
+  guint at;
+
+  *failure = (Failure){ g_strdup (server), g_error_copy (error), g_get_monotonic_time () };
+  pthread_mutex_lock (&owner->mutex);
+  if (g_ptr_array_find_with_equal_func (owner->failures, server, is_of_server, &at))
+    {
+      g_ptr_array_remove_index (owner->failures, at);
+    }
+  g_ptr_array_add (owner->failures, failure);
+  pthread_mutex_unlock (&owner->mutex);
+}
+
 /* Runs on the channel's thread. The same failure is logged once. */
 static void
-on_failed (const GError *error, gboolean is_final, gpointer data)
+on_failed (const char *server, const GError *error, gboolean is_final, gpointer data)
 {
   CuratorZkSecured *secured = data;
-  Secured *owner = secured->owner;
 
-  pthread_mutex_lock (&owner->mutex);
-  g_clear_error (&owner->failure);
-  owner->failure = g_error_copy (error);
-  pthread_mutex_unlock (&owner->mutex);
+  note_failure (secured->owner, server, error);
   if (g_strcmp0 (secured->last, error->message) != 0)
     {
       curator_warn ("cannot connect to %s", error->message);
@@ -126,13 +163,63 @@ secured_close (CuratorZkOps *ops, CuratorZkHandle *handle)
   secured_free (secured);
 }
 
+/* A refusal does not pass by itself, so it says more than a server that is down. */
+static int
+weight_of (int code)
+{
+  switch (code)
+    {
+    case CURATOR_CONNECT_ERROR_SASL:
+      return 2;
+    case CURATOR_CONNECT_ERROR_TLS:
+    case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
+    case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
+      return 1;
+    default:
+      return 0;
+    }
+}
+
+/* The caller holds the mutex. */
 static GError *
-secured_dup_failure (CuratorZkOps *ops)
+join_failures (GPtrArray *failures, gint64 since_us)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  const Failure *decides = NULL;
+  guint n = 0;
+
+  for (guint i = failures->len; i > 0; i--)
+    {
+      const Failure *failure = failures->pdata[i - 1];
+      if (failure->at_us < since_us)
+        {
+          break;
+        }
+      if (decides == NULL || weight_of (failure->error->code) > weight_of (decides->error->code))
+        {
+          decides = failure;
+        }
+      if (n++ < MAX_SHOWN)
+        {
+          g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", failure->error->message);
+        }
+    }
+  if (n > MAX_SHOWN)
+    {
+      g_string_append_printf (text, " and %u more", n - MAX_SHOWN);
+    }
+  return decides != NULL
+             ? g_error_new_literal (decides->error->domain, decides->error->code, text->str)
+             : NULL;
+}
+
+static GError *
+secured_dup_failure (CuratorZkOps *ops, gint64 since_us)
 {
   Secured *owner = (Secured *) ops;
 
   pthread_mutex_lock (&owner->mutex);
-  GError *failure = owner->failure != NULL ? g_error_copy (owner->failure) : NULL;
+  GError *failure = join_failures (owner->failures, since_us);
   pthread_mutex_unlock (&owner->mutex);
   return failure;
 }
@@ -142,7 +229,7 @@ secured_ops_free (CuratorZkOps *ops)
 {
   Secured *owner = (Secured *) ops;
   pthread_mutex_destroy (&owner->mutex);
-  g_clear_error (&owner->failure);
+  g_ptr_array_unref (owner->failures);
   g_free (owner);
 }
 
@@ -159,6 +246,7 @@ curator_zk_ops_secured (CuratorClient *client)
   secured->ops.free = secured_ops_free;
   secured->ops.dup_failure = secured_dup_failure;
   secured->client = client;
+  secured->failures = g_ptr_array_new_with_free_func (failure_free);
   pthread_mutex_init (&secured->mutex, NULL);
   return &secured->ops;
 }

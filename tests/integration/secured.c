@@ -181,7 +181,7 @@ static gboolean
 has_failed (gpointer data)
 {
   Failure *failure = data;
-  g_autoptr (GError) error = failure->client->ops->dup_failure (failure->client->ops);
+  g_autoptr (GError) error = failure->client->ops->dup_failure (failure->client->ops, 0);
   return g_error_matches (error, CURATOR_CONNECT_ERROR, failure->code);
 }
 
@@ -201,11 +201,11 @@ assert_refused (CuratorClient *client, CuratorConnectError code, const char *wha
   assert_ok (curator_client_start (client, &error), &error);
   if (!secured_wait_failed (client, code))
     {
-      g_autoptr (GError) last = client->ops->dup_failure (client->ops);
+      g_autoptr (GError) last = client->ops->dup_failure (client->ops, 0);
       fail_msg ("%s: wanted %d, got %d: %s", what, (int) code, last != NULL ? last->code : -1,
                 last != NULL ? last->message : "no failure");
     }
-  g_autoptr (GError) last = client->ops->dup_failure (client->ops);
+  g_autoptr (GError) last = client->ops->dup_failure (client->ops, 0);
   print_message ("%s: %s\n", what, last->message);
   curator_client_close (client);
   assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);

@@ -102,6 +102,49 @@ test_bad_servers_are_refused (void **state)
   refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "unknown CA");
 }
 
+typedef struct
+{
+  CuratorClient *client;
+  const char *servers[3];
+} Named;
+
+static gboolean
+are_named (gpointer data)
+{
+  Named *named = data;
+  g_autoptr (GError) error = curator_client_dup_connection_error (named->client);
+  gboolean all = error != NULL;
+
+  for (gsize i = 0; all && i < G_N_ELEMENTS (named->servers); i++)
+    {
+      g_autofree char *failure = g_strconcat (named->servers[i], ": ", NULL);
+      /* Behind the connect string. */
+      all = strstr (strchr (error->message, '('), failure) != NULL;
+    }
+  return all;
+}
+
+/* Whichever failed last, all servers are named, and a refusal decides. */
+static void
+test_every_server_is_named (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *good = secured_address (secured);
+  g_autofree char *closed =
+      g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
+  g_autofree char *servers = g_strdup_printf ("%s,no-such-host.invalid:2281,%s", closed, good);
+  curator_tls_set_server_name (tls, "wrong.test");
+  g_autoptr (CuratorClient) client = secured_client (servers, tls);
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_client_start (client, &error), &error);
+  Named named = { client, { closed, "no-such-host.invalid:2281", good } };
+  assert_true (wait_until (are_named, &named, LONG_MS));
+  g_autoptr (GError) cause = curator_client_dup_connection_error (client);
+  print_message ("%s\n", cause->message);
+  assert_error (&cause, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED);
+}
+
 static void
 test_bad_clients_are_refused (void **state)
 {
@@ -545,6 +588,7 @@ main (void)
     secure_test (test_files_are_checked),
     secure_test (test_certificate_on_a_token),
     secure_test (test_bad_servers_are_refused),
+    secure_test (test_every_server_is_named),
     secure_test (test_bad_clients_are_refused),
     secure_test (test_one_good_server_is_found),
     secure_test (test_silent_handshake),
