@@ -117,10 +117,12 @@ on_connect_timer (gpointer data)
   /* The servers are asked for a cause only if the connection does not come at once. */
   if (run->probe == NULL)
     {
-      run->probe = probe_start (run->options->hosts, run->options->connect_timeout_ms / 2);
+      run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
     }
   if (g_get_monotonic_time () < run->connect_by_us
-      && !(run->options->wait_ms == 0 && probe_all_refuse (run->probe)))
+      && !connect_is_refused (run->options, run->client, run->probe)
+      && !(run->options->wait_ms == 0 && probe_all_refuse (run->probe)
+           && connect_knows_cause (run->options, run->client)))
     {
       return G_SOURCE_CONTINUE;
     }

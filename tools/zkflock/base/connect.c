@@ -10,8 +10,9 @@
 #define RETRY_PAUSE_MS  250
 /* Of the questions to the servers after a failure. */
 #define PROBE_TIMEOUT_MS 1000
-#define PROBE_WAIT_MS    2000
+#define PROBE_WAIT_MS    4000
 #define PROBE_POLL_MS    10
+#define CONNECT_POLL_MS  100
 
 static void
 use_creator_acl (CuratorClient *client)
@@ -23,22 +24,56 @@ use_creator_acl (CuratorClient *client)
   curator_client_set_acl (client, &acl);
 }
 
+/* Of an error before the client has tried to connect. */
+static int
+code_of_setting (const Options *options, const GError *error)
+{
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED))
+    {
+      return EXIT_CODE_USAGE;
+    }
+  return error->domain == G_IO_ERROR ? EXIT_CODE_REFUSED : exit_code_of (options, error);
+}
+
+/* Reads the files that the options name; nothing is connected before. */
+static gboolean
+add_credentials (const Options *options, CuratorClient *client, int *exit_code)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) credentials = NULL;
+  g_autoptr (CuratorTls) tls = NULL;
+
+  if (options->secure.is_tls)
+    {
+      tls = secure_new_tls (&options->secure, &error);
+      /* Its files may be right again at the next start, so this is no usage error. */
+      *exit_code = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT)
+                       ? EXIT_CODE_TLS
+                       : 0;
+    }
+  if (error == NULL && options->auth_file != NULL)
+    {
+      credentials = auth_read (options->auth_file, &error);
+    }
+  if (error == NULL && secure_apply (&options->secure, tls, client, &error))
+    {
+      if (credentials != NULL)
+        {
+          auth_apply (client, credentials);
+        }
+      return TRUE;
+    }
+  print_error (options->paths[0], "%s", error->message);
+  *exit_code = *exit_code != 0 ? *exit_code : code_of_setting (options, error);
+  return FALSE;
+}
+
 CuratorClient *
 connect_start (const Options *options, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) credentials = NULL;
 
-  if (options->auth_file != NULL)
-    {
-      credentials = auth_read (options->auth_file, &error);
-      if (credentials == NULL)
-        {
-          print_error (options->paths[0], "%s", error->message);
-          *exit_code = EXIT_CODE_REFUSED;
-          return NULL;
-        }
-    }
+  *exit_code = 0;
   /* Retry until the session, and with it the place in the queue, must have expired. */
   g_autoptr (CuratorRetryPolicy) policy =
       curator_retry_policy_new_until_elapsed (2 * options->session_timeout_ms, RETRY_PAUSE_MS);
@@ -50,9 +85,9 @@ connect_start (const Options *options, int *exit_code)
     {
       curator_client_set_callback_context (client, g_main_context_default ());
     }
-  if (credentials != NULL)
+  if (!add_credentials (options, client, exit_code))
     {
-      auth_apply (client, credentials);
+      return NULL;
     }
   if (options->acl_creator)
     {
@@ -60,28 +95,48 @@ connect_start (const Options *options, int *exit_code)
     }
   if (!curator_client_start (client, &error))
     {
-      *exit_code = fail_with (options, error);
+      print_error (options->paths[0], "%s", error->message);
+      *exit_code = code_of_setting (options, error);
       return NULL;
     }
   return g_steal_pointer (&client);
 }
 
-static int
-report_cause (const Options *options, CuratorClient *client)
+gboolean
+connect_knows_cause (const Options *options, CuratorClient *client)
 {
+  if (!secure_is_used (&options->secure))
+    {
+      return TRUE;
+    }
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
-  print_error (options->paths[0], "%s", error != NULL ? error->message : "the connection is lost");
-  return EXIT_CODE_UNREACHABLE;
+  return !g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT);
+}
+
+gboolean
+connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
+{
+  if (!options->secure.is_tls || !probe_all_refuse_tls (probe))
+    {
+      return FALSE;
+    }
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
+  return error != NULL && exit_code_of_cause (error) == EXIT_CODE_TLS;
 }
 
 int
 connect_report_failure (const Options *options, CuratorClient *client, Probe *probe)
 {
-  if (!probe_is_possible (options->hosts))
+  g_autoptr (GError) error =
+      secure_is_used (&options->secure) ? curator_client_dup_connection_error (client) : NULL;
+  const int code = error != NULL ? exit_code_of_cause (error) : EXIT_CODE_UNREACHABLE;
+
+  if (code != EXIT_CODE_UNREACHABLE)
     {
-      return report_cause (options, client);
+      print_error (options->paths[0], "%s", error->message);
+      return code;
     }
-  Probe *asked = probe == NULL ? probe_start (options->hosts, PROBE_TIMEOUT_MS) : NULL;
+  Probe *asked = probe == NULL ? probe_start (options, PROBE_TIMEOUT_MS) : NULL;
   const gint64 until = g_get_monotonic_time () + PROBE_WAIT_MS * 1000;
 
   while (asked != NULL && !probe_is_complete (asked) && g_get_monotonic_time () < until)
@@ -92,7 +147,7 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
   print_error (options->paths[0], "no server of %s could be reached: %s", hosts, causes);
   probe_free (asked);
-  return EXIT_CODE_UNREACHABLE;
+  return code;
 }
 
 /* A chroot follows the last server, which may begin with "tls://". */
@@ -115,27 +170,59 @@ check_chroot (CuratorClient *client, const Options *options, GError **error)
   return found != NULL;
 }
 
+/* Waits for the connection, but not where every server refuses TLS. */
+static gboolean
+wait_connected (const Options *options, CuratorClient *client, Probe **probe, GError **error)
+{
+  const gint64 until = g_get_monotonic_time () + options->connect_timeout_ms * 1000;
+
+  for (;;)
+    {
+      g_autoptr (GError) failure = NULL;
+      const gint64 left_ms = (until - g_get_monotonic_time ()) / 1000;
+      const gint64 slice_ms = options->secure.is_tls ? MIN (left_ms, CONNECT_POLL_MS) : left_ms;
+      if (curator_client_block_until_connected (client, MAX (slice_ms, 0), NULL, &failure))
+        {
+          return TRUE;
+        }
+      if (*probe == NULL && options->secure.is_tls)
+        {
+          *probe = probe_start (options, options->connect_timeout_ms / 2);
+        }
+      if (!is_no_answer (failure) || left_ms <= slice_ms
+          || connect_is_refused (options, client, *probe))
+        {
+          g_propagate_error (error, g_steal_pointer (&failure));
+          return FALSE;
+        }
+    }
+}
+
 CuratorClient *
 connect_and_wait (const Options *options, int *exit_code)
 {
   g_autoptr (CuratorClient) client = connect_start (options, exit_code);
   g_autoptr (GError) error = NULL;
+  Probe *probe = NULL;
 
   if (client == NULL)
     {
       return NULL;
     }
-  if (curator_client_block_until_connected (client, options->connect_timeout_ms, NULL, &error)
-      && check_chroot (client, options, &error))
+  if (wait_connected (options, client, &probe, &error) && check_chroot (client, options, &error))
     {
+      probe_free (probe);
       return g_steal_pointer (&client);
     }
   if (is_no_answer (error))
     {
-      *exit_code = connect_report_failure (options, client, NULL);
-      return NULL;
+      *exit_code = connect_report_failure (options, client, probe);
     }
-  *exit_code = exit_code_of (options, error);
-  print_error (options->paths[0], "%s", error->message);
+  else
+    {
+      *exit_code = exit_code_of (options, error);
+      print_error (options->paths[0], "%s", error->message);
+    }
+  probe_free (probe);
   return NULL;
 }

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_HOSTS    "localhost:2181"
-#define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
+#define DEFAULT_HOSTS        "localhost:2181"
+#define DEFAULT_SECURE_HOSTS "tls://localhost:2281"
+#define MAX_LABEL_LENGTH     4096 /* the library's limit for the payload of a node */
 
 /* The options as GOption parses them. */
 typedef struct
@@ -21,6 +22,7 @@ typedef struct
       revocable;
   char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
+  Secure secure;
   char **multi;
 } Raw;
 
@@ -166,6 +168,13 @@ report_bad_option (const GError *error, GPtrArray *names)
     }
 }
 
+static void
+add_secure_options (GOptionContext *context, GPtrArray *names, Raw *raw)
+{
+  g_autofree GOptionEntry *entries = secure_new_entries (&raw->secure);
+  add_entries (context, names, entries);
+}
+
 static gboolean
 parse_with_glib (Raw *raw, char ***argv, gboolean is_verb)
 {
@@ -176,6 +185,7 @@ parse_with_glib (Raw *raw, char ***argv, gboolean is_verb)
   g_option_context_set_summary (context, SUMMARY);
   add_lock_options (context, names, raw);
   add_common_options (context, names, raw);
+  add_secure_options (context, names, raw);
   g_option_context_set_strict_posix (context, !is_verb);
   if (!g_option_context_parse_strv (context, argv, &error))
     {
@@ -326,9 +336,11 @@ check_combination (const Options *options, const Raw *raw)
     {
       usage ("--label is not valid UTF-8");
     }
-  else if (options->acl_creator && options->auth_file == NULL)
+  else if (options->acl_creator && options->auth_file == NULL
+           && !secure_has_identity (&options->secure))
     {
-      usage ("--acl=creator needs --auth-file: the nodes would have no owner");
+      usage (
+          "--acl=creator needs --auth-file, --tls-cert or --sasl: the nodes would have no owner");
     }
   else if (options->session_timeout_ms <= 0 || options->session_timeout_ms > 3600 * 1000)
     {
@@ -348,9 +360,7 @@ check_combination (const Options *options, const Raw *raw)
 static void
 set_defaults (Options *options)
 {
-  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
-  *options = (Options){ .hosts = g_strdup (hosts != NULL && *hosts != '\0' ? hosts : DEFAULT_HOSTS),
-                        .session_timeout_ms = 15000,
+  *options = (Options){ .session_timeout_ms = 15000,
                         .wait_ms = -1,
                         .conflict_code = 1,
                         .kill_after_ms = 2000,
@@ -367,10 +377,35 @@ take (char **to, char **from)
     }
 }
 
+/* FALSE: the settings of TLS and SASL make no sense; the reason has been printed. */
+static gboolean
+take_hosts (Options *options, Raw *raw)
+{
+  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
+
+  options->secure = raw->secure;
+  raw->secure = (Secure){ 0 };
+  take (&options->hosts, &raw->hosts);
+  if (options->hosts == NULL && hosts != NULL && *hosts != '\0')
+    {
+      options->hosts = g_strdup (hosts);
+    }
+  g_autofree char *mistake = secure_settle (&options->secure, options->hosts);
+  if (mistake != NULL)
+    {
+      usage ("%s", mistake);
+      return FALSE;
+    }
+  if (options->hosts == NULL)
+    {
+      options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
+    }
+  return TRUE;
+}
+
 static void
 take_strings (Options *options, Raw *raw)
 {
-  take (&options->hosts, &raw->hosts);
   take (&options->auth_file, &raw->auth_file);
   take (&options->label, &raw->label);
   if (options->label == NULL)
@@ -506,7 +541,8 @@ parse (Options *options, Raw *raw, char ***words)
     }
   drop_separator (*words + 1);
   take_strings (options, raw);
-  return parse_values (options, raw) && check_combination (options, raw)
+  return take_hosts (options, raw) && parse_values (options, raw)
+         && check_combination (options, raw)
          && (options->verb == VERB_LOCK ? parse_lock_words (options, *words + 1, raw->multi)
                                         : parse_verb_words (options, *words + 1));
 }
@@ -532,6 +568,7 @@ clear_raw (Raw *raw)
       g_free (*strings[i]);
     }
   g_strfreev (raw->multi);
+  secure_clear (&raw->secure);
 }
 
 /* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */
@@ -599,6 +636,7 @@ options_clear (Options *options)
   g_free (options->hosts);
   g_free (options->label);
   g_free (options->auth_file);
+  secure_clear (&options->secure);
   g_strfreev (options->command);
   g_strfreev (options->paths);
 }

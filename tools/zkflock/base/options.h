@@ -2,6 +2,8 @@
 #ifndef ZKFLOCK_OPTIONS_H
 #define ZKFLOCK_OPTIONS_H
 
+#include "base/secure.h"
+
 #include <glib.h>
 
 typedef enum
@@ -38,6 +40,7 @@ typedef struct
   gint64 connect_timeout_ms;
   char *label;
   char *auth_file;
+  Secure secure;
   gboolean acl_creator;
   gboolean verbose;
   gboolean json;

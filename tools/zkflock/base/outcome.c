@@ -44,6 +44,30 @@ is_no_answer (const GError *error)
 }
 
 int
+exit_code_of_cause (const GError *error)
+{
+  if (is_refusal (error))
+    {
+      return EXIT_CODE_REFUSED;
+    }
+  if (error->domain != CURATOR_CONNECT_ERROR)
+    {
+      return EXIT_CODE_UNREACHABLE;
+    }
+  switch (error->code)
+    {
+    case CURATOR_CONNECT_ERROR_TLS:
+    case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
+    case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
+      return EXIT_CODE_TLS;
+    case CURATOR_CONNECT_ERROR_SASL:
+      return EXIT_CODE_REFUSED;
+    default:
+      return EXIT_CODE_UNREACHABLE;
+    }
+}
+
+int
 exit_code_of (const Options *options, const GError *error)
 {
   if (is_refusal (error))

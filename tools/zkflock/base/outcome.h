@@ -13,6 +13,8 @@ void outcome_start (void);
 
 /* Whether the error only says that no server has answered in time. */
 gboolean is_no_answer (const GError *error);
+/* Of the reason why there is no connection. */
+int exit_code_of_cause (const GError *error);
 int exit_code_of (const Options *options, const GError *error);
 /* Prints the error and returns its exit code. A conflict prints nothing, as in flock(1). */
 int fail_with (const Options *options, const GError *error);

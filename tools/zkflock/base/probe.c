@@ -1,11 +1,11 @@
 #include "base/probe.h"
 
+#include "base/dial.h"
+
 #include <curator/curator.h>
 #include <string.h>
 
-#define DEFAULT_PORT 2181
-#define WORD         "srvr"
-#define MAX_ANSWER   512
+#define WORD "srvr"
 
 typedef enum
 {
@@ -15,6 +15,8 @@ typedef enum
   CAUSE_UNREACHABLE, /* another error of the connection */
   CAUSE_SILENT,      /* connected, then nothing */
   CAUSE_CLOSED,      /* connected, then closed without an answer */
+  CAUSE_TLS,         /* TLS or a certificate was refused */
+  CAUSE_WANTS_TLS,   /* answers TLS only */
   CAUSE_FOREIGN,
   CAUSE_NO_QUORUM,
   CAUSE_SERVES
@@ -24,11 +26,13 @@ typedef enum
 typedef struct
 {
   gatomicrefcount refs;
+  Dial *dial;
   char *address;
   gint64 timeout_ms;
   GMutex mutex;
-  Cause cause; /* guarded */
-  char *text;  /* guarded; the error of the connection, or NULL */
+  Cause cause;       /* guarded */
+  char *text;        /* guarded; the error of the connection, or NULL */
+  gboolean is_final; /* guarded; the cause will not change */
 } Target;
 
 struct _Probe
@@ -43,6 +47,7 @@ target_unref (gpointer data)
   if (g_atomic_ref_count_dec (&target->refs))
     {
       g_mutex_clear (&target->mutex);
+      dial_unref (target->dial);
       g_free (target->address);
       g_free (target->text);
       g_free (target);
@@ -52,6 +57,18 @@ target_unref (gpointer data)
 static Cause
 cause_of_error (const GError *error)
 {
+  if (error->domain == CURATOR_CONNECT_ERROR)
+    {
+      return CAUSE_TLS;
+    }
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
+    {
+      return CAUSE_SILENT;
+    }
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED))
+    {
+      return CAUSE_CLOSED;
+    }
   if (error->domain == G_RESOLVER_ERROR)
     {
       return CAUSE_UNKNOWN_HOST;
@@ -61,9 +78,9 @@ cause_of_error (const GError *error)
 }
 
 static Cause
-cause_of_answer (const char *answer, gsize length)
+cause_of_answer (const char *answer)
 {
-  if (length == 0)
+  if (*answer == '\0')
     {
       return CAUSE_CLOSED;
     }
@@ -76,55 +93,47 @@ cause_of_answer (const char *answer, gsize length)
              : CAUSE_FOREIGN;
 }
 
-static Cause
-ask (GSocketConnection *connection)
+static void
+set_cause (Target *target, Cause cause, const GError *error, gboolean is_final)
 {
-  GIOStream *stream = G_IO_STREAM (connection);
-  char answer[MAX_ANSWER + 1] = "";
-  gsize length = 0;
-  g_autoptr (GError) error = NULL;
-
-  if (!g_output_stream_write_all (g_io_stream_get_output_stream (stream), WORD, strlen (WORD), NULL,
-                                  NULL, NULL)
-      || !g_input_stream_read_all (g_io_stream_get_input_stream (stream), answer, MAX_ANSWER,
-                                   &length, NULL, &error))
-    {
-      /* What came before the error still shows the protocol. */
-      if (length == 0 && error != NULL && g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-        {
-          return CAUSE_SILENT;
-        }
-    }
-  return cause_of_answer (answer, length);
+  g_mutex_lock (&target->mutex);
+  target->cause = cause;
+  g_free (target->text);
+  target->text = error != NULL ? g_strdup (error->message) : NULL;
+  target->is_final = is_final;
+  g_mutex_unlock (&target->mutex);
 }
 
 static gpointer
 probe_target (gpointer data)
 {
   Target *target = data;
-  g_autoptr (GSocketClient) client = g_socket_client_new ();
   g_autoptr (GError) error = NULL;
+  g_autofree char *answer =
+      dial_ask (target->dial, target->address, WORD, target->timeout_ms, &error);
+  const Cause cause = answer != NULL ? cause_of_answer (answer) : cause_of_error (error);
+  const gboolean may_be_tls =
+      !dial_uses_tls (target->dial) && (cause == CAUSE_SILENT || cause == CAUSE_CLOSED);
 
-  g_socket_client_set_timeout (client, (guint) MAX (target->timeout_ms / 1000, 1));
-  g_socket_client_set_enable_proxy (client, FALSE);
-  g_autoptr (GSocketConnection) connection =
-      g_socket_client_connect_to_host (client, target->address, DEFAULT_PORT, NULL, &error);
-  const Cause cause = connection != NULL ? ask (connection) : cause_of_error (error);
-  g_mutex_lock (&target->mutex);
-  target->cause = cause;
-  target->text = error != NULL ? g_strdup (error->message) : NULL;
-  g_mutex_unlock (&target->mutex);
+  set_cause (target, cause, error, !may_be_tls);
+  if (may_be_tls)
+    {
+      set_cause (target,
+                 dial_offers_tls (target->address, target->timeout_ms) ? CAUSE_WANTS_TLS : cause,
+                 error, TRUE);
+    }
   target_unref (target);
   return NULL;
 }
 
 static void
-start_target (Probe *probe, const char *address, gint64 timeout_ms)
+start_target (Probe *probe, Dial *dial, const char *address, gint64 timeout_ms)
 {
   Target *target = g_new0 (Target, 1);
 
   g_atomic_ref_count_init (&target->refs);
   g_atomic_ref_count_inc (&target->refs);
+  target->dial = dial_ref (dial);
   target->address = g_strdup (address);
   target->timeout_ms = timeout_ms;
   g_mutex_init (&target->mutex);
@@ -132,27 +141,17 @@ start_target (Probe *probe, const char *address, gint64 timeout_ms)
   g_thread_unref (g_thread_new ("probe", probe_target, target));
 }
 
-gboolean
-probe_is_possible (const char *hosts)
-{
-  return !g_str_has_prefix (hosts, "tls://");
-}
-
 Probe *
-probe_start (const char *hosts, gint64 timeout_ms)
+probe_start (const Options *options, gint64 timeout_ms)
 {
   Probe *probe = g_new0 (Probe, 1);
-  g_autofree char *list = g_strndup (hosts, strcspn (hosts, "/"));
-  g_auto (GStrv) addresses = g_strsplit (probe_is_possible (hosts) ? list : "", ",", -1);
+  g_autoptr (Dial) dial = dial_new (&options->secure, NULL);
+  g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
   probe->targets = g_ptr_array_new_with_free_func (target_unref);
-  for (char **address = addresses; *address != NULL; address++)
+  for (char **address = addresses; dial != NULL && *address != NULL; address++)
     {
-      g_strstrip (*address);
-      if (**address != '\0')
-        {
-          start_target (probe, *address, timeout_ms);
-        }
+      start_target (probe, dial, *address, timeout_ms);
     }
   return probe;
 }
@@ -173,7 +172,20 @@ probe_all_refuse (Probe *probe)
     {
       const Cause cause = get_cause (g_ptr_array_index (probe->targets, i));
       if (cause != CAUSE_UNKNOWN_HOST && cause != CAUSE_REFUSED && cause != CAUSE_FOREIGN
-          && cause != CAUSE_NO_QUORUM)
+          && cause != CAUSE_WANTS_TLS && cause != CAUSE_TLS && cause != CAUSE_NO_QUORUM)
+        {
+          return FALSE;
+        }
+    }
+  return probe->targets->len > 0;
+}
+
+gboolean
+probe_all_refuse_tls (Probe *probe)
+{
+  for (guint i = 0; i < probe->targets->len; i++)
+    {
+      if (get_cause (g_ptr_array_index (probe->targets, i)) != CAUSE_TLS)
         {
           return FALSE;
         }
@@ -186,7 +198,11 @@ probe_is_complete (Probe *probe)
 {
   for (guint i = 0; i < probe->targets->len; i++)
     {
-      if (get_cause (g_ptr_array_index (probe->targets, i)) == CAUSE_PENDING)
+      Target *target = g_ptr_array_index (probe->targets, i);
+      g_mutex_lock (&target->mutex);
+      const gboolean is_final = target->is_final;
+      g_mutex_unlock (&target->mutex);
+      if (!is_final)
         {
           return FALSE;
         }
@@ -203,13 +219,15 @@ describe_target (Target *target)
     [CAUSE_REFUSED] = "connection refused",
     [CAUSE_UNREACHABLE] = "cannot connect",
     [CAUSE_SILENT] = "accepts connections and does not answer",
-    [CAUSE_CLOSED] = "closes the connection without an answer; it may expect TLS",
+    [CAUSE_CLOSED] = "closes the connection without an answer",
+    [CAUSE_WANTS_TLS] = "expects TLS: write tls:// before it",
+    [CAUSE_TLS] = "TLS was refused",
     [CAUSE_FOREIGN] = "not a ZooKeeper server",
     [CAUSE_NO_QUORUM] = "no quorum",
     [CAUSE_SERVES] = "serves, but no session was established",
   };
-  return target->cause == CAUSE_UNREACHABLE && target->text != NULL ? target->text
-                                                                    : texts[target->cause];
+  const gboolean has_text = target->cause == CAUSE_UNREACHABLE || target->cause == CAUSE_TLS;
+  return has_text && target->text != NULL ? target->text : texts[target->cause];
 }
 
 char *

@@ -6,18 +6,20 @@
 #ifndef ZKFLOCK_PROBE_H
 #define ZKFLOCK_PROBE_H
 
+#include "base/options.h"
+
 #include <gio/gio.h>
 
 typedef struct _Probe Probe;
 
-/* FALSE for a connect string with TLS: a probe speaks clear text, and would ask nobody. */
-gboolean probe_is_possible (const char *hosts);
 /* Starts one thread for each server of the connect string. A thread gives up after timeout_ms,
  * except in a slow name resolution. */
-Probe *probe_start (const char *hosts, gint64 timeout_ms);
-/* Whether every server has refused: no host of that name, no connection, another protocol, or a
- * server without a quorum. FALSE while one has not answered. */
+Probe *probe_start (const Options *options, gint64 timeout_ms);
+/* Whether every server has refused: no host of that name, no connection, another protocol, no TLS, or
+ * a server without a quorum. FALSE while one has not answered. */
 gboolean probe_all_refuse (Probe *probe);
+/* Whether every server has refused TLS, or has a certificate that was refused. */
+gboolean probe_all_refuse_tls (Probe *probe);
 /* Whether every thread has its result. */
 gboolean probe_is_complete (Probe *probe);
 /* For example "zk1:2181: connection refused; zk2:2181: unknown host". */

@@ -1,22 +1,23 @@
 #include "base/version.h"
 
 #include <curator/curator.h>
-#include <dlfcn.h>
-#include <zookeeper/zookeeper.h>
 #include <zookeeper/zookeeper_version.h>
 
-/* The symbols of the loaded library show which features it was built with. */
 static const char *
-built_in (const char *symbol)
+yes_or_no (gboolean is_built_in)
 {
-  return dlsym (RTLD_DEFAULT, symbol) != NULL ? "yes" : "no";
+  return is_built_in ? "yes" : "no";
 }
 
 void
 print_versions (void)
 {
-  g_print ("zkflock %d.%d.%d, libcurator %s\n", CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION,
-           CURATOR_MICRO_VERSION, curator_get_version ());
-  g_print ("libzookeeper %s (built against), TLS: %s, SASL: %s\n", ZOO_VERSION,
-           built_in ("zookeeper_init_ssl"), built_in ("zookeeper_init_sasl"));
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (CuratorClient) client = curator_client_new ("localhost", NULL);
+
+  g_print ("zkflock %d.%d.%d, libcurator %s, TLS: %s, SASL: %s\n", CURATOR_MAJOR_VERSION,
+           CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION, curator_get_version (),
+           yes_or_no (curator_client_set_tls (client, tls, NULL)),
+           yes_or_no (curator_client_set_sasl_gssapi (client, NULL, NULL, NULL)));
+  g_print ("libzookeeper %s (built against)\n", ZOO_VERSION);
 }

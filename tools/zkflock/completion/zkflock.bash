@@ -46,20 +46,25 @@ _zkflock_add_paths() {
 # Values of an option; fails if it takes none.
 _zkflock_value() {
   case $1 in
-    --auth-file) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+    --auth-file | --tls-ca | --tls-cert | --tls-key | --tls-key-password-file | --sasl-password-file)
+      mapfile -t COMPREPLY < <(compgen -f -- "$2")
+      ;;
+    --sasl) _zkflock_add_words "$2" digest gssapi ;;
     --on-suspend) _zkflock_add_words "$2" continue pause kill ;;
     --acl) _zkflock_add_words "$2" open creator ;;
     --multi) _zkflock_add_paths "$2" ;;
     -Z | --hosts) mapfile -t COMPREPLY < <(compgen -A hostname -- "${2##*[,:]}") ;;
     -N | --leases | -w | --wait | --timeout | -E | --conflict-exit-code | --session-timeout | --connect-timeout | --kill-after | \
-      --label | -i | --interval | --iterations) ;;
+      --label | -i | --interval | --iterations | --tls-server-name | --sasl-user | --sasl-server-principal) ;;
     *) return 1 ;;
   esac
 }
 
 _zkflock() {
   local words sources hosts=${ZKFLOCK_HOSTS:-} verb='' i word
-  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --verbose -h --help -V --version'
+  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --verbose -h --help -V --version
+    --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-server-name
+    --sasl --sasl-user --sasl-password-file --sasl-server-principal'
   local lock='-x -e --exclusive -s --shared -N --leases --multi -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code
     --kill-after --on-suspend --revocable --label'
   COMPREPLY=()

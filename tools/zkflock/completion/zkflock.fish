@@ -10,7 +10,8 @@ function __fish_zkflock_place
     while test $i -le (count $words)
         switch $words[$i]
             case -Z --hosts -N --leases --multi -w --wait --timeout -E --conflict-exit-code --session-timeout --connect-timeout --kill-after \
-                    --on-suspend --label --auth-file --acl -i --interval --iterations
+                    --on-suspend --label --auth-file --acl -i --interval --iterations --tls-ca --tls-cert --tls-key \
+                    --tls-key-password-file --tls-server-name --sasl --sasl-user --sasl-password-file --sasl-server-principal
                 set i (math $i + 1)
             case '-*'
             case '/*'
@@ -86,6 +87,15 @@ complete -c zkflock -n $common -l session-timeout -x -d 'Session timeout to requ
 complete -c zkflock -n $common -l connect-timeout -x -d 'Give up connecting after this long'
 complete -c zkflock -n $common -l auth-file -r -F -d Credentials
 complete -c zkflock -n $common -l acl -x -a 'open creator' -d 'Access to created nodes'
+complete -c zkflock -n $common -l tls-ca -r -F -d 'CAs to trust'
+complete -c zkflock -n $common -l tls-cert -r -F -d 'Our certificate'
+complete -c zkflock -n $common -l tls-key -r -F -d 'Key of our certificate'
+complete -c zkflock -n $common -l tls-key-password-file -r -F -d 'Password of the key'
+complete -c zkflock -n $common -l tls-server-name -x -d 'Name in the certificates of the servers'
+complete -c zkflock -n $common -l sasl -x -a 'digest gssapi' -d 'Authenticate by SASL'
+complete -c zkflock -n $common -l sasl-user -x -d User
+complete -c zkflock -n $common -l sasl-password-file -r -F -d 'Password of the user'
+complete -c zkflock -n $common -l sasl-server-principal -x -d 'Principal of the servers'
 complete -c zkflock -n $common -l verbose -d 'Report each step with its time'
 complete -c zkflock -n $common -s h -l help -d 'Show help'
 complete -c zkflock -n $common -s V -l version -d 'Show versions'

@@ -9,7 +9,7 @@
 #include "base/outcome.h"
 #include "output/json.h"
 #include "output/text.h"
-#include "views/servers.h"
+#include "views/doctor-private.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +21,6 @@
 #define MAX_CHILDREN    100 /* looked at below a free path */
 #define FOUND_CODE      1
 
-typedef enum
-{
-  LEVEL_NOTE,    /* a check could not be made */
-  LEVEL_WARNING, /* a problem to come */
-  LEVEL_PROBLEM  /* a problem now */
-} Level;
-
 typedef struct
 {
   Level level;
@@ -35,14 +28,6 @@ typedef struct
   char *subject;
   char *text;
 } Finding;
-
-typedef struct
-{
-  const Options *options;
-  CuratorClient *client;
-  GPtrArray *servers;
-  GPtrArray *findings;
-} Doctor;
 
 static const char *const level_names[] = { "note", "warning", "problem" };
 
@@ -55,12 +40,9 @@ free_finding (gpointer data)
   g_free (finding);
 }
 
-static void report (Doctor *doctor, Level level, const char *check, const char *subject,
-                    const char *format, ...) G_GNUC_PRINTF (5, 6);
-
-static void
-report (Doctor *doctor, Level level, const char *check, const char *subject, const char *format,
-        ...)
+void
+doctor_report (Doctor *doctor, Level level, const char *check, const char *subject,
+               const char *format, ...)
 {
   Finding *finding = g_new (Finding, 1);
   va_list args;
@@ -82,16 +64,17 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
 
   if (used >= 1)
     {
-      report (
+      doctor_report (
           doctor, LEVEL_PROBLEM, "counter", path,
           "its sequence counter is exhausted: nothing can be acquired until the path is deleted "
           "and recreated");
     }
   else if (used >= COUNTER_WARNING)
     {
-      report (doctor, used >= COUNTER_ALARM ? LEVEL_PROBLEM : LEVEL_WARNING, "counter", path,
-              "%d %% of its sequence counter is used up; delete the path while nobody uses it",
-              (int) (used * 100));
+      doctor_report (
+          doctor, used >= COUNTER_ALARM ? LEVEL_PROBLEM : LEVEL_WARNING, "counter", path,
+          "%d %% of its sequence counter is used up; delete the path while nobody uses it",
+          (int) (used * 100));
     }
 }
 
@@ -106,10 +89,10 @@ report_foreign (Doctor *doctor, const CuratorInspection *lock, const char *const
       g_autofree char *name = curator_escape_name (names[i], -1);
       g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", name);
     }
-  report (doctor, LEVEL_PROBLEM, "foreign", curator_inspection_get_path (lock),
-          "%u %s no lock %s (%s%s): Java programs may wait for it without end", n,
-          n == 1 ? "child is" : "children are", n == 1 ? "node" : "nodes", list->str,
-          n > MAX_NAMES ? ", ..." : "");
+  doctor_report (doctor, LEVEL_PROBLEM, "foreign", curator_inspection_get_path (lock),
+                 "%u %s no lock %s (%s%s): Java programs may wait for it without end", n,
+                 n == 1 ? "child is" : "children are", n == 1 ? "node" : "nodes", list->str,
+                 n > MAX_NAMES ? ", ..." : "");
 }
 
 static void
@@ -164,17 +147,18 @@ check_owners (Doctor *doctor, const CuratorInspection *lock)
 
       if (!curator_participant_is_readable (one))
         {
-          report (doctor, LEVEL_NOTE, "owner", node, "it cannot be read with these credentials");
+          doctor_report (doctor, LEVEL_NOTE, "owner", node,
+                         "it cannot be read with these credentials");
         }
       else if (session == 0)
         {
-          report (doctor, LEVEL_PROBLEM, "owner", node,
-                  "no session owns this lock node: it stays until it is deleted by hand");
+          doctor_report (doctor, LEVEL_PROBLEM, "owner", node,
+                         "no session owns this lock node: it stays until it is deleted by hand");
         }
       else if (servers_know_sessions (doctor->servers)
                && !servers_have_session (doctor->servers, session))
         {
-          report (
+          doctor_report (
               doctor, LEVEL_WARNING, "owner", node,
               "its owner %s, session 0x%" G_GINT64_MODIFIER
               "x, is connected to none of the servers: if it does not reconnect, the node stays "
@@ -192,11 +176,12 @@ check_granted (Doctor *doctor)
 
   if (granted != asked)
     {
-      report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
-              "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
-              (int) granted,
-              granted > asked ? "the servers' minimum is two ticks unless configured otherwise"
-                              : "the servers' maximum is twenty ticks unless configured otherwise");
+      doctor_report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
+                     "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
+                     (int) granted,
+                     granted > asked
+                         ? "the servers' minimum is two ticks unless configured otherwise"
+                         : "the servers' maximum is twenty ticks unless configured otherwise");
     }
 }
 
@@ -207,16 +192,17 @@ check_ticks (Doctor *doctor, const Server *server)
 
   if (!server->allows_conf)
     {
-      report (doctor, LEVEL_NOTE, "ticks", server->address,
-              "the server does not answer \"conf\": add conf and cons to its "
-              "4lw.commands.whitelist");
+      doctor_report (doctor, LEVEL_NOTE, "ticks", server->address,
+                     "the server does not answer \"conf\": add conf and cons to its "
+                     "4lw.commands.whitelist");
     }
   else if (server->tick_ms > 0 && granted < FAIR_TICKS * server->tick_ms)
     {
-      report (doctor, LEVEL_WARNING, "ticks", server->address,
-              "a session timeout of %d ms is short for ticks of %d ms: a pause of little more than "
-              "one tick may end the session; use at least %d ms",
-              (int) granted, (int) server->tick_ms, (int) (FAIR_TICKS * server->tick_ms));
+      doctor_report (
+          doctor, LEVEL_WARNING, "ticks", server->address,
+          "a session timeout of %d ms is short for ticks of %d ms: a pause of little more than "
+          "one tick may end the session; use at least %d ms",
+          (int) granted, (int) server->tick_ms, (int) (FAIR_TICKS * server->tick_ms));
     }
 }
 
@@ -230,24 +216,29 @@ check_servers (Doctor *doctor)
       const Server *server = g_ptr_array_index (doctor->servers, i);
       if (server->trouble != NULL)
         {
-          report (doctor, LEVEL_PROBLEM, "server", server->address, "it does not answer: %s",
-                  server->trouble);
+          doctor_report (doctor, LEVEL_PROBLEM, "server", server->address, "it does not answer: %s",
+                         server->trouble);
           continue;
+        }
+      if (server->certificate.refusal != NULL)
+        {
+          continue; /* it was not asked */
         }
       check_ticks (doctor, server);
       if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
         {
-          report (doctor, LEVEL_PROBLEM, "ticks", server->address,
-                  "its tick is %d ms long, that of another server %d ms", (int) server->tick_ms,
-                  (int) tick);
+          doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,
+                         "its tick is %d ms long, that of another server %d ms",
+                         (int) server->tick_ms, (int) tick);
         }
       tick = server->tick_ms > 0 ? server->tick_ms : tick;
     }
   if (!servers_know_sessions (doctor->servers))
     {
-      report (doctor, LEVEL_NOTE, "owner", doctor->options->hosts,
-              "not every server answers \"cons\": whether owners are still connected was not "
-              "checked");
+      doctor_report (
+          doctor, LEVEL_NOTE, "owner", doctor->options->hosts,
+          "not every server answers \"cons\": whether owners are still connected was not "
+          "checked");
     }
 }
 
@@ -271,7 +262,7 @@ check_locks (Doctor *doctor, GError **error)
     }
   if (!complete)
     {
-      report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
+      doctor_report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
     }
   if (strcmp (path, "/") == 0 || locks->len > 0)
     {
@@ -348,10 +339,17 @@ doctor_run (const Options *options)
       return code;
     }
   doctor.client = client;
-  doctor.servers = servers_ask (options->hosts);
+  g_autoptr (Dial) dial = dial_new (&options->secure, &error);
+  if (dial == NULL)
+    {
+      return fail_with (options, error);
+    }
+  doctor.dial = dial;
+  doctor.servers = servers_ask (options, dial);
   doctor.findings = g_ptr_array_new_with_free_func (free_finding);
   check_granted (&doctor);
   check_servers (&doctor);
+  doctor_check_security (&doctor);
   if (check_locks (&doctor, &error))
     {
       print_findings (&doctor);

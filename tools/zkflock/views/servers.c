@@ -1,12 +1,12 @@
 #include "views/servers.h"
 
+#include "base/dial.h"
+
 #include <curator/curator.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PORT    2181
-#define TIMEOUT_SECONDS 3
-#define MAX_ANSWER      (16 << 20)
+#define TIMEOUT_MS 3000
 
 static void
 free_server (gpointer data)
@@ -14,50 +14,9 @@ free_server (gpointer data)
   Server *server = data;
   g_free (server->address);
   g_free (server->trouble);
+  g_free (server->certificate.refusal);
   g_clear_pointer (&server->sessions, g_hash_table_unref);
   g_free (server);
-}
-
-static char *
-read_all (GInputStream *input, GError **error)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  char buffer[8192];
-
-  while (text->len < MAX_ANSWER)
-    {
-      const gssize n = g_input_stream_read (input, buffer, sizeof buffer, NULL, error);
-      if (n < 0)
-        {
-          return NULL;
-        }
-      if (n == 0)
-        {
-          break;
-        }
-      g_string_append_len (text, buffer, n);
-    }
-  return g_strdup (text->str);
-}
-
-/* Sends a four-letter word; NULL with error set. The server closes the connection after its
- * answer. */
-static char *
-ask (const char *address, const char *word, GError **error)
-{
-  g_autoptr (GSocketClient) client = g_socket_client_new ();
-  g_socket_client_set_timeout (client, TIMEOUT_SECONDS);
-  g_socket_client_set_enable_proxy (client, FALSE);
-  g_autoptr (GSocketConnection) connection =
-      g_socket_client_connect_to_host (client, address, DEFAULT_PORT, NULL, error);
-
-  if (connection == NULL
-      || !g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (connection)), word,
-                                     strlen (word), NULL, NULL, error))
-    {
-      return NULL;
-    }
-  return read_all (g_io_stream_get_input_stream (G_IO_STREAM (connection)), error);
 }
 
 static gboolean
@@ -90,6 +49,7 @@ parse_conf (Server *server, const char *answer)
   server->tick_ms = value_of (answer, "tickTime");
   server->min_timeout_ms = value_of (answer, "minSessionTimeout");
   server->max_timeout_ms = value_of (answer, "maxSessionTimeout");
+  server->secure_port = (int) value_of (answer, "secureClientPort");
 }
 
 /* " /10.0.3.17:51234[1](queued=0,...,sid=0x...,...": the address ends at the bracket. */
@@ -134,20 +94,25 @@ parse_cons (Server *server, const char *answer)
 }
 
 static Server *
-ask_server (const char *address)
+ask_server (Dial *dial, const char *address)
 {
   Server *server = g_new0 (Server, 1);
   g_autoptr (GError) error = NULL;
-  g_autofree char *conf = ask (address, "conf", &error);
 
   server->address = curator_escape_name (address, -1);
+  if (dial_uses_tls (dial) && dial_inspect (dial, address, TIMEOUT_MS, &server->certificate, NULL)
+      && server->certificate.refusal != NULL)
+    {
+      return server;
+    }
+  g_autofree char *conf = dial_ask (dial, address, "conf", TIMEOUT_MS, &error);
   if (conf == NULL)
     {
       server->trouble = g_strdup (error->message);
       return server;
     }
   parse_conf (server, conf);
-  g_autofree char *cons = ask (address, "cons", NULL);
+  g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
   if (cons != NULL)
     {
       parse_cons (server, cons);
@@ -155,45 +120,29 @@ ask_server (const char *address)
   return server;
 }
 
-static char **
-addresses_of (const char *hosts)
-{
-  g_autofree char *list = g_strndup (hosts, strcspn (hosts, "/"));
-  g_auto (GStrv) addresses = g_strsplit (list, ",", -1);
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-
-  for (char **address = addresses; *address != NULL; address++)
-    {
-      if (*g_strstrip (*address) != '\0')
-        {
-          g_strv_builder_add (builder, *address);
-        }
-    }
-  return g_strv_builder_end (builder);
-}
-
 GPtrArray *
-servers_ask (const char *hosts)
+servers_ask (const Options *options, Dial *dial)
 {
   GPtrArray *servers = g_ptr_array_new_with_free_func (free_server);
-  g_auto (GStrv) addresses = addresses_of (hosts);
+  g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
   for (char **address = addresses; *address != NULL; address++)
     {
-      g_ptr_array_add (servers, ask_server (*address));
+      g_ptr_array_add (servers, ask_server (dial, *address));
     }
   return servers;
 }
 
 GHashTable *
-servers_ask_addresses (const char *hosts)
+servers_ask_addresses (const Options *options)
 {
   GHashTable *sessions = new_sessions ();
-  g_auto (GStrv) addresses = addresses_of (hosts);
+  g_autoptr (Dial) dial = dial_new (&options->secure, NULL);
+  g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
-  for (char **address = addresses; *address != NULL; address++)
+  for (char **address = addresses; dial != NULL && *address != NULL; address++)
     {
-      g_autofree char *cons = ask (*address, "cons", NULL);
+      g_autofree char *cons = dial_ask (dial, *address, "cons", TIMEOUT_MS, NULL);
       parse_sessions (sessions, cons != NULL ? cons : "");
     }
   return sessions;

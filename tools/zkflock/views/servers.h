@@ -2,26 +2,29 @@
 #ifndef ZKFLOCK_SERVERS_H
 #define ZKFLOCK_SERVERS_H
 
-#include <gio/gio.h>
+#include "base/dial.h"
+#include "base/options.h"
 
 typedef struct
 {
   char *address;
-  char *trouble;        /* NULL, or why the server does not answer */
-  gboolean allows_conf; /* whether it answers "conf" */
-  gint64 tick_ms;       /* milliseconds; 0: unknown */
+  char *trouble; /* NULL, or why the server does not answer; not for its certificate */
+  DialCertificate certificate; /* with TLS */
+  gboolean allows_conf;        /* whether it answers "conf" */
+  gint64 tick_ms;              /* milliseconds; 0: unknown */
   gint64 min_timeout_ms;
   gint64 max_timeout_ms;
+  int secure_port; /* its port for TLS, as "conf" shows it; 0: unknown */
   /* Of the sessions connected to it, gint64 to char *: the client's address. NULL: "cons" not allowed. */
   GHashTable *sessions;
 } Server;
 
-/* hosts: a connect string. Asks one server after the other, each for a few seconds at most. Returns
+/* Asks one server after the other, each for a few seconds at most. Returns
  * an array of Server. */
-GPtrArray *servers_ask (const char *hosts);
+GPtrArray *servers_ask (const Options *options, Dial *dial);
 
 /* The sessions of all servers that allow "cons", gint64 to char *: the client's address. */
-GHashTable *servers_ask_addresses (const char *hosts);
+GHashTable *servers_ask_addresses (const Options *options);
 
 /* Whether every server listed its connections, so that a session found on none is not connected. */
 gboolean servers_know_sessions (GPtrArray *servers);

@@ -111,7 +111,7 @@ read_details (Top *top, const char *path, gint64 *asked_us)
 
   if (g_get_monotonic_time () - *asked_us > ADDRESS_MS * 1000)
     {
-      addresses = servers_ask_addresses (top->options->hosts);
+      addresses = servers_ask_addresses (top->options);
       *asked_us = g_get_monotonic_time ();
     }
   g_mutex_lock (&top->mutex);

@@ -1,0 +1,42 @@
+/* Asks single servers questions outside any session: four-letter words and certificates.
+ *
+ * Where the client uses TLS a dial uses it too, with the same files, and says nothing to a server that
+ * it cannot verify.
+ */
+#ifndef ZKFLOCK_DIAL_H
+#define ZKFLOCK_DIAL_H
+
+#include "base/secure.h"
+
+typedef struct _Dial Dial;
+
+typedef struct
+{
+  gint64 expires_at; /* seconds since 1970 */
+  char *refusal;     /* NULL, or why it is not valid for the server */
+} DialCertificate;
+
+/* The servers of a connect string, each without "tls://" and the chroot. */
+char **dial_split_hosts (const char *hosts);
+
+/* NULL with error set if TLS is used and its files cannot be read. */
+Dial *dial_new (const Secure *secure, GError **error);
+gboolean dial_uses_tls (Dial *dial);
+Dial *dial_ref (Dial *dial);
+void dial_unref (Dial *dial);
+
+/* Any thread. Sends a four-letter word and returns the answer, which may be empty. NULL with
+ * G_RESOLVER_ERROR, G_IO_ERROR, or CURATOR_CONNECT_ERROR for TLS. */
+char *dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms,
+                GError **error);
+/* The certificate that the server shows; certificate->refusal is to be freed. Fails as dial_ask(). */
+gboolean dial_inspect (Dial *dial, const char *address, gint64 timeout_ms,
+                       DialCertificate *certificate, GError **error);
+/* Whether the server speaks TLS, whatever its certificate is. FALSE without TLS in this build. */
+gboolean dial_offers_tls (const char *address, gint64 timeout_ms);
+/* When our own certificate expires, in seconds since 1970; 0 without one. */
+gint64 dial_get_own_expiry (Dial *dial);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Dial, dial_unref)
+
+#endif

@@ -1,0 +1,106 @@
+#include "base/secret.h"
+
+#include <curator/curator.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_SIZE 65536
+
+static gboolean
+refuse (GError **error, const char *file, const char *what, const char *why)
+{
+  g_autofree char *shown = curator_escape_name (file, -1);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "%s %s: %s", what, shown, why);
+  return FALSE;
+}
+
+static gboolean
+check_file (int fd, const char *file, const char *what, GError **error)
+{
+  struct stat info;
+
+  if (fd < 0 || fstat (fd, &info) != 0)
+    {
+      return refuse (error, file, what, g_strerror (errno));
+    }
+  if (!S_ISREG (info.st_mode))
+    {
+      return refuse (error, file, what, "not a regular file");
+    }
+  if ((info.st_mode & 077) != 0)
+    {
+      return refuse (error, file, what,
+                     "other users have access to it; its mode must be 0600 or stricter");
+    }
+  if (info.st_uid != geteuid () && info.st_uid != 0)
+    {
+      return refuse (error, file, what, "it belongs to another user");
+    }
+  return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");
+}
+
+char *
+secret_read (const char *file, const char *what, GError **error)
+{
+  const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  gssize length = 0;
+  gssize n = 0;
+
+  if (!check_file (fd, file, what, error))
+    {
+      if (fd >= 0)
+        {
+          close (fd);
+        }
+      return NULL;
+    }
+  char *text = g_malloc0 (MAX_SIZE + 1);
+  while (length < MAX_SIZE && (n = read (fd, text + length, (gsize) (MAX_SIZE - length))) > 0)
+    {
+      length += n;
+    }
+  const int number = errno;
+  close (fd);
+  if (n < 0 || strlen (text) != (gsize) length)
+    {
+      refuse (error, file, what, n < 0 ? g_strerror (number) : "it contains a zero byte");
+      explicit_bzero (text, MAX_SIZE);
+      g_clear_pointer (&text, g_free);
+    }
+  return text;
+}
+
+char *
+secret_read_password (const char *file, const char *what, GError **error)
+{
+  char *text = secret_read (file, what, error);
+  const gsize length = text != NULL ? strcspn (text, "\r\n") : 0;
+
+  if (text == NULL)
+    {
+      return NULL;
+    }
+  const char *end = text + length;
+  if (length == 0 || (*end != '\0' && strcmp (end, "\n") != 0 && strcmp (end, "\r\n") != 0))
+    {
+      refuse (error, file, what, "it must consist of one line, the password");
+      secret_free (text);
+      return NULL;
+    }
+  text[length] = '\0';
+  return text;
+}
+
+void
+secret_free (char *secret)
+{
+  if (secret != NULL)
+    {
+      explicit_bzero (secret, strlen (secret));
+      g_free (secret);
+    }
+}

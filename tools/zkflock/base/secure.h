@@ -1,0 +1,50 @@
+/* TLS and SASL, as the options and the environment set them up. */
+#ifndef ZKFLOCK_SECURE_H
+#define ZKFLOCK_SECURE_H
+
+#include <curator/curator.h>
+
+typedef enum
+{
+  SASL_NONE,
+  SASL_DIGEST,
+  SASL_GSSAPI
+} Sasl;
+
+/* The strings are as given, NULL where they are not. */
+typedef struct
+{
+  char *tls_ca;
+  char *tls_cert;
+  char *tls_key;
+  char *tls_key_password_file;
+  char *tls_server_name;
+  char *sasl_mechanism;
+  char *sasl_user;
+  char *sasl_password_file;
+  char *sasl_server_principal; /* SERVICE or SERVICE/NAME */
+
+  /* Of secure_settle(). */
+  Sasl sasl;
+  gboolean is_tls;
+} Secure;
+
+/* For GOption, to be freed. */
+GOptionEntry *secure_new_entries (Secure *secure);
+/* Fills in what only the environment sets, and checks all of it. hosts: the connect string, or NULL for
+ * the default. Returns NULL, or the mistake, to be freed. */
+char *secure_settle (Secure *secure, const char *hosts);
+void secure_clear (Secure *secure);
+
+/* The library secures the connection, and knows why there is none. */
+gboolean secure_is_used (const Secure *secure);
+/* The connection has an identity that can own nodes. */
+gboolean secure_has_identity (const Secure *secure);
+
+/* NULL with error set: G_IO_ERROR for a file with a password, else as in <curator/tls.h>. */
+CuratorTls *secure_new_tls (const Secure *secure, GError **error);
+/* Before the client is started. tls: NULL if it is not used. */
+gboolean secure_apply (const Secure *secure, CuratorTls *tls, CuratorClient *client,
+                       GError **error);
+
+#endif

@@ -1,0 +1,86 @@
+#include "views/doctor-private.h"
+
+#include <string.h>
+
+#define SECONDS_PER_DAY     86400
+#define WARNING_DAYS        30
+#define DEFAULT_SECURE_PORT 2281
+#define TIMEOUT_MS          3000
+
+static void
+check_expiry (Doctor *doctor, const char *subject, const char *what, gint64 expires_at)
+{
+  const gint64 left = expires_at - g_get_real_time () / G_USEC_PER_SEC;
+  g_autoptr (GDateTime) date = g_date_time_new_from_unix_utc (expires_at);
+  g_autofree char *shown = date != NULL ? g_date_time_format (date, "%Y-%m-%d") : NULL;
+
+  if (expires_at == 0 || left > WARNING_DAYS * SECONDS_PER_DAY)
+    {
+      return;
+    }
+  doctor_report (doctor, left > 0 ? LEVEL_WARNING : LEVEL_PROBLEM, "certificate", subject,
+                 "%s %s on %s: renew it", what, left > 0 ? "expires" : "has expired", shown);
+}
+
+static void
+check_certificate (Doctor *doctor, const Server *server)
+{
+  if (server->certificate.refusal != NULL)
+    {
+      doctor_report (doctor, LEVEL_PROBLEM, "certificate", server->address, "%s",
+                     server->certificate.refusal);
+    }
+  else
+    {
+      check_expiry (doctor, server->address, "its certificate", server->certificate.expires_at);
+    }
+}
+
+/* The address with another port. */
+static char *
+with_port (const char *address, int port)
+{
+  const char *colon = strrchr (address, ':');
+  const gboolean has_port = colon != NULL && strchr (colon, ']') == NULL;
+  return g_strdup_printf (
+      "%.*s:%d", (int) (has_port ? (gsize) (colon - address) : strlen (address)), address, port);
+}
+
+/* Only a server that does not show its configuration is tried. */
+static void
+check_clear_text (Doctor *doctor, const Server *server)
+{
+  const int port = server->secure_port > 0 ? server->secure_port : DEFAULT_SECURE_PORT;
+  g_autofree char *secure = with_port (server->address, port);
+
+  if (server->secure_port > 0 || (!server->allows_conf && dial_offers_tls (secure, TIMEOUT_MS)))
+    {
+      doctor_report (doctor, LEVEL_WARNING, "clear text", server->address,
+                     "the connection is in clear text, and the server offers TLS: use tls://%s",
+                     secure);
+    }
+}
+
+void
+doctor_check_security (Doctor *doctor)
+{
+  const Secure *secure = &doctor->options->secure;
+
+  if (secure->tls_cert != NULL)
+    {
+      g_autofree char *file = curator_escape_name (secure->tls_cert, -1);
+      check_expiry (doctor, file, "our certificate", dial_get_own_expiry (doctor->dial));
+    }
+  for (guint i = 0; i < doctor->servers->len; i++)
+    {
+      const Server *server = g_ptr_array_index (doctor->servers, i);
+      if (secure->is_tls)
+        {
+          check_certificate (doctor, server);
+        }
+      else if (server->trouble == NULL)
+        {
+          check_clear_text (doctor, server);
+        }
+    }
+}
