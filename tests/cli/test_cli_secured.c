@@ -610,31 +610,58 @@ replace (GString *text, const char *from, const char *to)
   assert_true (g_string_replace (text, from, to, 0) > 0);
 }
 
-/* Runs what the document prints; hourly-report is a program that leaves a mark. */
 static void
-run_recipe (Servers *servers, GString *script)
+write_program (const char *directory, const char *name, const char *text)
 {
-  Secured *secured = servers->secured;
-  const char *report = secured_file (secured, "hourly-report");
-  g_autofree char *path = g_strdup_printf ("%s:%s:%s", secured->directory,
-                                           CURATOR_BINARY_DIR "/tools/zkflock", g_getenv ("PATH"));
-  g_autofree char *assignment = g_strconcat ("PATH=", path, NULL);
+  g_autofree char *file = g_build_filename (directory, name, NULL);
+  assert_true (g_file_set_contents (file, text, -1, NULL));
+  assert_int_equal (g_chmod (file, 0700), 0);
+}
 
-  assert_true (g_file_set_contents (report, "#!/bin/sh\necho $CURATOR_LOCK_PATH\n", -1, NULL));
-  assert_int_equal (g_chmod (report, 0700), 0);
-  g_autoptr (Cli) cli =
-      cli_start ("/usr/bin/env", assignment, "bash", "-e", "-c", script->str, NULL);
+/* Runs what the document prints in a directory and returns the output. hourly-report prints the path of
+ * its lock. */
+static char *
+run_recipe (const char *directory, const char *script)
+{
+  g_autofree char *path = g_strdup_printf ("PATH=%s:%s:%s", directory,
+                                           CURATOR_BINARY_DIR "/tools/zkflock", g_getenv ("PATH"));
+  g_autofree char *java = zk_server_class_path ();
+  g_autofree char *zkcli = g_strdup_printf (
+      "#!/bin/sh\nexec java -cp '%s' org.apache.zookeeper.ZooKeeperMain \"$@\"\n", java);
+  g_autofree char *all = g_strdup_printf ("cd %s\n%s", directory, script);
+
+  write_program (directory, "hourly-report", "#!/bin/sh\necho $CURATOR_LOCK_PATH\n");
+  write_program (directory, "zkCli.sh", zkcli);
+  g_autoptr (Cli) cli = cli_start ("/usr/bin/env", path, "bash", "-e", "-c", all, NULL);
   const int code = cli_wait (cli, CLI_MS);
   g_autofree char *err = cli_stderr (cli);
-  g_autofree char *out = cli_stdout (cli);
-  print_message ("%s%s%s", script->str, out, err);
+  char *out = cli_stdout (cli);
+  print_message ("%s%s%s", script, out, err);
   assert_int_equal (code, 0);
-  assert_true (g_str_has_suffix (out, "/hourly\n"));
+  return out;
+}
+
+/* The block of that language with that number. */
+static GString *
+block_of (const char *text, const char *language, int number)
+{
+  g_autofree char *fence = g_strdup_printf ("\n```%s\n", language);
+  const char *start = text;
+
+  for (int i = 0; i <= number; i++)
+    {
+      start = strstr (start, fence);
+      assert_non_null (start);
+      start += strlen (fence);
+    }
+  const char *end = strstr (start, "```");
+  assert_non_null (end);
+  return g_string_new_len (start, end - start);
 }
 
 /* The commands of docs/zkflock.md, on the servers of this test. */
 static void
-recipes_work (void **state)
+recipes_of_zkflock (void **state)
 {
   Servers *servers = *state;
   Secured *secured = servers->secured;
@@ -642,29 +669,107 @@ recipes_work (void **state)
   g_autofree char *by_tls = g_strconcat ("tls://", servers->addresses[TO_SECURE], NULL);
   g_autofree char *by_sasl = g_strdup_printf ("zkflock -Z %s --sasl", servers->addresses[TO_CLEAR]);
   g_autofree char *folder = g_strconcat (secured->directory, "/", NULL);
-  int n = 0;
 
   write_secret (secured, "alice.password", SASL_PASSWORD "\n", 0600);
   assert_true (g_file_get_contents (CURATOR_SOURCE_DIR "/docs/zkflock.md", &text, NULL, NULL));
   g_autofree char *section = section_of (text, "## A secured ensemble");
-  g_auto (GStrv) blocks = g_strsplit (section, "```sh\n", -1);
-  for (char **block = blocks + 1; *block != NULL; block++, n++)
-    {
-      g_autoptr (GString) script = g_string_new_len (*block, strstr (*block, "```") - *block);
-      replace (script, "/etc/zkflock/", folder);
-      if (strstr (script->str, "tls://") != NULL)
-        {
-          replace (script, "tls://zk1,tls://zk2,tls://zk3", by_tls);
-          replace (script, "me.pem", "client.pem");
-          replace (script, "me.key", "client.key");
-        }
-      else
-        {
-          replace (script, "zkflock --sasl", by_sasl);
-        }
-      run_recipe (servers, script);
-    }
-  assert_int_equal (n, 2);
+  g_autoptr (GString) tls = block_of (section, "sh", 0);
+  replace (tls, "/etc/zkflock/", folder);
+  replace (tls, "tls://zk1,tls://zk2,tls://zk3", by_tls);
+  replace (tls, "me.pem", "client.pem");
+  replace (tls, "me.key", "client.key");
+  g_autofree char *first = run_recipe (secured->directory, tls->str);
+  assert_string_equal (first, "/jobs/hourly\n");
+  g_autoptr (GString) sasl = block_of (section, "sh", 1);
+  replace (sasl, "/etc/zkflock/", folder);
+  replace (sasl, "zkflock --sasl", by_sasl);
+  g_autofree char *second = run_recipe (secured->directory, sasl->str);
+  assert_string_equal (second, "/reports/hourly\n");
+}
+
+/* zkflock.conf with every line in force, as the unit reads it. */
+static void
+environment_file_of_the_unit (void **state)
+{
+  Servers *servers = *state;
+  Secured *secured = servers->secured;
+  g_autofree char *text = NULL;
+  g_autofree char *by_tls = g_strconcat ("tls://", servers->addresses[TO_SECURE], NULL);
+  g_autofree char *folder = g_strconcat (secured->directory, "/", NULL);
+
+  assert_true (
+      g_file_get_contents (CURATOR_SOURCE_DIR "/tools/zkflock/zkflock.conf", &text, NULL, NULL));
+  g_autoptr (GString) lines = g_string_new (text);
+  replace (lines, "#ZKFLOCK_", "ZKFLOCK_");
+  replace (lines, "tls://zk1,tls://zk2,tls://zk3", by_tls);
+  replace (lines, "NAME.key-password", "key-password");
+  replace (lines, "NAME.password", "password");
+  replace (lines, "NAME.pem", "client.pem");
+  replace (lines, "NAME.key", "client-encrypted.key");
+  replace (lines, "SASL_USER=NAME", "SASL_USER=" SASL_USER);
+  replace (lines, "/usr/sbin/daemon --foreground", "hourly-report");
+  replace (lines, "/etc/zkflock/", folder);
+  g_autofree char *file = g_build_filename (secured->directory, "conf", NULL);
+  assert_true (g_file_set_contents (file, lines->str, -1, NULL));
+  /* As systemd: what follows "=" is the value, up to the end of the line. */
+  g_autofree char *out =
+      run_recipe (secured->directory, "while IFS== read -r name value; do\n"
+                                      "  case $name in ZKFLOCK_*) export \"$name=$value\" ;; esac\n"
+                                      "done <conf\n"
+                                      "zkflock ${ZKFLOCK_PATH} $ZKFLOCK_COMMAND\n");
+  assert_string_equal (out, "/leaders/NAME\n");
+}
+
+/* A server as docs/security.md sets it up, from the certificates on, and its clients. */
+static void
+recipes_of_security (void **state)
+{
+  g_autofree char *directory = g_dir_make_tmp ("curator-recipes-XXXXXX", NULL);
+  g_autofree char *folder = g_strconcat (directory, "/", NULL);
+  g_autofree char *host = zk_server_new_host ();
+  const int port = zk_server_free_port (host);
+  g_autofree char *names = g_strdup_printf ("DNS:zk1,IP:%s", host);
+  g_autofree char *address = g_strdup_printf ("%s:%d", host, port);
+  g_autofree char *secure_port =
+      g_strdup_printf ("secureClientPortAddress=%s\nsecureClientPort=%d\n", host, port);
+  g_autofree char *login =
+      g_strdup_printf ("-Djava.security.auth.login.config=%s/jaas.conf", directory);
+  g_autofree char *jaas = g_build_filename (directory, "jaas.conf", NULL);
+  g_autofree char *properties = g_build_filename (directory, "client.properties", NULL);
+  g_autofree char *text = NULL;
+
+  assert_true (g_file_get_contents (CURATOR_SOURCE_DIR "/docs/security.md", &text, NULL, NULL));
+  g_autoptr (GString) certificates = block_of (text, "sh", 0);
+  replace (certificates, "DNS:zk1", names);
+  g_free (run_recipe (directory, certificates->str));
+  g_autoptr (GString) config = block_of (text, "properties", 0);
+  replace (config, "secureClientPort=2281\n", secure_port);
+  replace (config, "/etc/zookeeper/", folder);
+  g_autoptr (GString) users = block_of (text, "jaas", 0);
+  g_autoptr (GString) client = block_of (text, "properties", 1);
+  assert_true (g_file_set_contents (jaas, users->str, -1, NULL));
+  assert_true (g_file_set_contents (properties, client->str, -1, NULL));
+  const char *const options[] = { login, NULL };
+  const ZkServerSetup setup = {
+    .tick_ms = 2000, .host = host, .config = config->str, .netty = TRUE, .java_options = options
+  };
+  ZkServer *server = zk_server_start_as (&setup);
+  assert_non_null (server);
+
+  g_autofree char *by_tls = g_strconcat ("tls://", address, NULL);
+  g_autoptr (GString) use = block_of (text, "sh", 1);
+  replace (use, "tls://zk1", by_tls);
+  g_autofree char *first = run_recipe (directory, use->str);
+  assert_string_equal (first, "/jobs/hourly\n");
+  g_autoptr (GString) acls = block_of (text, "sh", 2);
+  g_autofree char *exported = g_strndup (use->str, strcspn (use->str, "\n") + 1);
+  replace (acls, "zk1:2281", address);
+  g_string_prepend (acls, exported);
+  g_autofree char *second = run_recipe (directory, acls->str);
+  assert_true (g_str_has_suffix (second, "/billing/hourly\n"));
+  zk_server_stop (server);
+  const char *const remove[] = { "/bin/rm", "-r", directory, NULL };
+  assert_true (realm_run (remove));
 }
 
 int
@@ -677,7 +782,9 @@ main (void)
     cmocka_unit_test (usage_errors),
     cmocka_unit_test (passwords_stay_secret),
     cmocka_unit_test (nodes_belong_to_the_identity),
-    cmocka_unit_test (recipes_work),
+    cmocka_unit_test (recipes_of_zkflock),
+    cmocka_unit_test (environment_file_of_the_unit),
+    cmocka_unit_test (recipes_of_security),
     cmocka_unit_test (doctor_looks_at_certificates),
     cmocka_unit_test (doctor_finds_clear_text),
   };

@@ -63,6 +63,12 @@ zk_netty_classpath (void)
   return netty_classpath;
 }
 
+char *
+zk_server_class_path (void)
+{
+  return g_strconcat (class_path (), netty_classpath, NULL);
+}
+
 gboolean
 zk_server_available (void)
 {

@@ -28,6 +28,9 @@ gboolean zk_server_available (void);
  * start. */
 ZkServer *zk_server_start (int tick_ms, const char *const *java_options);
 
+/* The jars of servers and clients, with those for TLS. */
+char *zk_server_class_path (void);
+
 typedef struct
 {
   int tick_ms;
