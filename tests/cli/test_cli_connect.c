@@ -135,6 +135,23 @@ causes_with_tls (void **state)
   check_tls ("no-such-host.invalid:2281", "unknown host", FALSE);
   close (fd);
 }
+#else
+static void
+a_build_without_tls_refuses_it (void **state)
+{
+  g_autofree char *address = unused_address ();
+  g_autofree char *scheme = g_strdup_printf ("--hosts=tls://%s", address);
+  const char *const words[] = { scheme, "--tls-ca=/etc/ssl/certs/ca-certificates.crt",
+                                "--tls-cert=/some.pem", "--tls-server-name=one" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autoptr (Cli) cli = cli_zkflock (address, words[i], "/p", CLI_COMMAND, "exit", "0", NULL);
+      assert_int_equal (cli_wait (cli, CLI_MS), 64);
+      g_autofree char *err = cli_stderr (cli);
+      assert_string_equal (err, "zkflock: /p: curator was built without TLS\n");
+    }
+}
 #endif
 
 static void
@@ -162,48 +179,6 @@ a_silent_server_is_named (void **state)
   close (fd);
 }
 
-typedef struct
-{
-  int fd;
-  gint stopped; /* atomic */
-} Greeter;
-
-static gpointer
-greet (gpointer data)
-{
-  Greeter *greeter = data;
-
-  while (!g_atomic_int_get (&greeter->stopped))
-    {
-      const int fd = accept (greeter->fd, NULL, NULL);
-      if (fd >= 0)
-        {
-          (void) !write (fd, "SSH-2.0-test\r\n", 14);
-          shutdown (fd, SHUT_WR);
-          wait_ms (50);
-          close (fd);
-        }
-      wait_ms (5);
-    }
-  return NULL;
-}
-
-static void
-another_protocol_is_named (void **state)
-{
-  g_autofree char *address = NULL;
-  Greeter greeter = { .fd = listen_on (&address) };
-  GThread *thread = g_thread_new ("greet", greet, &greeter);
-  g_autoptr (Cli) cli = cli_zkflock (address, "-n", "/p", CLI_COMMAND, "exit", "0", NULL);
-  const int code = cli_wait (cli, CLI_MS);
-
-  g_atomic_int_set (&greeter.stopped, TRUE);
-  g_thread_join (thread);
-  assert_int_equal (code, 69);
-  assert_cause (cli, address, "not a ZooKeeper server");
-  close (greeter.fd);
-}
-
 static void
 a_missing_chroot_is_named (void **state)
 {
@@ -223,31 +198,6 @@ a_missing_chroot_is_named (void **state)
   assert_int_equal (cli_wait (who, CLI_MS), 69);
   g_autofree char *who_err = cli_stderr (who);
   assert_string_equal (who_err, err);
-}
-
-static gboolean
-has_no_quorum (gpointer address)
-{
-  g_autofree char *answer = four_letter (address, "srvr", 2000);
-  return answer != NULL && strstr (answer, "not currently serving") != NULL;
-}
-
-static void
-a_missing_quorum_is_named (void **state)
-{
-  ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-
-  assert_non_null (ensemble);
-  zk_server_kill (zk_ensemble_server (ensemble, 0));
-  zk_server_kill (zk_ensemble_server (ensemble, 1));
-  g_autofree char *address = g_strdup (zk_server_address (zk_ensemble_server (ensemble, 2)));
-  const gboolean alone = wait_until (has_no_quorum, address, CLI_MS);
-  if (alone)
-    {
-      check_at_once (address, address, "no quorum");
-    }
-  zk_ensemble_stop (ensemble);
-  assert_true (alone);
 }
 
 /* Connected, but the server does not answer in time: nobody knows whether the lock is held. */
@@ -286,11 +236,11 @@ main (void)
     cmocka_unit_test (views_name_the_cause),
 #if HAS_TLS
     cmocka_unit_test (causes_with_tls),
+#else
+    cmocka_unit_test (a_build_without_tls_refuses_it),
 #endif
     cmocka_unit_test (a_silent_server_is_named),
-    cmocka_unit_test (another_protocol_is_named),
     cmocka_unit_test (a_missing_chroot_is_named),
-    cmocka_unit_test (a_missing_quorum_is_named),
     cmocka_unit_test (an_unanswered_wait_is_no_conflict),
     cmocka_unit_test (usage_errors),
   };

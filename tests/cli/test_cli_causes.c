@@ -1,0 +1,327 @@
+/* All reasons why there is no connection, side by side: each is told apart from the others, by verbs that
+ * look and by a lock, and no command runs. */
+#include "cli.h"
+
+#include "support/net.h"
+#include "support/process.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_WORDS 4
+
+typedef enum
+{
+  AT_CLOSED,
+  AT_SILENT,
+  AT_GREETER,   /* answers in another protocol */
+  AT_NO_QUORUM, /* the last member of an ensemble */
+  AT_SERVER,
+  AT_NO_CHROOT,
+  AT_TLS, /* wants a certificate */
+  AT_EXPIRED,
+  AT_UNKNOWN,
+  N_PLACES
+} Place;
+
+typedef struct
+{
+  Fixture *fixture;
+  ZkEnsemble *ensemble;
+  char *directory;
+  char *hosts[N_PLACES];
+  int silent_fd;
+  int greeter_fd;
+  GThread *greeter;
+  gint stopped; /* atomic */
+  pid_t pids[2];
+} World;
+
+/* "%name" in a word is a file of the certificates. */
+static const struct
+{
+  Place place;
+  const char *words[MAX_WORDS];
+  int code;
+  const char *cause; /* of this row only */
+} rows[] = {
+  { AT_CLOSED, { NULL }, 69, ": connection refused" },
+  { AT_UNKNOWN, { NULL }, 69, ": unknown host" },
+  { AT_GREETER, { NULL }, 69, ": not a ZooKeeper server" },
+  { AT_NO_QUORUM, { NULL }, 69, ": no quorum" },
+  { AT_SILENT, { NULL }, 69, ": accepts connections and does not answer" },
+  { AT_NO_CHROOT, { NULL }, 69, "the chroot /nowhere of the connect string does not exist" },
+  { AT_SERVER, { "--auth-file=%nobody" }, 77, "the server refused the authentication" },
+#if HAS_TLS
+  { AT_TLS, { NULL }, 69, ": expects TLS" },
+  { AT_SERVER, { "--tls-ca=%ca.pem" }, 76, ": TLS: " },
+  { AT_TLS, { "--tls-ca=%ca.pem", "--tls-server-name=wrong.test" }, 76, "does not match" },
+  { AT_TLS, { "--tls-ca=%foreign-ca.pem" }, 76, "issuer is unknown" },
+  { AT_EXPIRED, { "--tls-ca=%ca.pem" }, 76, "chain uses expired certificate" },
+  { AT_TLS, { "--tls-ca=%ca.pem" }, 76, "wants a certificate" },
+#endif
+};
+
+static const char *const verbs[][4] = { { "-n", "/p" }, { "/p" }, { "who", "/p" }, { "doctor" } };
+
+static int
+listen_on (char **address)
+{
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *any = g_strdup_printf ("%s:0", host);
+  struct sockaddr_in name;
+
+  assert_true (net_parse (any, &name));
+  const int fd = net_listen (&name);
+  assert_true (fd >= 0);
+  *address = g_strdup_printf ("%s:%d", host, ntohs (name.sin_port));
+  return fd;
+}
+
+static gpointer
+greet (gpointer data)
+{
+  World *world = data;
+
+  while (!g_atomic_int_get (&world->stopped))
+    {
+      const int fd = accept (world->greeter_fd, NULL, NULL);
+      if (fd >= 0)
+        {
+          (void) !write (fd, "SSH-2.0-test\r\n", 14);
+          shutdown (fd, SHUT_WR);
+          wait_ms (50);
+          close (fd);
+        }
+      wait_ms (5);
+    }
+  return NULL;
+}
+
+static char *
+unused_address (void)
+{
+  g_autofree char *host = zk_server_new_host ();
+  return g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+}
+
+static pid_t
+serve_tls (World *world, Place place, const char *certificate)
+{
+  g_autofree char *openssl = g_find_program_in_path ("openssl");
+  g_autofree char *pem = g_build_filename (world->directory, certificate, NULL);
+  g_autofree char *ca = g_build_filename (world->directory, "ca.pem", NULL);
+  g_autofree char *log = g_build_filename (world->directory, "s_server.log", NULL);
+  char *address = g_strdup_printf ("127.0.0.1:%d", zk_server_free_port ("127.0.0.1"));
+  const char *const argv[] = {
+    openssl, "s_server", "-quiet",  "-accept", address,   "-cert", pem,
+    "-key",  pem,        "-CAfile", ca,        "-Verify", "1",     NULL
+  };
+
+  world->hosts[place] = address;
+  return process_spawn ((char *const *) argv, log);
+}
+
+static gboolean
+make_files (World *world)
+{
+  const char *const argv[] = { CURATOR_SOURCE_DIR "/tests/support/make_certificates",
+                               world->directory, "127.0.0.1", NULL };
+  g_autofree char *nobody = g_build_filename (world->directory, "nobody", NULL);
+  int status = -1;
+
+  return g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, NULL, &status,
+                       NULL)
+         && status == 0 && g_file_set_contents (nobody, "nosuchscheme:nobody\n", -1, NULL)
+         && g_chmod (nobody, 0600) == 0;
+}
+
+static gboolean
+has_no_quorum (gpointer address)
+{
+  g_autofree char *answer = four_letter (address, "srvr", 2000);
+  return answer != NULL && strstr (answer, "not currently serving") != NULL;
+}
+
+static gboolean
+leave_one_member (World *world)
+{
+  world->ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  if (world->ensemble == NULL)
+    {
+      return FALSE;
+    }
+  zk_server_kill (zk_ensemble_server (world->ensemble, 0));
+  zk_server_kill (zk_ensemble_server (world->ensemble, 1));
+  world->hosts[AT_NO_QUORUM] =
+      g_strdup (zk_server_address (zk_ensemble_server (world->ensemble, 2)));
+  return wait_until (has_no_quorum, world->hosts[AT_NO_QUORUM], CLI_MS);
+}
+
+static int
+start (void **state)
+{
+  World *world = g_new0 (World, 1);
+
+  *state = world;
+  world->directory = g_dir_make_tmp ("curator-causes-XXXXXX", NULL);
+  if (!make_files (world) || fixture_start ((void **) &world->fixture) != 0
+      || !leave_one_member (world))
+    {
+      return -1;
+    }
+  world->hosts[AT_CLOSED] = unused_address ();
+  world->hosts[AT_UNKNOWN] = g_strdup ("no-such-host.invalid:2181");
+  world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
+  world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere", NULL);
+  world->silent_fd = listen_on (&world->hosts[AT_SILENT]);
+  world->greeter_fd = listen_on (&world->hosts[AT_GREETER]);
+  world->pids[0] = serve_tls (world, AT_TLS, "server.pem");
+  world->pids[1] = serve_tls (world, AT_EXPIRED, "expired.pem");
+  world->greeter = g_thread_new ("greet", greet, world);
+  return world->pids[0] != 0 && world->pids[1] != 0 ? 0 : -1;
+}
+
+static int
+stop (void **state)
+{
+  World *world = *state;
+  GDir *dir = g_dir_open (world->directory, 0, NULL);
+  const char *name;
+
+  g_atomic_int_set (&world->stopped, TRUE);
+  g_thread_join (world->greeter);
+  process_kill (world->pids[0]);
+  process_kill (world->pids[1]);
+  close (world->silent_fd);
+  close (world->greeter_fd);
+  zk_ensemble_stop (world->ensemble);
+  fixture_stop ((void **) &world->fixture);
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *file = g_build_filename (world->directory, name, NULL);
+      g_unlink (file);
+    }
+  g_dir_close (dir);
+  g_rmdir (world->directory);
+  g_free (world->directory);
+  for (int i = 0; i < N_PLACES; i++)
+    {
+      g_free (world->hosts[i]);
+    }
+  g_free (world);
+  return 0;
+}
+
+static Cli *
+start_row (World *world, gsize row, const char *timeout, const char *const *verb, const char *mark)
+{
+  const char *const usual[] = { ZKFLOCK, "-Z", world->hosts[rows[row].place], timeout };
+  const char *const command[] = { CLI_COMMAND, "turn", mark, "0", NULL };
+  const gboolean has_command = verb[0][0] != 'w' && verb[0][0] != 'd';
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
+    {
+      g_ptr_array_add (argv, g_strdup (usual[i]));
+    }
+  for (int i = 0; i < MAX_WORDS && rows[row].words[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (rows[row].words[i], "%", 2);
+      g_ptr_array_add (argv, parts[1] != NULL
+                                 ? g_strconcat (parts[0], world->directory, "/", parts[1], NULL)
+                                 : g_strdup (parts[0]));
+    }
+  for (int i = 0; verb[i] != NULL; i++)
+    {
+      g_ptr_array_add (argv, g_strdup (verb[i]));
+    }
+  for (int i = 0; has_command && command[i] != NULL; i++)
+    {
+      g_ptr_array_add (argv, g_strdup (command[i]));
+    }
+  g_ptr_array_add (argv, NULL);
+  return cli_start_strv ((char *const *) argv->pdata);
+}
+
+/* FALSE after printing what is wrong. */
+static gboolean
+check_row (gsize row, Cli *cli, const char *verb)
+{
+  const int code = cli_wait (cli, CLI_MS);
+  g_autofree char *err = cli_stderr (cli);
+  gboolean good = code == rows[row].code && strchr (err, '\n') == err + strlen (err) - 1;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      good = good && (strstr (err, rows[i].cause) != NULL) == (i == row);
+    }
+  if (!good)
+    {
+      print_error ("%s, \"%s\": exit code %d, not %d: %s\n", verb, rows[row].cause, code,
+                   rows[row].code, err);
+    }
+  return good;
+}
+
+static void
+every_cause_is_told_apart (void **state)
+{
+  World *world = *state;
+  Cli *clis[G_N_ELEMENTS (rows)][G_N_ELEMENTS (verbs)];
+  g_autofree char *mark = cli_new_file ();
+  gboolean good = TRUE;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
+        {
+          clis[i][k] = start_row (world, i, "--connect-timeout=5", verbs[k], mark);
+        }
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
+        {
+          good = check_row (i, clis[i][k], verbs[k][0]) && good;
+          cli_free (clis[i][k]);
+        }
+    }
+  assert_true (good);
+  assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+}
+
+/* The time limit of a wait would be reached long after this test has failed. */
+static void
+a_try_ends_at_once (void **state)
+{
+  static const Place places[] = { AT_CLOSED, AT_UNKNOWN, AT_GREETER, AT_NO_QUORUM };
+  g_autofree char *mark = cli_new_file ();
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      gboolean is_refusal = rows[i].code == 76;
+      for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
+        {
+          is_refusal = is_refusal || rows[i].place == places[k];
+        }
+      if (is_refusal)
+        {
+          g_autoptr (Cli) cli = start_row (*state, i, "--connect-timeout=600", verbs[0], mark);
+          assert_true (check_row (i, cli, "-n"));
+        }
+    }
+  assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (every_cause_is_told_apart),
+    cmocka_unit_test (a_try_ends_at_once),
+  };
+  return cmocka_run_group_tests (tests, start, stop);
+}
