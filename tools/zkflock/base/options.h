@@ -39,6 +39,7 @@ typedef struct
   char *label;
   char *auth_file;
   gboolean acl_creator;
+  gboolean compression;
   gboolean verbose;
   gboolean json;
   gboolean only_paths; /* of tree */

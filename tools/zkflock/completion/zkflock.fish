@@ -86,6 +86,7 @@ complete -c zkflock -n $common -l session-timeout -x -d 'Session timeout to requ
 complete -c zkflock -n $common -l connect-timeout -x -d 'Give up connecting after this long'
 complete -c zkflock -n $common -l auth-file -r -F -d Credentials
 complete -c zkflock -n $common -l acl -x -a 'open creator' -d 'Access to created nodes'
+complete -c zkflock -n $common -l compression -d 'Write payloads and requests in gzip'
 complete -c zkflock -n $common -l verbose -d 'Report each step with its time'
 complete -c zkflock -n $common -s h -l help -d 'Show help'
 complete -c zkflock -n $common -s V -l version -d 'Show versions'
