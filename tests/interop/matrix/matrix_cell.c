@@ -1,8 +1,8 @@
 /* The C side of scripts/matrix: one server, or an ensemble, and one Java Curator.
  *
  *   matrix_cell [--acquisitions N] cell CURATOR      a standalone server
- *   matrix_cell [--acquisitions N] ensemble CURATOR  three servers; one of them is killed and restarted
- *   matrix_cell upgrade NEW-CLASS-PATH               three servers, replaced one by one under held locks
+ *   matrix_cell [--acquisitions N] ensemble CURATOR  three servers
+ *   matrix_cell upgrade NEW-CLASS-PATH NEW-VERSION   three servers, replaced one by one under held locks
  *   matrix_cell hold SERVERS PATH                    acquires a lock of each kind below the path, for kill -9
  *
  * CURATOR: the version, as "5.9.0". The jars of the server and of the peer come from the environment:
@@ -12,6 +12,7 @@
  */
 #include "cell.h"
 
+#include "support/four_letter.h"
 #include "support/waiting.h"
 
 #include <stdio.h>
@@ -181,16 +182,22 @@ ensemble (const char *program, const char *curator, int acquisitions)
   return all_good ? 0 : 1;
 }
 
-/* Restarts one server with the new jars; its data stays. */
+/* Restarts one server with the new jars; its data stays. It says its version itself. */
 static char *
-replace (ZkEnsemble *three, int i)
+replace (ZkEnsemble *three, int i, const char *version)
 {
   ZkServer *server = zk_ensemble_server (three, i);
   zk_server_kill (server);
   zk_server_change_jars (server);
-  return zk_server_relaunch (server) && zk_ensemble_wait_whole (three, LONG_MS)
+  if (!zk_server_relaunch (server) || !zk_ensemble_wait_whole (three, LONG_MS))
+    {
+      return g_strdup ("the ensemble is not whole");
+    }
+  g_autofree char *wanted = g_strdup_printf ("version: %s-", version);
+  g_autofree char *answer = four_letter (zk_server_address (server), "srvr", LONG_MS);
+  return answer != NULL && strstr (answer, wanted) != NULL
              ? NULL
-             : g_strdup ("the ensemble is not whole");
+             : g_strdup_printf ("not \"%s\": %s", wanted, answer);
 }
 
 typedef struct
@@ -251,7 +258,7 @@ hand_over (Held *held)
 }
 
 static int
-upgrade (const char *new_jars)
+upgrade (const char *new_jars, const char *version)
 {
   ZkEnsemble *three = zk_ensemble_start (UPGRADE_TICK_MS, NULL);
   if (three == NULL)
@@ -270,7 +277,7 @@ upgrade (const char *new_jars)
   for (int i = 1; all_good && i <= 3; i++)
     {
       g_autofree char *step = g_strdup_printf ("server-%d", i);
-      char *problem = replace (three, (leader + i) % 3);
+      char *problem = replace (three, (leader + i) % 3, version);
       report ("upgrade", step, problem != NULL ? problem : still_held (&held));
     }
   if (all_good)
@@ -317,11 +324,14 @@ main (int argc, char **argv)
     {
       return hold (argv[2], argv[3]);
     }
+  if (argc == 4 && strcmp (argv[1], "upgrade") == 0)
+    {
+      return upgrade (argv[2], argv[3]);
+    }
   if (argc != 3 || acquisitions <= 0)
     {
       return 64;
     }
-  return strcmp (argv[1], "upgrade") == 0    ? upgrade (argv[2])
-         : strcmp (argv[1], "ensemble") == 0 ? ensemble (program, argv[2], acquisitions)
-                                             : standalone (program, argv[2], acquisitions);
+  return strcmp (argv[1], "ensemble") == 0 ? ensemble (program, argv[2], acquisitions)
+                                           : standalone (program, argv[2], acquisitions);
 }
