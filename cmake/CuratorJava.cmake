@@ -17,6 +17,7 @@ foreach(jar IN ITEMS curator-client curator-framework curator-recipes zookeeper 
   endif()
 endforeach()
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/interop/java/*.java"
+     "${PROJECT_SOURCE_DIR}/tests/interop/matrix/*.java"
      "${PROJECT_SOURCE_DIR}/bench/java/*.java")
 
 if(NOT CURATOR_JAVA_PROGRAM OR NOT CURATOR_JAVAC_PROGRAM OR _missing)

@@ -308,6 +308,37 @@ revoke_asks_only_what_is_revocable (void **state)
 }
 
 static void
+assert_in_gzip (Fixture *fixture, const char *path)
+{
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  g_autofree char *node = g_strconcat (path, "/", names[0], NULL);
+  g_autoptr (GBytes) data = NULL;
+  assert_int_equal (raw_zk_get (fixture->raw, node, &data, NULL), ZOK);
+  assert_true (g_bytes_get_size (data) >= 18);
+  assert_memory_equal (g_bytes_get_data (data, NULL), "\x1f\x8b", 2);
+}
+
+/* The label and the request are written in gzip, and shown and understood all the same. */
+static void
+compression_of_labels_and_requests (void **state)
+{
+  Fixture *fixture = *state;
+  const char *server = fixture_server (fixture);
+  g_autoptr (Cli) holder =
+      cli_zkflock (server, "--compression", "--label", "packed", "/gzip/label", NULL);
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  assert_in_gzip (fixture, "/gzip/label");
+  g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/gzip/label", NULL);
+  assert_json (json, "d['participants'][0]['label']", "packed");
+
+  g_autoptr (Cli) asked = cli_zkflock (server, "--compression", "--revocable", "/gzip/asked", NULL);
+  assert_true (cli_wait_lines (asked->out, "", 1, CLI_MS));
+  assert_in_gzip (fixture, "/gzip/asked");
+  g_free (cli_run (fixture, 0, "revoke", "--compression", "/gzip/asked", NULL));
+  assert_int_equal (cli_wait (asked, CLI_MS), 0);
+}
+
+static void
 p26_doctor_finds_a_node_without_owner (void **state)
 {
   Fixture *fixture = *state;
@@ -419,6 +450,7 @@ main (void)
     heal_and_test (doctor_finds_a_foreign_child_of_a_free_path),
     heal_and_test (lost_output_is_an_error),
     heal_and_test (revoke_asks_only_what_is_revocable),
+    heal_and_test (compression_of_labels_and_requests),
     heal_and_test (p26_doctor_finds_a_node_without_owner),
     heal_and_test (reap_deletes_what_nobody_owns),
     heal_and_test (p26_doctor_finds_an_absent_owner),

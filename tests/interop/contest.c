@@ -64,7 +64,8 @@ start_java (const Run *run, const ContestProcess *process, const char *output)
   g_autofree char *hold_ms = g_strdup_printf ("%d", run->plan->hold_ms);
   const char *servers = run->plan->java_connect_string != NULL ? run->plan->java_connect_string
                                                                : run->plan->connect_string;
-  const char *const arguments[] = { "LockWorker", servers, run->plan->path, threads,
+  const char *peer = run->plan->java_class != NULL ? run->plan->java_class : "LockWorker";
+  const char *const arguments[] = { peer,         servers, run->plan->path, threads,
                                     acquisitions, hold_ms, process->recipe, NULL };
   return spawn_java (run->plan->java_options, arguments, output);
 }

@@ -34,6 +34,7 @@ typedef struct
   const char *connect_string;
   const char *java_connect_string; /* NULL: the same */
   const char *const *java_options; /* of the JVM; NULL: none */
+  const char *java_class;          /* NULL: LockWorker */
   const char *path;
   const ContestProcess *processes; /* numbered from 1 in the events */
   int hold_ms;

@@ -279,6 +279,18 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
 }
 
 void
+zk_server_change_jars (ZkServer *server)
+{
+  char **argument = server->argv;
+  while (strcmp (*argument, "-cp") != 0)
+    {
+      argument++;
+    }
+  g_free (argument[1]);
+  argument[1] = g_strdup (class_path ());
+}
+
+void
 zk_server_kill (ZkServer *server)
 {
   if (server->pid != 0)

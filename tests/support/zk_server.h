@@ -57,7 +57,9 @@ pid_t zk_server_pid (ZkServer *server); /* 0 while it is down */
 
 void zk_server_freeze (ZkServer *server); /* SIGSTOP */
 void zk_server_thaw (ZkServer *server);   /* SIGCONT */
-void zk_server_kill (ZkServer *server);   /* SIGKILL, waits until it is gone */
+/* The next start is with the jars that CURATOR_TEST_ZOOKEEPER_CLASSPATH names now. */
+void zk_server_change_jars (ZkServer *server);
+void zk_server_kill (ZkServer *server); /* SIGKILL, waits until it is gone */
 /* Starts it again on its port and data (after a kill); does not wait until it serves. */
 gboolean zk_server_relaunch (ZkServer *server);
 gboolean zk_server_wait_serving (ZkServer *server, int timeout_ms);

@@ -81,6 +81,9 @@ connect_start (const Options *options, int *exit_code)
   curator_client_set_session_timeout (client, options->session_timeout_ms);
   curator_client_set_connection_timeout (client, options->connect_timeout_ms);
   curator_client_set_default_data (client, options->label, strlen (options->label));
+  /* Views write nothing, and read labels in either form. */
+  curator_client_set_compression (
+      client, options->compression || (options->verb != VERB_LOCK && options->verb != VERB_REVOKE));
   if (options->verb == VERB_LOCK)
     {
       curator_client_set_callback_context (client, g_main_context_default ());

@@ -19,7 +19,7 @@
 typedef struct
 {
   gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, yes, version,
-      revocable;
+      revocable, compression;
   char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
   Secure secure;
@@ -134,6 +134,8 @@ add_common_options (GOptionContext *context, GPtrArray *names, Raw *raw)
       "File of scheme:credentials lines; mode 0600", "FILE" },
     { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Access to created nodes: open or creator",
       "WHAT" },
+    { "compression", 0, 0, G_OPTION_ARG_NONE, &raw->compression,
+      "Write payloads and requests in gzip, as Java's enableCompression", NULL },
     { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->interval, "top: time between refreshes (1)",
       "SECONDS" },
     { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations,
@@ -418,6 +420,7 @@ take_strings (Options *options, Raw *raw)
   options->only_paths = raw->paths;
   options->agreed = raw->yes;
   options->revocable = raw->revocable;
+  options->compression = raw->compression;
   options->mode = raw->shared             ? MODE_READ
                   : raw->exclusive        ? MODE_WRITE
                   : is_set (&raw->leases) ? MODE_SEMAPHORE

@@ -42,6 +42,7 @@ typedef struct
   char *auth_file;
   Secure secure;
   gboolean acl_creator;
+  gboolean compression;
   gboolean verbose;
   gboolean json;
   gboolean only_paths; /* of tree */

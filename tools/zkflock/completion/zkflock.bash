@@ -62,7 +62,7 @@ _zkflock_value() {
 
 _zkflock() {
   local words sources hosts=${ZKFLOCK_HOSTS:-} verb='' i word
-  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --verbose -h --help -V --version
+  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --compression --verbose -h --help -V --version
     --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-server-name
     --sasl --sasl-user --sasl-password-file --sasl-server-principal'
   local lock='-x -e --exclusive -s --shared -N --leases --multi -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code

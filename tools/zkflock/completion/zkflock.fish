@@ -96,6 +96,7 @@ complete -c zkflock -n $common -l sasl -x -a 'digest gssapi' -d 'Authenticate by
 complete -c zkflock -n $common -l sasl-user -x -d User
 complete -c zkflock -n $common -l sasl-password-file -r -F -d 'Password of the user'
 complete -c zkflock -n $common -l sasl-server-principal -x -d 'Principal of the servers'
+complete -c zkflock -n $common -l compression -d 'Write payloads and requests in gzip'
 complete -c zkflock -n $common -l verbose -d 'Report each step with its time'
 complete -c zkflock -n $common -s h -l help -d 'Show help'
 complete -c zkflock -n $common -s V -l version -d 'Show versions'

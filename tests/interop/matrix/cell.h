@@ -1,0 +1,57 @@
+/* One cell of the matrix: this build against one server and one Java Curator. */
+#ifndef CURATOR_MATRIX_CELL_H
+#define CURATOR_MATRIX_CELL_H
+
+#include "interop/contest.h"
+#include "java_peer.h"
+#include "support/raw_zk.h"
+#include "support/zk_server.h"
+
+#include <curator/curator.h>
+
+#define LONG_MS      60000 /* for what must happen, without a promised bound */
+#define REFUSAL_MS   300   /* of a timed acquire that must fail */
+#define QUIET_MS     500   /* a grant that must not come would come within this time */
+#define SESSION_MS   30000
+#define KILLED_MS    4000 /* session timeout of who is killed */
+#define CELL_TICK_MS 1500 /* the longest session is 20 ticks, the shortest 2 */
+
+typedef struct
+{
+  const char *servers;
+  int acquisitions;                /* of each thread of a contest */
+  gboolean downgrade_is_overtaken; /* Java's: CURATOR-621 */
+  gboolean compression;
+  CuratorClient *client;
+  RawZk *raw;
+  JavaPeer *peer;
+} Cell;
+
+/* Each returns what is wrong, or NULL. */
+char *cell_contend (Cell *cell, const char *recipe);
+char *cell_downgrade_contest (Cell *cell);
+char *cell_time_out (Cell *cell, const char *holder, const char *waiter);
+char *cell_kill_java (Cell *cell);
+char *cell_kill_c (Cell *cell, const char *program);
+char *cell_downgrade_in_c (Cell *cell);
+char *cell_downgrade_in_java (Cell *cell);
+char *cell_revoke (Cell *cell, const char *recipe);
+char *cell_count (Cell *cell);
+
+/* Creates and acquires: mutex, semmutex, semaphore:N, read, write. The lease keeps what it needs. */
+CuratorLease *cell_take (CuratorClient *client, const char *recipe, const char *path,
+                         gint64 timeout_ms, GError **error);
+/* The node below which the contenders of a recipe queue. */
+char *cell_queue (const char *recipe, const char *path);
+CuratorClient *cell_connect (const char *servers, int session_ms, gboolean compression);
+/* "FUNCTION: TEXT; the peer: OUTPUT" */
+char *cell_wrong (Cell *cell, const char *what, const GError *error);
+
+/* In a function that returns what is wrong. */
+#define CELL_CHECK(condition, error)                                                               \
+  if (!(condition))                                                                                \
+    {                                                                                              \
+      return cell_wrong (cell, #condition, (error));                                               \
+    }
+
+#endif
