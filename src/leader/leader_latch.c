@@ -69,22 +69,12 @@ call_listener (GCallback func, gpointer latch, int is_leader, gpointer user_data
   ((CuratorLeaderLatchListener) func) (latch, is_leader, user_data);
 }
 
+/* For a notification, which does not keep the latch open. */
 static gpointer
-ref_latch (gpointer data)
+ref_latch (gpointer latch)
 {
-  CuratorLeaderLatch *latch = data;
-  if (!curator_refs_try_inc (&latch->refs))
-    {
-      return NULL;
-    }
   memory_ref (latch);
   return latch;
-}
-
-static void
-unref_latch (gpointer latch)
-{
-  curator_leader_latch_unref (latch);
 }
 
 /* Takes error; NULL for success. */
@@ -119,7 +109,7 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
     }
   latch->is_leader = is_leader;
   curator_listeners_notify (&latch->listeners, latch->client, call_listener, latch, ref_latch,
-                            unref_latch, is_leader);
+                            memory_unref, is_leader);
   if (is_leader)
     {
       finish_waits (latch, TRUE);
