@@ -14,7 +14,6 @@
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
-#include "thread_start.h"
 
 #include <string.h>
 
@@ -126,7 +125,8 @@ on_granted (gpointer owner)
 
   selector->cancellable = g_cancellable_new ();
   memory_ref (selector);
-  const int failed = curator_thread_start_detached ("curator-leader", lead, selector);
+  CuratorZkOps *ops = selector->client->ops;
+  const int failed = ops->start_thread (ops, "curator-leader", lead, selector);
   if (failed != 0)
     {
       curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
