@@ -360,17 +360,32 @@ curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
 GPtrArray *
 curator_leader_latch_get_participants (CuratorLeaderLatch *latch, GError **error)
 {
+  return curator_leader_latch_get_participants_full (latch, 0, NULL, error);
+}
+
+GPtrArray *
+curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                            GCancellable *cancellable, GError **error)
+{
   g_return_val_if_fail (latch != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_participants_read (latch->candidate.internals, error);
+  return curator_participants_read (latch->candidate.internals, timeout_ms, cancellable, error);
 }
 
 CuratorLeaderParticipant *
 curator_leader_latch_get_leader (CuratorLeaderLatch *latch, GError **error)
 {
+  return curator_leader_latch_get_leader_full (latch, 0, NULL, error);
+}
+
+CuratorLeaderParticipant *
+curator_leader_latch_get_leader_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                      GCancellable *cancellable, GError **error)
+{
   g_return_val_if_fail (latch != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_participants_read_leader (latch->candidate.internals, error);
+  return curator_participants_read_leader (latch->candidate.internals, timeout_ms, cancellable,
+                                           error);
 }
 
 guint

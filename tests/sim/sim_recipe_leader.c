@@ -1,9 +1,9 @@
 /* Leader selectors and leader latches: each contender is a candidate that leads, loses its leadership
  * and is closed at any moment.
  *
- * A candidate believes in its leadership as long as anything tells it so: has_leadership (), its
- * lease, or a cancellable or listener that has not told it the end. What a process cannot be told
- * while it is paused does not count.
+ * A selector believes in its leadership as long as has_leadership () or its cancellable says so. What
+ * a process cannot be told while it is paused does not count. A latch believes has_leadership ():
+ * its listeners are told the end while its node is being deleted.
  *
  * The functions of selectors run on actors, listeners on their client's lane of states.
  */
@@ -453,8 +453,7 @@ latch_believes (gpointer data)
   Candidate *candidate = data;
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
 
-  return (lease != NULL && curator_lease_get_fencing_token (lease) == candidate->token)
-         || (candidate->is_told && was_told (candidate));
+  return lease != NULL && curator_lease_get_fencing_token (lease) == candidate->token;
 }
 
 static void
