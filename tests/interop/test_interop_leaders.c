@@ -62,6 +62,7 @@ struct _Election
   Servers *servers;
   const char *path;
   gboolean is_latch;
+  guint32 seed;
   GRand *random;
   int started;
   int kills[2]; /* of processes in C, in Java */
@@ -544,13 +545,13 @@ judge (Election *election)
     }
   assert_int_equal (g_hash_table_size (verdict.believers), 0);
   g_hash_table_unref (verdict.believers);
-  print_message (
-      "%s: %d changes of leader; %d closes, %d connections cut, %d cut off, %d kills of C, "
-      "%d of Java; led first after %d changes at the latest; overlaps of a "
-      "leader in C: 0, in Java: %d, %d ms at most\n",
-      election->path, election->changes, election->closes, election->cuts, election->holes,
-      election->kills[0], election->kills[1], election->longest_wait, verdict.windows,
-      (int) (verdict.longest_ns / 1000000));
+  print_message ("%s, seed %u: %d changes of leader; %d closes, %d connections cut, %d cut off, %d "
+                 "kills of C, "
+                 "%d of Java; led first after %d changes at the latest; overlaps of a "
+                 "leader in C: 0, in Java: %d, %d ms at most\n",
+                 election->path, election->seed, election->changes, election->closes,
+                 election->cuts, election->holes, election->kills[0], election->kills[1],
+                 election->longest_wait, verdict.windows, (int) (verdict.longest_ns / 1000000));
 }
 
 static void
@@ -592,7 +593,8 @@ election_new (Servers *servers, const char *path, gboolean is_latch)
   election->servers = servers;
   election->path = path;
   election->is_latch = is_latch;
-  election->random = g_rand_new_with_seed (number_from ("CURATOR_LEADER_SEED", 7) + is_latch);
+  election->seed = number_from ("CURATOR_LEADER_SEED", 7);
+  election->random = g_rand_new_with_seed (election->seed + is_latch);
   pthread_mutex_init (&election->mutex, NULL);
   election->events = g_array_new (FALSE, FALSE, sizeof (Event));
   election->leaders = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
