@@ -361,6 +361,23 @@ private:
   GCancellable *object_;
 };
 
+#ifdef __cpp_lib_jthread
+/** A token that is stopped once @p cancellable is cancelled. Stop callbacks run on the thread that
+ *  cancels, or here if that has happened. */
+inline std::stop_token
+stop_token_of (GCancellable *cancellable)
+{
+  auto source = std::make_unique<std::stop_source> ();
+  std::stop_token token = source->get_token ();
+  g_cancellable_connect (
+      detail::require (cancellable), G_CALLBACK (+[] (GCancellable *, gpointer data) {
+        static_cast<std::stop_source *> (data)->request_stop ();
+      }),
+      source.release (), [] (gpointer data) { delete static_cast<std::stop_source *> (data); });
+  return token;
+}
+#endif
+
 /** Decides whether and when a failed request is retried. Wraps CuratorRetryPolicy; see retry.h for
  *  the policies, their limits and their Java names. */
 class retry_policy
@@ -1072,15 +1089,7 @@ public:
   std::stop_token
   stop_token () const
   {
-    GCancellable *const ended = cancellable ();
-    auto source = std::make_unique<std::stop_source> ();
-    std::stop_token token = source->get_token ();
-    g_cancellable_connect (ended, G_CALLBACK (+[] (GCancellable *, gpointer data) {
-                             static_cast<std::stop_source *> (data)->request_stop ();
-                           }),
-                           source.release (),
-                           [] (gpointer data) { delete static_cast<std::stop_source *> (data); });
-    return token;
+    return stop_token_of (cancellable ());
   }
 #endif
 
@@ -2381,7 +2390,9 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param lead  called as lead (const lease &, GCancellable *) for each leadership, which ends when
-   *               it returns. It should return soon after the cancellable was cancelled */
+   *               it returns. It should return soon after the cancellable was cancelled; in C++20,
+   *               stop_token_of (cancellable) is a token for that. lease::stop_token() is stopped
+   *               only when the lease has ended, whatever the rule of the selector */
   template <class F> leader_selector (const client &client, const std::string &path, F &&lead)
   {
     using callback = std::decay_t<F>;
@@ -2461,22 +2472,24 @@ public:
     return curator_leader_selector_has_leadership (detail::require (native_handle ())) != FALSE;
   }
 
-  /** Reads the candidates from the server, the leader first. */
+  /** Reads the candidates from the server, the leader first.
+   *  @param timeout  for the whole call; 0: up to the connection timeout */
   std::vector<leader_participant>
-  participants () const
+  participants (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participants (outcome.check (
-        curator_leader_selector_get_participants (detail::require (native_handle ()), outcome)));
+    return detail::take_participants (outcome.check (curator_leader_selector_get_participants_full (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
   }
 
-  /** Reads the leader from the server; one without id that does not lead if there is none. */
+  /** Reads the leader from the server; one without id that does not lead if there is none.
+   *  @param timeout  for the whole call; 0: up to the connection timeout */
   leader_participant
-  leader () const
+  leader (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participant (outcome.check (
-        curator_leader_selector_get_leader (detail::require (native_handle ()), outcome)));
+    return detail::take_participant (outcome.check (curator_leader_selector_get_leader_full (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
   }
 
   /** Leaves the queue, or cancels the current leadership. Does not wait. */
@@ -2595,22 +2608,24 @@ public:
     return held != nullptr ? std::optional<lease> (lease (held)) : std::nullopt;
   }
 
-  /** Reads the candidates from the server, the leader first. */
+  /** Reads the candidates from the server, the leader first.
+   *  @param timeout  for the whole call; 0: up to the connection timeout */
   std::vector<leader_participant>
-  participants () const
+  participants (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participants (outcome.check (
-        curator_leader_latch_get_participants (detail::require (native_handle ()), outcome)));
+    return detail::take_participants (outcome.check (curator_leader_latch_get_participants_full (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
   }
 
-  /** Reads the leader from the server; one without id that does not lead if there is none. */
+  /** Reads the leader from the server; one without id that does not lead if there is none.
+   *  @param timeout  for the whole call; 0: up to the connection timeout */
   leader_participant
-  leader () const
+  leader (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participant (outcome.check (
-        curator_leader_latch_get_leader (detail::require (native_handle ()), outcome)));
+    return detail::take_participant (outcome.check (curator_leader_latch_get_leader_full (
+        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
   }
 
   /** Adds a listener, called as listener (bool is_leader) for every change, in order.

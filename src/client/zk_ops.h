@@ -100,6 +100,9 @@ struct _CuratorZkOps
    * wakes it. */
   void (*wait) (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex);
   void (*wake) (CuratorZkOps *ops, pthread_cond_t *cond);
+  /* Starts a thread for a function of the user's, which nobody joins: 0, or the error of
+   * pthread_create. */
+  int (*start_thread) (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data);
 
   /* TRUE: the client runs a thread for each lane. FALSE: the implementation steps the lanes itself
    * (curator_dispatch_step). */

@@ -13,6 +13,7 @@
 #include "client/cloexec.h"
 #include "client/log.h"
 #include "client/threads.h"
+#include "thread_start.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -459,6 +460,12 @@ real_wake (CuratorZkOps *ops, pthread_cond_t *cond)
   pthread_cond_broadcast (cond);
 }
 
+static int
+real_start_thread (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data)
+{
+  return curator_thread_start_detached (name, run, data);
+}
+
 CuratorZkOps *
 curator_zk_ops_real (void)
 {
@@ -482,6 +489,7 @@ curator_zk_ops_real (void)
     .random = real_random,
     .wait = real_wait,
     .wake = real_wake,
+    .start_thread = real_start_thread,
     .threads = TRUE,
   };
   return &ops;

@@ -69,22 +69,12 @@ call_listener (GCallback func, gpointer latch, int is_leader, gpointer user_data
   ((CuratorLeaderLatchListener) func) (latch, is_leader, user_data);
 }
 
+/* For a notification, which does not keep the latch open. */
 static gpointer
-ref_latch (gpointer data)
+ref_latch (gpointer latch)
 {
-  CuratorLeaderLatch *latch = data;
-  if (!curator_refs_try_inc (&latch->refs))
-    {
-      return NULL;
-    }
   memory_ref (latch);
   return latch;
-}
-
-static void
-unref_latch (gpointer latch)
-{
-  curator_leader_latch_unref (latch);
 }
 
 /* Takes error; NULL for success. */
@@ -119,7 +109,7 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
     }
   latch->is_leader = is_leader;
   curator_listeners_notify (&latch->listeners, latch->client, call_listener, latch, ref_latch,
-                            unref_latch, is_leader);
+                            memory_unref, is_leader);
   if (is_leader)
     {
       finish_waits (latch, TRUE);
@@ -370,17 +360,32 @@ curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
 GPtrArray *
 curator_leader_latch_get_participants (CuratorLeaderLatch *latch, GError **error)
 {
+  return curator_leader_latch_get_participants_full (latch, 0, NULL, error);
+}
+
+GPtrArray *
+curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                            GCancellable *cancellable, GError **error)
+{
   g_return_val_if_fail (latch != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_participants_read (latch->candidate.internals, error);
+  return curator_participants_read (latch->candidate.internals, timeout_ms, cancellable, error);
 }
 
 CuratorLeaderParticipant *
 curator_leader_latch_get_leader (CuratorLeaderLatch *latch, GError **error)
 {
+  return curator_leader_latch_get_leader_full (latch, 0, NULL, error);
+}
+
+CuratorLeaderParticipant *
+curator_leader_latch_get_leader_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                      GCancellable *cancellable, GError **error)
+{
   g_return_val_if_fail (latch != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_participants_read_leader (latch->candidate.internals, error);
+  return curator_participants_read_leader (latch->candidate.internals, timeout_ms, cancellable,
+                                           error);
 }
 
 guint

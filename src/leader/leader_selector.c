@@ -14,7 +14,6 @@
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
-#include "thread_start.h"
 
 #include <string.h>
 
@@ -126,7 +125,8 @@ on_granted (gpointer owner)
 
   selector->cancellable = g_cancellable_new ();
   memory_ref (selector);
-  const int failed = curator_thread_start_detached ("curator-leader", lead, selector);
+  CuratorZkOps *ops = selector->client->ops;
+  const int failed = ops->start_thread (ops, "curator-leader", lead, selector);
   if (failed != 0)
     {
       curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
@@ -340,17 +340,32 @@ curator_leader_selector_has_leadership (CuratorLeaderSelector *selector)
 GPtrArray *
 curator_leader_selector_get_participants (CuratorLeaderSelector *selector, GError **error)
 {
+  return curator_leader_selector_get_participants_full (selector, 0, NULL, error);
+}
+
+GPtrArray *
+curator_leader_selector_get_participants_full (CuratorLeaderSelector *selector, gint64 timeout_ms,
+                                               GCancellable *cancellable, GError **error)
+{
   g_return_val_if_fail (selector != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_participants_read (selector->candidate.internals, error);
+  return curator_participants_read (selector->candidate.internals, timeout_ms, cancellable, error);
 }
 
 CuratorLeaderParticipant *
 curator_leader_selector_get_leader (CuratorLeaderSelector *selector, GError **error)
 {
+  return curator_leader_selector_get_leader_full (selector, 0, NULL, error);
+}
+
+CuratorLeaderParticipant *
+curator_leader_selector_get_leader_full (CuratorLeaderSelector *selector, gint64 timeout_ms,
+                                         GCancellable *cancellable, GError **error)
+{
   g_return_val_if_fail (selector != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  return curator_participants_read_leader (selector->candidate.internals, error);
+  return curator_participants_read_leader (selector->candidate.internals, timeout_ms, cancellable,
+                                           error);
 }
 
 void

@@ -92,12 +92,13 @@ add_participant (GPtrArray *participants, const CuratorLimits *limits, const cha
   return FALSE;
 }
 
-/* At most this many, within the connection timeout. */
+/* At most this many. */
 static CURATOR_UNLOCKED GPtrArray *
-read_first (CuratorLockInternals *internals, guint most, GError **error)
+read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
+            GCancellable *cancellable, GError **error)
 {
   CuratorLimits limits;
-  if (!curator_limits_init (&limits, internals->client, 0, NULL, error))
+  if (!curator_limits_init (&limits, internals->client, timeout_ms, cancellable, error))
     {
       return NULL;
     }
@@ -118,15 +119,17 @@ read_first (CuratorLockInternals *internals, guint most, GError **error)
 }
 
 GPtrArray *
-curator_participants_read (CuratorLockInternals *internals, GError **error)
+curator_participants_read (CuratorLockInternals *internals, gint64 timeout_ms,
+                           GCancellable *cancellable, GError **error)
 {
-  return read_first (internals, G_MAXUINT, error);
+  return read_first (internals, G_MAXUINT, timeout_ms, cancellable, error);
 }
 
 CuratorLeaderParticipant *
-curator_participants_read_leader (CuratorLockInternals *internals, GError **error)
+curator_participants_read_leader (CuratorLockInternals *internals, gint64 timeout_ms,
+                                  GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) first = read_first (internals, 1, error);
+  g_autoptr (GPtrArray) first = read_first (internals, 1, timeout_ms, cancellable, error);
 
   if (first == NULL)
     {

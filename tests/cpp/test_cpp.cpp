@@ -17,6 +17,7 @@ extern "C"
 #include "cpp/criticals.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <poll.h>
@@ -859,6 +860,38 @@ test_leaders (void **state)
   other.await ();
 }
 
+#ifdef __cpp_lib_jthread
+/* A leader that waits for a stop token: that of its cancellable is stopped by a close, that of its
+ * lease by the end of the leadership. */
+void
+test_leader_with_stop_token (void **state)
+{
+  const curator::client client = connect (static_cast<Fixture *> (*state));
+  std::promise<void> leads;
+  std::promise<std::stop_token> stopped;
+  curator::leader_selector selector (
+      client, "/cpp/stopped", [&] (const curator::lease &lease, GCancellable *cancellable) {
+        const std::stop_token stop = curator::stop_token_of (cancellable);
+        std::mutex mutex;
+        std::condition_variable_any changed;
+        std::unique_lock<std::mutex> lock (mutex);
+        leads.set_value ();
+        changed.wait (lock, stop, [] { return false; });
+        const std::stop_token over = lease.stop_token ();
+        assert_false (over.stop_requested ());
+        stopped.set_value (over);
+      });
+  selector.start ();
+  leads.get_future ().get ();
+  selector.close ();
+  const std::stop_token over = stopped.get_future ().get ();
+  while (!over.stop_requested ())
+    {
+      std::this_thread::yield ();
+    }
+}
+#endif
+
 void
 test_versions_of_a_count (void **state)
 {
@@ -936,6 +969,9 @@ main ()
     cmocka_unit_test (test_fixed_node_lock),
     cmocka_unit_test (test_driver),
     cmocka_unit_test (test_leaders),
+#ifdef __cpp_lib_jthread
+    cmocka_unit_test (test_leader_with_stop_token),
+#endif
     cmocka_unit_test (test_driver_of_a_plain_node),
     cmocka_unit_test (test_versions_of_a_count),
     cmocka_unit_test (test_moves),

@@ -53,3 +53,52 @@ control_duel_overlap_ms (Lab *lab, ControlDuel *duel)
   lab_end_holder (lab, duel->waiter);
   return (double) (doubts_ns - grant.time_ns) / 1e6;
 }
+
+void
+duels_name (Duel *duels, const char *name, guint first_lock)
+{
+  static const char *const recipes[N_DUELS] = { NULL, "selector", "latch" };
+  for (guint i = 0; i < N_DUELS; i++)
+    {
+      duels[i].name = name;
+      duels[i].lock = first_lock + i;
+      duels[i].recipe = recipes[i];
+    }
+}
+
+void
+duels_start (Lab *lab, Duel *duels)
+{
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      duel_start (lab, &duels[i]);
+    }
+}
+
+void
+duels_note_fault (Duel *duels)
+{
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      duel_note_fault (&duels[i]);
+    }
+}
+
+void
+duels_wait_grant (Lab *lab, Duel *duels)
+{
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      assert_true (duel_wait_grant (lab, &duels[i], LAB_PATIENCE_MS));
+    }
+}
+
+void
+duels_finish (Lab *lab, Duel *duels)
+{
+  for (int i = 0; i < N_DUELS; i++)
+    {
+      duel_finish (lab, &duels[i]);
+      assert_true (duels[i].lost);
+    }
+}

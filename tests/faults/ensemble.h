@@ -18,6 +18,15 @@ const char *lab_server (ZkEnsemble *ensemble, int member);
 /* The leader; waits until there is one and all members serve. */
 int lab_wait_leader (ZkEnsemble *ensemble);
 
+/* The same duel for a mutex, a leader selector and a leader latch. */
+#define N_DUELS 3
+void duels_name (Duel *duels, const char *name, guint first_lock);
+void duels_start (Lab *lab, Duel *duels);
+void duels_note_fault (Duel *duels);
+void duels_wait_grant (Lab *lab, Duel *duels);
+/* Asserts that each holder has lost its hold. */
+void duels_finish (Lab *lab, Duel *duels);
+
 /* The control beside a duel, on a lock of its own: Curator holds at A's server, another waits at
  * B's. From B's grant to SUSPENDED, Curator believed wrongly. */
 typedef struct

@@ -1,8 +1,9 @@
-/* fault_holder CONNECT PATH SESSION-MS TICK-MS LOCK PROCESS DIRECTORY
+/* fault_holder CONNECT PATH SESSION-MS TICK-MS LOCK PROCESS DIRECTORY mutex|selector|latch
  *
- * A process that acquires a mutex and holds it until it is lost or SIGTERM arrives, and records its
- * beliefs. It writes to the resource while it holds the lock and again when it has lost it, as a
- * program does that checked its lease, was stopped, and resumed. */
+ * A process that acquires a mutex, or leads, and holds it until it is lost or SIGTERM arrives, and
+ * records its beliefs. It writes to the resource while it holds the lock and again when it has lost
+ * it, as a program does that checked its lease, was stopped, and resumed. A leader prints "TOLD" and
+ * the time when it is told to stop. */
 #include "belief.h"
 #include "resource.h"
 #include "support/waiting.h"
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LOOK_US 1000
 
@@ -18,9 +20,14 @@ typedef struct
   Recorder *recorder;
   BeliefKeeper *keeper;
   Resource *resource;
-  CuratorLock *lock;
+  CuratorLock *lock; /* one of the three */
+  CuratorLeaderSelector *selector;
+  CuratorLeaderLatch *latch;
   GCancellable *cancellable;
+  GCancellable *returned; /* the selector's function has, or cannot be called any more */
   RecordEvent event;
+  gboolean tried; /* the result has been recorded */
+  gboolean failed;
 } Holder;
 
 static void *
@@ -51,11 +58,31 @@ write_both (Holder *holder)
   resource_write_unfenced (holder->resource, holder->event.lock, holder->event.token);
 }
 
+/* Whether a leader still says that it leads. */
+static gboolean
+leads (const Holder *holder)
+{
+  return (holder->selector != NULL && curator_leader_selector_has_leadership (holder->selector))
+         || (holder->latch != NULL && curator_leader_latch_has_leadership (holder->latch));
+}
+
+/* Of a leader the release is never confirmed. */
+static gboolean
+give_back (Holder *holder)
+{
+  g_autoptr (GError) error = NULL;
+  if (holder->latch != NULL)
+    {
+      curator_leader_latch_close (holder->latch, CURATOR_LEADER_LATCH_SILENT);
+    }
+  return holder->lock != NULL && curator_lock_release (holder->lock, &error);
+}
+
 static gboolean
 hold (Holder *holder, CuratorLease *lease)
 {
   Belief *belief = belief_begin (holder->keeper, lease, &holder->event);
-  g_autoptr (GError) error = NULL;
+  holder->tried = TRUE;
   note (holder, RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
   holder->event.time_ns = 0;
   if (belief == NULL)
@@ -68,20 +95,119 @@ hold (Holder *holder, CuratorLease *lease)
       wait_ms (1);
     }
   const gboolean lost = belief_end (belief);
+  const gboolean leads_on = lost && leads (holder);
+  if (leads_on)
+    {
+      g_printerr ("it says that it leads, although its lease has run out\n");
+    }
   if (lost)
     {
       write_both (holder);
     }
   note (holder, RECORD_RELEASE_CALLED, RECORD_OK);
-  const gboolean confirmed = curator_lock_release (holder->lock, &error) && !lost;
+  const gboolean confirmed = give_back (holder) && !lost;
   note (holder, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
-  return TRUE;
+  return !leads_on;
+}
+
+static void
+print_told (void)
+{
+  g_print ("TOLD %" G_GINT64_FORMAT "\n", wait_now_ns ());
+}
+
+static void
+on_cancelled (GCancellable *cancellable, gpointer data)
+{
+  print_told ();
+}
+
+static void
+lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+      gpointer user_data)
+{
+  Holder *holder = user_data;
+  g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), NULL, NULL);
+  holder->failed = !hold (holder, lease);
+  g_cancellable_cancel (holder->returned);
+}
+
+static void
+on_destroyed (gpointer user_data)
+{
+  g_cancellable_cancel (((Holder *) user_data)->returned);
+}
+
+static void
+wait_for (GCancellable *cancellable)
+{
+  while (!g_cancellable_is_cancelled (cancellable))
+    {
+      wait_ms (1);
+    }
 }
 
 static gboolean
-run (Holder *holder)
+run_selector (Holder *holder, CuratorClient *client, const char *path)
+{
+  CuratorLeaderSelector *selector =
+      curator_leader_selector_new (client, path, lead, holder, on_destroyed, NULL);
+  holder->selector = selector;
+  holder->returned = g_cancellable_new ();
+  note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
+  gboolean fine = curator_leader_selector_start (selector, NULL);
+  while (!g_cancellable_is_cancelled (holder->cancellable)
+         && !g_cancellable_is_cancelled (holder->returned))
+    {
+      wait_ms (1);
+    }
+  curator_leader_selector_unref (selector);
+  wait_for (holder->returned);
+  if (!holder->tried)
+    {
+      note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
+    }
+  return fine && !holder->failed;
+}
+
+static void
+on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
+{
+  if (!is_leader)
+    {
+      print_told ();
+    }
+}
+
+static gboolean
+run_latch (Holder *holder, CuratorClient *client, const char *path)
 {
   g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, path, NULL, NULL);
+  g_autoptr (CuratorLease) lease = NULL;
+  holder->latch = latch;
+  curator_leader_latch_add_listener (latch, on_change, NULL, NULL);
+  note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
+  gboolean fine = curator_leader_latch_start (latch, &error);
+  while (lease == NULL && fine)
+    {
+      fine = curator_leader_latch_await (latch, CURATOR_WAIT_FOREVER, holder->cancellable, &error);
+      lease = curator_leader_latch_dup_lease (latch);
+    }
+  if (lease != NULL)
+    {
+      return hold (holder, lease);
+    }
+  note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
+  return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+static gboolean
+run_mutex (Holder *holder, CuratorClient *client, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, path, NULL);
+  holder->lock = lock;
   note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
   if (!curator_lock_acquire (holder->lock, CURATOR_WAIT_FOREVER, holder->cancellable, &error))
     {
@@ -91,6 +217,14 @@ run (Holder *holder)
       return cancelled;
     }
   return hold (holder, curator_lock_get_lease (holder->lock));
+}
+
+static gboolean
+run (Holder *holder, CuratorClient *client, const char *path, const char *recipe)
+{
+  return strcmp (recipe, "selector") == 0 ? run_selector (holder, client, path)
+         : strcmp (recipe, "latch") == 0  ? run_latch (holder, client, path)
+                                          : run_mutex (holder, client, path);
 }
 
 static CuratorClient *
@@ -107,7 +241,7 @@ connect_client (const char *address, int session_ms, int tick_ms)
 int
 main (int argc, char **argv)
 {
-  if (argc != 8)
+  if (argc != 9)
     {
       return 64;
     }
@@ -132,14 +266,13 @@ main (int argc, char **argv)
   pthread_detach (terminator);
 
   CuratorClient *client = connect_client (argv[1], atoi (argv[3]), atoi (argv[4]));
-  holder.lock = curator_mutex_new (client, argv[2], &error);
-  gboolean fine = holder.lock != NULL && curator_client_start (client, &error) && run (&holder);
+  const gboolean fine =
+      curator_client_start (client, &error) && run (&holder, client, argv[2], argv[8]);
   if (error != NULL)
     {
       g_printerr ("%s\n", error->message);
     }
   curator_client_close (client);
-  curator_lock_unref (holder.lock);
   curator_client_unref (client);
   belief_keeper_free (holder.keeper);
   recorder_close (holder.recorder);

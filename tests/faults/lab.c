@@ -67,6 +67,12 @@ lab_directory (Lab *lab)
 int
 lab_start_holder (Lab *lab, const char *connect_string, guint lock)
 {
+  return lab_start_leader (lab, connect_string, lock, NULL);
+}
+
+int
+lab_start_leader (Lab *lab, const char *connect_string, guint lock, const char *recipe)
+{
   const int process = (int) lab->pids->len + 1;
   g_autofree char *path = g_strdup_printf ("/faults/%u", lock);
   g_autofree char *session = g_strdup_printf ("%d", LAB_SESSION_MS);
@@ -74,12 +80,24 @@ lab_start_holder (Lab *lab, const char *connect_string, guint lock)
   g_autofree char *number = g_strdup_printf ("%u", lock);
   g_autofree char *who = g_strdup_printf ("%d", process);
   g_autofree char *output = g_strdup_printf ("%s/%d.out", lab->directory, process);
-  const char *const argv[] = { FAULT_HOLDER, connect_string, path, session, tick, number,
-                               who,          lab->directory, NULL };
+  const char *const argv[] = { FAULT_HOLDER, connect_string, path,
+                               session,      tick,           number,
+                               who,          lab->directory, recipe != NULL ? recipe : "mutex",
+                               NULL };
   const pid_t pid = process_spawn ((char *const *) argv, output);
   assert_true (pid != 0);
   g_array_append_val (lab->pids, pid);
   return process;
+}
+
+gint64
+lab_told_ns (Lab *lab, int process)
+{
+  g_autofree char *path = g_strdup_printf ("%s/%d.out", lab->directory, process);
+  g_autofree char *text = NULL;
+  g_file_get_contents (path, &text, NULL, NULL);
+  const char *told = text != NULL ? strstr (text, "TOLD ") : NULL;
+  return told != NULL ? g_ascii_strtoll (told + strlen ("TOLD "), NULL, 10) : 0;
 }
 
 pid_t
@@ -230,9 +248,9 @@ void
 duel_start (Lab *lab, Duel *duel)
 {
   RecordEvent grant;
-  duel->a = lab_start_holder (lab, duel->holder_at, duel->lock);
+  duel->a = lab_start_leader (lab, duel->holder_at, duel->lock, duel->recipe);
   assert_granted (lab, duel->a, &grant);
-  duel->b = lab_start_holder (lab, duel->waiter_at, duel->lock);
+  duel->b = lab_start_leader (lab, duel->waiter_at, duel->lock, duel->recipe);
   wait_for_queue (duel, 2);
 }
 
@@ -274,13 +292,21 @@ since_fault_ms (const Duel *duel, gint64 at_ns)
   return at_ns != 0 ? (double) (at_ns - duel->fault_ns) / 1e6 : -1;
 }
 
+static char *
+label_of (const Duel *duel)
+{
+  return g_strdup_printf ("%s%s%s", duel->name, duel->recipe != NULL ? ", " : "",
+                          duel->recipe != NULL ? duel->recipe : "");
+}
+
 static void
 print_duel (Lab *lab, const Duel *duel)
 {
   const double margin = (double) (duel->grant_ns - duel->over_ns) / 1e6;
+  g_autofree char *label = label_of (duel);
   print_message ("%-28s SUSPECT %+6.0f ms  %-8s %+6.0f ms  granted elsewhere %+6.0f ms  margin "
                  "%5.0f ms\n",
-                 duel->name, since_fault_ms (duel, duel->suspect_ns),
+                 label, since_fault_ms (duel, duel->suspect_ns),
                  duel->lost ? "LOST" : "released", since_fault_ms (duel, duel->over_ns),
                  since_fault_ms (duel, duel->grant_ns), margin);
   lab_figure (lab, "duels", 1);
@@ -292,6 +318,18 @@ print_duel (Lab *lab, const Duel *duel)
     {
       lab_figure (lab, "suspect_share", since_fault_ms (duel, duel->suspect_ns) / LAB_SESSION_MS);
     }
+}
+
+/* A leader that has lost its lease was told to stop before the next one leads. */
+static void
+check_told (Lab *lab, const Duel *duel)
+{
+  const gint64 told_ns = lab_told_ns (lab, duel->a);
+  g_autofree char *label = label_of (duel);
+  print_message ("%-28s told to stop %+6.0f ms  margin %5.0f ms\n", label,
+                 since_fault_ms (duel, told_ns), (double) (duel->grant_ns - told_ns) / 1e6);
+  assert_true (told_ns > duel->fault_ns);
+  assert_true (told_ns < duel->grant_ns || duel->is_stopped);
 }
 
 void
@@ -311,4 +349,8 @@ duel_finish (Lab *lab, Duel *duel)
   print_duel (lab, duel);
   assert_true (duel->over_ns != 0);
   assert_true (duel->over_ns < duel->grant_ns);
+  if (duel->recipe != NULL && duel->lost)
+    {
+      check_told (lab, duel);
+    }
 }

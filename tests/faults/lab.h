@@ -35,6 +35,10 @@ void lab_finish (Lab *lab);
 
 /* A process that holds the lock until it loses it or is ended. Returns its number. */
 int lab_start_holder (Lab *lab, const char *connect_string, guint lock);
+/* The same for a leader; recipe: "selector" or "latch", or NULL for a mutex. */
+int lab_start_leader (Lab *lab, const char *connect_string, guint lock, const char *recipe);
+/* When a leader was told to stop; 0: it was not. */
+gint64 lab_told_ns (Lab *lab, int process);
 pid_t lab_pid (Lab *lab, int process);
 /* SIGTERM; asserts that it exits successfully. */
 void lab_end_holder (Lab *lab, int process);
@@ -58,7 +62,9 @@ typedef struct
   const char *holder_at; /* connect strings */
   const char *waiter_at; /* its first server also answers for the queue */
   guint lock;
-  int a; /* process numbers */
+  const char *recipe;  /* NULL: a mutex; "selector", "latch" */
+  gboolean is_stopped; /* a leader may be told too late to stop */
+  int a;               /* process numbers */
   int b;
   gint64 fault_ns;
 

@@ -6,18 +6,20 @@
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
-#define N_PAUSES 4
+#define N_PAUSES 6
 
 typedef struct
 {
   double pause; /* in session timeouts */
   const char *name;
+  const char *recipe; /* NULL: a mutex */
 } Pause;
 
-static const Pause PAUSES[N_PAUSES] = { { 0.5, "client stopped for 0.5 T" },
-                                        { 0.9, "client stopped for 0.9 T" },
-                                        { 1.1, "client stopped for 1.1 T" },
-                                        { 2.0, "client stopped for 2 T" } };
+static const Pause PAUSES[N_PAUSES] = {
+  { 0.5, "client stopped for 0.5 T" },         { 0.9, "client stopped for 0.9 T" },
+  { 1.1, "client stopped for 1.1 T" },         { 1.2, "client stopped for 1.2 T", "selector" },
+  { 1.2, "client stopped for 1.2 T", "latch" }, { 2.0, "client stopped for 2 T" }
+};
 
 /* The holder's first sample after it resumed. */
 static RecordEvent
@@ -91,6 +93,8 @@ test_p19_paused_client (void **state)
     {
       duels[i] = (Duel){ .name = PAUSES[i].name,
                          .lock = i + 1,
+                         .recipe = PAUSES[i].recipe,
+                         .is_stopped = TRUE,
                          .holder_at = zk_server_address (server),
                          .waiter_at = zk_server_address (server) };
       duel_start (lab, &duels[i]);

@@ -12,24 +12,23 @@ run_cut_off (int sync_limit, gboolean with_control)
   Lab *lab = lab_new (with_control ? "test_p21_follower_cut_off" : "test_p21_follower_gives_up");
   const int leader = lab_wait_leader (ensemble);
   const int follower = (leader + 1) % 3;
-  Duel duel = { .name = with_control ? "follower cut off" : "follower cut off, gives up",
-                .lock = 1,
-                .holder_at = lab_server (ensemble, follower),
-                .waiter_at = lab_server (ensemble, leader) };
+  const Duel at = { .holder_at = lab_server (ensemble, follower),
+                    .waiter_at = lab_server (ensemble, leader) };
+  Duel duels[] = { at, at, at };
+  duels_name (duels, with_control ? "follower cut off" : "follower cut off, gives up", 101);
   ControlDuel control = { .lock = 2 };
   if (with_control)
     {
-      control_duel_start (lab, &control, duel.holder_at, duel.waiter_at);
+      control_duel_start (lab, &control, at.holder_at, at.waiter_at);
     }
-  duel_start (lab, &duel);
+  duels_start (lab, duels);
 
-  duel_note_fault (&duel);
+  duels_note_fault (duels);
   zk_links_set_all (zk_ensemble_links (ensemble), follower, PROXY_HOLE);
-  assert_true (duel_wait_grant (lab, &duel, LAB_PATIENCE_MS));
+  duels_wait_grant (lab, duels);
   const double overlap_ms = with_control ? control_duel_overlap_ms (lab, &control) : 0;
   zk_links_heal (zk_ensemble_links (ensemble));
-  duel_finish (lab, &duel);
-  assert_true (duel.lost);
+  duels_finish (lab, duels);
   if (with_control)
     {
       print_message ("control, Java Curator        two confident holders for %.0f ms\n",

@@ -14,22 +14,21 @@ static gboolean
 depose (Lab *lab, ZkEnsemble *ensemble, guint round)
 {
   const int leader = lab_wait_leader (ensemble);
-  Duel duel = { .name = "leader deposed",
-                .lock = 2 * round + 1,
-                .holder_at = lab_server (ensemble, leader),
-                .waiter_at = lab_server (ensemble, (leader + 1) % 3) };
+  const Duel at = { .holder_at = lab_server (ensemble, leader),
+                    .waiter_at = lab_server (ensemble, (leader + 1) % 3) };
+  Duel duels[] = { at, at, at };
+  duels_name (duels, "leader deposed", 101 + N_DUELS * round);
   ControlDuel control = { .lock = 2 * round + 2 };
-  control_duel_start (lab, &control, duel.holder_at, duel.waiter_at);
-  duel_start (lab, &duel);
+  control_duel_start (lab, &control, at.holder_at, at.waiter_at);
+  duels_start (lab, duels);
 
-  duel_note_fault (&duel);
+  duels_note_fault (duels);
   zk_links_depose (zk_ensemble_links (ensemble), leader);
-  assert_true (duel_wait_grant (lab, &duel, LAB_PATIENCE_MS));
+  duels_wait_grant (lab, duels);
   const double overlap_ms = control_duel_overlap_ms (lab, &control);
   zk_links_heal (zk_ensemble_links (ensemble));
-  duel_finish (lab, &duel);
-  assert_true (duel.lost);
-  const gint64 took_ms = (duel.grant_ns - duel.fault_ns) / 1000000;
+  duels_finish (lab, duels);
+  const gint64 took_ms = (duels[0].grant_ns - duels[0].fault_ns) / 1000000;
   if (took_ms > ELECTION_MS)
     {
       print_message ("no leader in time: granted elsewhere after %d ms; once more\n",

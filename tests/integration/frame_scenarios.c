@@ -369,6 +369,156 @@ run_shared_count (FrameRun *run)
   curator_shared_count_close (theirs);
 }
 
+/* A selector that leads until it is told to return. A cut connection does not end that. */
+typedef struct
+{
+  CuratorLeaderSelector *selector;
+  gint entered;  /* how often its function was called */
+  gint told;     /* how often it is to return */
+  gint returned; /* how often it did */
+  gint destroyed;
+} Standing;
+
+static gboolean
+is_told (gpointer data)
+{
+  Standing *standing = data;
+  return g_atomic_int_get (&standing->told) > g_atomic_int_get (&standing->returned);
+}
+
+typedef struct
+{
+  Standing *standing;
+  GCancellable *cancellable;
+} Term;
+
+static gboolean
+is_over (gpointer data)
+{
+  const Term *term = data;
+  return is_told (term->standing) || g_cancellable_is_cancelled (term->cancellable);
+}
+
+static void
+lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+      gpointer user_data)
+{
+  Term term = { user_data, cancellable };
+  g_atomic_int_inc (&term.standing->entered);
+  wait_until (is_over, &term, 10 * LONG_MS);
+  g_atomic_int_inc (&term.standing->returned);
+}
+
+static void
+on_destroyed (gpointer user_data)
+{
+  g_atomic_int_set (&((Standing *) user_data)->destroyed, 1);
+}
+
+static gboolean
+is_destroyed (gpointer data)
+{
+  return g_atomic_int_get (&((Standing *) data)->destroyed) == 1;
+}
+
+static gboolean
+has_entered (gpointer data)
+{
+  Standing *standing = data;
+  return g_atomic_int_get (&standing->entered) > g_atomic_int_get (&standing->returned);
+}
+
+static void
+standing_free (Standing *standing)
+{
+  curator_leader_selector_unref (standing->selector);
+  if (wait_until (is_destroyed, standing, LONG_MS))
+    {
+      g_free (standing);
+    }
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Standing, standing_free)
+
+static Standing *
+standing_new (FrameRun *run, CuratorClient *client, const char *id)
+{
+  g_autofree char *path = path_of (run, "selector");
+  Standing *standing = g_new0 (Standing, 1);
+  standing->selector =
+      curator_leader_selector_new (client, path, lead, standing, on_destroyed, NULL);
+  curator_leader_selector_set_id (standing->selector, id);
+  curator_leader_selector_set_until_lost (standing->selector, TRUE);
+  return standing;
+}
+
+/* Our client waits behind the peer, leads, and is closed while it leads and the peer waits. */
+static void
+run_selector (FrameRun *run)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (Standing) theirs = standing_new (run, run->peer, "theirs");
+  g_autoptr (Standing) ours = standing_new (run, run->client, "ours");
+  require_ok (run, curator_leader_selector_start (theirs->selector, &error), error);
+  require (run, wait_until (has_entered, theirs, LONG_MS));
+  require_ok (run, curator_leader_selector_start (ours->selector, &error), error);
+  require (run, wait_children (run, "selector", 2));
+  require (run, !has_entered (ours));
+  g_atomic_int_inc (&theirs->told);
+  require (run, wait_until (has_entered, ours, LONG_MS));
+  g_autoptr (CuratorLeaderParticipant) leader =
+      curator_leader_selector_get_leader_full (ours->selector, LONG_MS, NULL, &error);
+  require_ok (run, leader != NULL, error);
+  require (run, g_str_equal (curator_leader_participant_get_id (leader), "ours"));
+  require (run, curator_leader_selector_requeue (theirs->selector));
+  require (run, wait_children (run, "selector", 2));
+  require (run, !has_entered (theirs) && has_entered (ours));
+  curator_leader_selector_close (ours->selector);
+  require (run, wait_until (has_entered, theirs, LONG_MS));
+}
+
+static CuratorLeaderLatch *
+latch_of (FrameRun *run, CuratorClient *client, const char *id)
+{
+  g_autofree char *path = path_of (run, "latch");
+  CuratorLeaderLatch *latch = curator_leader_latch_new (client, path, id, NULL);
+  curator_leader_latch_set_until_lost (latch, TRUE);
+  return latch;
+}
+
+static gboolean
+latch_leads (CuratorLeaderLatch *latch, GError **error)
+{
+  return curator_leader_latch_await (latch, LONG_MS, NULL, error);
+}
+
+static void
+run_latch (FrameRun *run)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLeaderLatch) first = latch_of (run, run->peer, "first");
+  g_autoptr (CuratorLeaderLatch) ours = latch_of (run, run->client, "ours");
+  g_autoptr (CuratorLeaderLatch) last = latch_of (run, run->peer, "last");
+  require_ok (run, curator_leader_latch_start (first, &error), error);
+  require_ok (run, latch_leads (first, &error), error);
+  require_ok (run, curator_leader_latch_start (ours, &error), error);
+  require (run, wait_children (run, "latch", 2));
+  require (run, !curator_leader_latch_has_leadership (ours));
+  curator_leader_latch_close (first, CURATOR_LEADER_LATCH_SILENT);
+  require_ok (run, latch_leads (ours, &error), error);
+  g_autoptr (GPtrArray) participants =
+      curator_leader_latch_get_participants_full (ours, LONG_MS, NULL, &error);
+  require_ok (run, participants != NULL, error);
+  require (run,
+           participants->len == 1
+               && g_str_equal (curator_leader_participant_get_id (participants->pdata[0]), "ours"));
+  require_ok (run, curator_leader_latch_start (last, &error), error);
+  require (run, wait_children (run, "latch", 2));
+  require (run, !curator_leader_latch_has_leadership (last));
+  curator_leader_latch_close (ours, CURATOR_LEADER_LATCH_SILENT);
+  require_ok (run, latch_leads (last, &error), error);
+}
+
 const FrameScenario frame_scenarios[] = {
   { "mutex", run_mutex },
   { "hand-off", run_hand_off },
@@ -384,5 +534,7 @@ const FrameScenario frame_scenarios[] = {
   { "revocation", run_revocation },
   { "shared count", run_shared_count },
   { "fixed node", run_fixed_node },
+  { "leader selector", run_selector },
+  { "leader latch", run_latch },
 };
 const gsize n_frame_scenarios = G_N_ELEMENTS (frame_scenarios);

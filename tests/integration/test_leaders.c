@@ -323,6 +323,31 @@ test_context_that_nobody_iterates (void **state)
   assert_int_equal (leading_cancelled (leading), 1);
 }
 
+static void
+never_called (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
+{
+}
+
+/* The last reference is dropped before a listener was told that the latch leads: it leads no more,
+ * although nobody iterates the context that the listener would run in. */
+static void
+test_unref_before_the_listener_ran (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_set_callback_context (client, context);
+  assert_ok (curator_client_start (client, &error), &error);
+  CuratorLeaderLatch *latch = curator_leader_latch_new (client, PATH, NULL, &error);
+  assert_ok (latch != NULL, &error);
+  curator_leader_latch_add_listener (latch, never_called, NULL, NULL);
+  assert_ok (curator_leader_latch_start (latch, &error), &error);
+  assert_ok (curator_leader_latch_await (latch, LONG_MS, NULL, &error), &error);
+  curator_leader_latch_unref (latch);
+  assert_no_residue (fixture, PATH, LONG_MS);
+}
+
 static gpointer
 cancel_later (gpointer cancellable)
 {
@@ -456,6 +481,7 @@ main (void)
     opened (test_end_from_inside),
     opened (test_unref_while_leading),
     opened (test_context_that_nobody_iterates),
+    opened (test_unref_before_the_listener_ran),
     opened (test_await),
     opened (test_refused),
     opened (test_fork),

@@ -151,6 +151,8 @@ typedef struct
   CuratorLease *lease;
   CuratorSemaphore *semaphore;
   CuratorSharedCount *count;
+  CuratorLeaderSelector *selector;
+  CuratorLeaderLatch *latch;
 } World;
 
 typedef gboolean (*Waiting) (World *world, gint64 timeout_ms, GCancellable *cancellable,
@@ -244,6 +246,52 @@ call_find_locks (World *world, gint64 ms, GCancellable *cancellable, GError **er
           : curator_find_locks_full (world->client, "/outage", 0, NULL, ms, cancellable, error));
 }
 
+static gboolean
+free_participants (GPtrArray *participants)
+{
+  const gboolean succeeded = participants != NULL;
+  g_clear_pointer (&participants, g_ptr_array_unref);
+  return succeeded;
+}
+
+static gboolean
+call_selector_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  return free_participants (ms == SHORT_FORM
+                                ? curator_leader_selector_get_participants (world->selector, error)
+                                : curator_leader_selector_get_participants_full (
+                                    world->selector, ms, cancellable, error));
+}
+
+static gboolean
+call_latch_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  return free_participants (
+      ms == SHORT_FORM
+          ? curator_leader_latch_get_participants (world->latch, error)
+          : curator_leader_latch_get_participants_full (world->latch, ms, cancellable, error));
+}
+
+static gboolean
+call_selector_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (CuratorLeaderParticipant) leader =
+      ms == SHORT_FORM
+          ? curator_leader_selector_get_leader (world->selector, error)
+          : curator_leader_selector_get_leader_full (world->selector, ms, cancellable, error);
+  return leader != NULL;
+}
+
+static gboolean
+call_latch_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (CuratorLeaderParticipant) leader =
+      ms == SHORT_FORM
+          ? curator_leader_latch_get_leader (world->latch, error)
+          : curator_leader_latch_get_leader_full (world->latch, ms, cancellable, error);
+  return leader != NULL;
+}
+
 static const struct
 {
   const char *name;
@@ -259,6 +307,10 @@ static const struct
   { "try_set of a count", call_count_try_set, TRUE },
   { "inspect", call_inspect },
   { "find_locks", call_find_locks },
+  { "participants of a selector", call_selector_participants },
+  { "participants of a latch", call_latch_participants },
+  { "leader of selectors", call_selector_leader },
+  { "leader of latches", call_latch_leader },
 };
 
 /* One cell of the table: an operation with a timeout, on a thread of its own. */
@@ -406,12 +458,21 @@ check_outage (World *world, const Column *column)
 }
 
 static void
+never_lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+            gpointer user_data)
+{
+}
+
+static void
 world_open (World *world, const char *address)
 {
   world->client = impatient_client (address);
   world->lock = curator_mutex_new (world->client, "/outage/bounded", NULL);
   world->semaphore = curator_semaphore_new (world->client, "/outage/bounded-semaphore", 2, NULL);
   world->count = curator_shared_count_new (world->client, "/outage/count", 1, NULL);
+  world->selector =
+      curator_leader_selector_new (world->client, "/outage/selector", never_lead, NULL, NULL, NULL);
+  world->latch = curator_leader_latch_new (world->client, "/outage/latch", NULL, NULL);
   start (world->client);
 }
 
@@ -434,6 +495,8 @@ world_close (World *world)
   curator_lock_unref (world->lock);
   curator_semaphore_unref (world->semaphore);
   curator_shared_count_unref (world->count);
+  curator_leader_selector_unref (world->selector);
+  curator_leader_latch_unref (world->latch);
   curator_client_unref (world->client);
 }
 

@@ -1,19 +1,22 @@
 /* Leader selectors and leader latches in C and Java in one election: both see each other's
- * participants, and never do two lead, whoever leaves, loses its connection or dies.
+ * participants, and never do two lead, whoever leaves, loses its connection or is killed.
  *
- * A candidate in C leads until it has recorded that it does not: the function of a selector before
- * it returns, a latch in its listener or before it is closed. Java's flags are recorded the same
- * way. */
+ * Candidates live in processes of both languages, which print when each of them leads; each process
+ * has a proxy of its own. A leader in C may not overlap with another. One in Java believes a flag,
+ * which its client may correct after the session has ended: such an overlap is counted, not a
+ * failure.
+ *
+ * A short run has a few changes of leader and one kill of each language. CURATOR_LEADER_CHANGES sets
+ * how many changes of leader each election has, with random kills and cuts; CURATOR_LEADER_SEED the
+ * seed. */
 #include "support/proxy.h"
 #include "support/raw_zk.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
-#include <curator/curator.h>
 #include <gio/gio.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,18 +25,16 @@
 
 #include <cmocka.h>
 
-#define LONG_MS    60000
-#define SESSION_MS 4000
-#define IN_QUEUE   6
-/* As many changes of the queue as fit into this time. */
-#define WORK_MS       4000
-#define LEAST_CHANGES 40
-#define MOST_CHANGES  250
+#define LONG_MS       60000
+#define SESSION_MS    4000
+#define PEERS         4 /* processes; the odd ones are Java */
+#define EACH          2 /* candidates of a process */
+#define IN_QUEUE      (PEERS * EACH)
+#define SHORT_CHANGES 25
 
 typedef struct
 {
   ZkServer *server;
-  Proxy *proxy;
   RawZk *raw;
 } Servers;
 
@@ -44,31 +45,42 @@ typedef struct
   gboolean leads;
 } Event;
 
+typedef struct _Election Election;
+
+/* A process. Its candidates are c1, c2, ... in C and j1, j2, ... in Java. */
 typedef struct
+{
+  Election *election;
+  gboolean is_java;
+  Proxy *proxy;
+  GSubprocess *process;
+  GThread *reader;
+} Peer;
+
+struct _Election
 {
   Servers *servers;
   const char *path;
   gboolean is_latch;
-  CuratorClient *client;
-  GSubprocess *java;
-  GThread *reader;
+  guint32 seed;
   GRand *random;
   int started;
+  int kills[2]; /* of processes in C, in Java */
+  int cuts;
+  int holes;
+  int closes;
+  GHashTable *homes; /* id to Peer */
+  Peer peers[PEERS];
 
   pthread_mutex_t mutex; /* guards the rest */
   GArray *events;
   GHashTable *leaders; /* ids that lead now */
-  GPtrArray *lines;    /* what Java printed beside that */
-  GHashTable *ours;    /* id to Candidate */
-} Election;
-
-typedef struct
-{
-  Election *election;
-  char *id;
-  CuratorLeaderSelector *selector;
-  CuratorLeaderLatch *latch;
-} Candidate;
+  GHashTable *lines;   /* what a Peer printed beside that, to GPtrArray */
+  int changes;
+  char *last;          /* the id that led last */
+  GHashTable *waiting; /* id that has not led yet, to changes when it was started */
+  int longest_wait;    /* in changes of leader, until a candidate led first */
+};
 
 /* Called with the mutex held. */
 static void
@@ -80,59 +92,34 @@ record_locked (Election *election, const char *id, gint64 time_ns, gboolean lead
     }
   const Event event = { time_ns, g_strdup (id), leads };
   g_array_append_val (election->events, event);
-  if (leads)
-    {
-      g_hash_table_add (election->leaders, g_strdup (id));
-    }
-  else
+  if (!leads)
     {
       g_hash_table_remove (election->leaders, id);
+      return;
+    }
+  g_hash_table_add (election->leaders, g_strdup (id));
+  if (g_strcmp0 (election->last, id) != 0)
+    {
+      election->changes++;
+      g_free (election->last);
+      election->last = g_strdup (id);
+    }
+  gpointer since;
+  if (g_hash_table_lookup_extended (election->waiting, id, NULL, &since))
+    {
+      g_hash_table_remove (election->waiting, id);
+      election->longest_wait =
+          MAX (election->longest_wait, election->changes - GPOINTER_TO_INT (since));
     }
 }
 
-static void
-record (Election *election, const char *id, gboolean leads)
+static int
+count_changes (Election *election)
 {
   pthread_mutex_lock (&election->mutex);
-  record_locked (election, id, wait_now_ns (), leads);
+  const int changes = election->changes;
   pthread_mutex_unlock (&election->mutex);
-}
-
-static void
-lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
-      gpointer user_data)
-{
-  Candidate *candidate = user_data;
-  GPollFD wait;
-  record (candidate->election, candidate->id, TRUE);
-  if (g_cancellable_make_pollfd (cancellable, &wait))
-    {
-      g_poll (&wait, 1, -1);
-      g_cancellable_release_fd (cancellable);
-    }
-  record (candidate->election, candidate->id, FALSE);
-}
-
-/* A latch that is being closed has recorded its end already. */
-static void
-on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
-{
-  Candidate *candidate = user_data;
-  Election *election = candidate->election;
-  pthread_mutex_lock (&election->mutex);
-  if (g_hash_table_lookup (election->ours, candidate->id) == candidate)
-    {
-      record_locked (election, candidate->id, wait_now_ns (), is_leader);
-    }
-  pthread_mutex_unlock (&election->mutex);
-}
-
-static void
-free_candidate (gpointer data)
-{
-  Candidate *candidate = data;
-  g_free (candidate->id);
-  g_free (candidate);
+  return changes;
 }
 
 static void
@@ -144,55 +131,12 @@ check (gboolean good, GError **error)
     }
 }
 
-static void
-start_ours (Election *election, const char *id)
-{
-  g_autoptr (GError) error = NULL;
-  Candidate *candidate = g_new0 (Candidate, 1);
-  candidate->election = election;
-  candidate->id = g_strdup (id);
-  pthread_mutex_lock (&election->mutex);
-  g_hash_table_insert (election->ours, candidate->id, candidate);
-  pthread_mutex_unlock (&election->mutex);
-  if (election->is_latch)
-    {
-      candidate->latch = curator_leader_latch_new (election->client, election->path, id, &error);
-      check (candidate->latch != NULL, &error);
-      curator_leader_latch_add_listener (candidate->latch, on_change, candidate, free_candidate);
-      check (curator_leader_latch_start (candidate->latch, &error), &error);
-      return;
-    }
-  candidate->selector = curator_leader_selector_new (election->client, election->path, lead,
-                                                     candidate, free_candidate, &error);
-  check (candidate->selector != NULL, &error);
-  curator_leader_selector_set_id (candidate->selector, id);
-  curator_leader_selector_set_auto_requeue (candidate->selector, TRUE);
-  check (curator_leader_selector_start (candidate->selector, &error), &error);
-}
+/* --- processes ---------------------------------------------------------------------------------- */
 
 static void
-stop_ours (Election *election, const char *id)
+on_line (Peer *peer, const char *line)
 {
-  pthread_mutex_lock (&election->mutex);
-  Candidate *candidate = g_hash_table_lookup (election->ours, id);
-  g_hash_table_remove (election->ours, id);
-  if (candidate->latch != NULL)
-    {
-      record_locked (election, id, wait_now_ns (), FALSE);
-    }
-  pthread_mutex_unlock (&election->mutex);
-  if (candidate->latch != NULL)
-    {
-      curator_leader_latch_unref (candidate->latch);
-      return;
-    }
-  curator_leader_selector_unref (candidate->selector);
-}
-
-/* A line of LeaderPeer's. */
-static void
-on_line (Election *election, char *line)
-{
+  Election *election = peer->election;
   g_auto (GStrv) words = g_strsplit (line, " ", 3);
   pthread_mutex_lock (&election->mutex);
   if (g_str_equal (words[0], "LEADS") || g_str_equal (words[0], "ENDS"))
@@ -202,17 +146,17 @@ on_line (Election *election, char *line)
     }
   else
     {
-      g_ptr_array_add (election->lines, g_strdup (line));
+      g_ptr_array_add (g_hash_table_lookup (election->lines, peer), g_strdup (line));
     }
   pthread_mutex_unlock (&election->mutex);
 }
 
 static gpointer
-read_java (gpointer data)
+read_lines (gpointer data)
 {
-  Election *election = data;
+  Peer *peer = data;
   g_autoptr (GDataInputStream) lines =
-      g_data_input_stream_new (g_subprocess_get_stdout_pipe (election->java));
+      g_data_input_stream_new (g_subprocess_get_stdout_pipe (peer->process));
   for (;;)
     {
       g_autofree char *line = g_data_input_stream_read_line (lines, NULL, NULL, NULL);
@@ -220,13 +164,13 @@ read_java (gpointer data)
         {
           return NULL;
         }
-      on_line (election, line);
+      on_line (peer, line);
     }
 }
 
 typedef struct
 {
-  Election *election;
+  Peer *peer;
   const char *prefix;
   char *line;
 } Answer;
@@ -235,8 +179,9 @@ static gboolean
 has_line (gpointer data)
 {
   Answer *answer = data;
-  GPtrArray *lines = answer->election->lines;
-  pthread_mutex_lock (&answer->election->mutex);
+  Election *election = answer->peer->election;
+  pthread_mutex_lock (&election->mutex);
+  GPtrArray *lines = g_hash_table_lookup (election->lines, answer->peer);
   for (guint i = 0; i < lines->len && answer->line == NULL; i++)
     {
       const char *line = g_ptr_array_index (lines, i);
@@ -246,55 +191,111 @@ has_line (gpointer data)
           g_ptr_array_remove_index (lines, i);
         }
     }
-  pthread_mutex_unlock (&answer->election->mutex);
+  pthread_mutex_unlock (&election->mutex);
   return answer->line != NULL;
 }
 
-/* Waits for the line of Java's that begins with prefix. */
+/* Waits for the line that begins with prefix. */
 static char *
-await_line (Election *election, const char *prefix)
+await_line (Peer *peer, const char *prefix)
 {
-  Answer answer = { election, prefix, NULL };
+  Answer answer = { peer, prefix, NULL };
   if (!wait_until (has_line, &answer, LONG_MS) || g_str_has_prefix (answer.line, "ERROR"))
     {
-      fail_msg ("Java did not say %s, but %s", prefix,
+      fail_msg ("%s did not say %s, but %s", peer->is_java ? "Java" : "C", prefix,
                 answer.line != NULL ? answer.line : "nothing");
     }
   return answer.line;
 }
 
 static void
-command_java (Election *election, const char *verb, const char *id)
+command (Peer *peer, const char *verb, const char *id)
 {
-  g_autofree char *command = g_strdup_printf ("%s %s\n", verb, id);
-  GOutputStream *commands = g_subprocess_get_stdin_pipe (election->java);
-  assert_true (g_output_stream_write_all (commands, command, strlen (command), NULL, NULL, NULL));
+  g_autofree char *line = g_strdup_printf ("%s %s\n", verb, id);
+  GOutputStream *commands = g_subprocess_get_stdin_pipe (peer->process);
+  assert_true (g_output_stream_write_all (commands, line, strlen (line), NULL, NULL, NULL));
+}
+
+/* Does not wait until it is ready. */
+static void
+peer_spawn (Peer *peer)
+{
+  g_autoptr (GError) error = NULL;
+  Election *election = peer->election;
+  g_autofree char *session = g_strdup_printf ("%d", SESSION_MS);
+  const char *const arguments[] = { CONTEST_JAVA,
+                                    "-Xmx128m",
+                                    "-XX:+UseSerialGC",
+                                    "-XX:TieredStopAtLevel=1",
+                                    "-XX:-UsePerfData",
+                                    "-cp",
+                                    CONTEST_CLASSPATH,
+                                    peer->is_java ? "LeaderPeer" : LEADER_WORKER,
+                                    proxy_address (peer->proxy),
+                                    election->path,
+                                    election->is_latch ? "latch" : "selector",
+                                    session,
+                                    NULL };
+  peer->process =
+      g_subprocess_newv (peer->is_java ? arguments : arguments + 7,
+                         G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error);
+  check (peer->process != NULL, &error);
+  peer->reader = g_thread_new ("lines", read_lines, peer);
 }
 
 static void
-start_java (Election *election)
+start_next (Peer *peer)
 {
-  g_autoptr (GError) error = NULL;
-  g_autofree char *session = g_strdup_printf ("%d", SESSION_MS);
-  const char *const argv[] = { CONTEST_JAVA,
-                               "-Xmx128m",
-                               "-XX:+UseSerialGC",
-                               "-XX:TieredStopAtLevel=1",
-                               "-XX:-UsePerfData",
-                               "-cp",
-                               CONTEST_CLASSPATH,
-                               "LeaderPeer",
-                               proxy_address (election->servers->proxy),
-                               election->path,
-                               election->is_latch ? "latch" : "selector",
-                               session,
-                               NULL };
-  election->java = g_subprocess_newv (
-      argv, G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error);
-  check (election->java != NULL, &error);
-  election->reader = g_thread_new ("java", read_java, election);
-  g_free (await_line (election, "READY"));
+  Election *election = peer->election;
+  char *id = g_strdup_printf ("%c%d", peer->is_java ? 'j' : 'c', ++election->started);
+  g_hash_table_insert (election->homes, id, peer);
+  pthread_mutex_lock (&election->mutex);
+  g_hash_table_insert (election->waiting, g_strdup (id), GINT_TO_POINTER (election->changes));
+  pthread_mutex_unlock (&election->mutex);
+  command (peer, "start", id);
+  g_free (await_line (peer, "STARTED"));
 }
+
+static void
+stop (Election *election, const char *id)
+{
+  Peer *peer = g_hash_table_lookup (election->homes, id);
+  command (peer, "stop", id);
+  g_free (await_line (peer, "CLOSED"));
+  g_hash_table_remove (election->homes, id);
+}
+
+static gboolean
+ends_with (gpointer id, gpointer peer, gpointer dead)
+{
+  if (peer == dead)
+    {
+      record_locked (((Peer *) peer)->election, id, wait_now_ns (), FALSE);
+    }
+  return peer == dead;
+}
+
+/* Its candidates lead no more as soon as it is dead. */
+static void
+peer_end (Peer *peer)
+{
+  g_thread_join (peer->reader);
+  g_subprocess_wait (peer->process, NULL, NULL);
+  pthread_mutex_lock (&peer->election->mutex);
+  g_hash_table_foreach_remove (peer->election->homes, ends_with, peer);
+  pthread_mutex_unlock (&peer->election->mutex);
+  g_clear_object (&peer->process);
+}
+
+static void
+peer_kill (Peer *peer)
+{
+  peer->election->kills[peer->is_java]++;
+  g_subprocess_force_exit (peer->process);
+  peer_end (peer);
+}
+
+/* --- the queue ---------------------------------------------------------------------------------- */
 
 /* The queue as a third party sees it on the server: "id number", the number of the node. */
 static GPtrArray *
@@ -348,6 +349,21 @@ first_leads (Election *election, GPtrArray *queue)
   return result;
 }
 
+/* Nodes of processes that have been killed do not count. */
+static gboolean
+are_alive (Election *election, GPtrArray *queue)
+{
+  for (guint i = 0; i < queue->len; i++)
+    {
+      g_autofree char *id = id_at (queue, i);
+      if (!g_hash_table_contains (election->homes, id))
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 typedef struct
 {
   Election *election;
@@ -355,191 +371,33 @@ typedef struct
   GPtrArray *queue; /* the result */
 } Settling;
 
-/* The queue is that long, and its first leads. */
 static gboolean
 is_settled (gpointer data)
 {
   Settling *settling = data;
   g_clear_pointer (&settling->queue, g_ptr_array_unref);
   settling->queue = list_queue (settling->election);
-  return settling->queue->len == settling->length
+  return settling->queue->len == settling->length && are_alive (settling->election, settling->queue)
          && first_leads (settling->election, settling->queue);
 }
 
+/* Waits until the queue is that long and its first leads. */
 static GPtrArray *
 settle (Election *election, guint length)
 {
   Settling settling = { election, length, NULL };
   if (!wait_until (is_settled, &settling, LONG_MS))
     {
-      fail_msg ("the queue has %u of %u candidates, or its first does not lead",
-                settling.queue->len, length);
+      g_autoptr (GString) entries = g_string_new (NULL);
+      for (guint i = 0; i < settling.queue->len; i++)
+        {
+          g_string_append_printf (entries, "%s%s", i > 0 ? ", " : "",
+                                  (const char *) g_ptr_array_index (settling.queue, i));
+        }
+      fail_msg ("%s: the queue (%s) has not %u candidates, or its first does not lead",
+                election->path, entries->str, length);
     }
   return settling.queue;
-}
-
-/* Candidates in C are c1, c2, ... and in Java j1, j2, ... */
-static void
-start_next (Election *election, gboolean in_java)
-{
-  g_autofree char *id = g_strdup_printf ("%c%d", in_java ? 'j' : 'c', ++election->started);
-  if (in_java)
-    {
-      command_java (election, "start", id);
-      g_free (await_line (election, "STARTED"));
-    }
-  else
-    {
-      start_ours (election, id);
-    }
-}
-
-static void
-stop (Election *election, const char *id)
-{
-  if (*id == 'j')
-    {
-      command_java (election, "stop", id);
-      g_free (await_line (election, "CLOSED"));
-    }
-  else
-    {
-      stop_ours (election, id);
-    }
-}
-
-static Election *
-election_new (Servers *servers, const char *path, gboolean is_latch)
-{
-  g_autoptr (GError) error = NULL;
-  Election *election = g_new0 (Election, 1);
-  election->servers = servers;
-  election->path = path;
-  election->is_latch = is_latch;
-  election->random = g_rand_new_with_seed (is_latch ? 11 : 7);
-  pthread_mutex_init (&election->mutex, NULL);
-  election->events = g_array_new (FALSE, FALSE, sizeof (Event));
-  election->leaders = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  election->lines = g_ptr_array_new_with_free_func (g_free);
-  election->ours = g_hash_table_new (g_str_hash, g_str_equal);
-  election->client = curator_client_new (proxy_address (servers->proxy), NULL);
-  curator_client_set_session_timeout (election->client, SESSION_MS);
-  check (curator_client_start (election->client, &error), &error);
-  start_java (election);
-  for (int i = 0; i < IN_QUEUE; i++)
-    {
-      start_next (election, i % 2 == 1);
-      g_ptr_array_unref (settle (election, (guint) i + 1));
-    }
-  return election;
-}
-
-static int
-compare_times (gconstpointer a, gconstpointer b)
-{
-  const gint64 left = ((const Event *) a)->time_ns;
-  const gint64 right = ((const Event *) b)->time_ns;
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/* Never do two lead. Returns how often the leader changed. */
-static int
-judge (Election *election)
-{
-  int changes = 0;
-  const char *leader = NULL;
-  const char *last = NULL;
-  g_array_sort (election->events, compare_times);
-  for (guint i = 0; i < election->events->len; i++)
-    {
-      const Event *event = &g_array_index (election->events, Event, i);
-      if (event->leads && leader != NULL)
-        {
-          fail_msg ("%s leads while %s does", event->id, leader);
-        }
-      changes += event->leads && (last == NULL || !g_str_equal (last, event->id));
-      leader = event->leads ? event->id : NULL;
-      last = event->id;
-    }
-  return changes;
-}
-
-static void
-election_free (Election *election)
-{
-  curator_client_close (election->client);
-  curator_client_unref (election->client);
-  g_thread_join (election->reader);
-  g_object_unref (election->java);
-  for (guint i = 0; i < election->events->len; i++)
-    {
-      g_free (g_array_index (election->events, Event, i).id);
-    }
-  g_array_unref (election->events);
-  g_hash_table_unref (election->leaders);
-  g_hash_table_unref (election->ours);
-  g_ptr_array_unref (election->lines);
-  g_rand_free (election->random);
-  pthread_mutex_destroy (&election->mutex);
-  g_free (election);
-}
-
-static char *
-join (GPtrArray *ids)
-{
-  GString *text = g_string_new (NULL);
-  for (guint i = 0; i < ids->len; i++)
-    {
-      g_string_append_printf (text, "%s%s", i > 0 ? "," : "",
-                              (const char *) g_ptr_array_index (ids, i));
-    }
-  return g_string_free (text, FALSE);
-}
-
-/* What the library says of the queue. */
-static char *
-read_ours (Election *election, char **leader)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) participants = NULL;
-  g_autoptr (GPtrArray) ids = g_ptr_array_new ();
-  g_autoptr (CuratorLeaderParticipant) first = NULL;
-  pthread_mutex_lock (&election->mutex);
-  Candidate *any = g_hash_table_lookup (election->ours, "c1");
-  pthread_mutex_unlock (&election->mutex);
-  if (any->latch != NULL)
-    {
-      participants = curator_leader_latch_get_participants (any->latch, &error);
-      first = curator_leader_latch_get_leader (any->latch, &error);
-    }
-  else
-    {
-      participants = curator_leader_selector_get_participants (any->selector, &error);
-      first = curator_leader_selector_get_leader (any->selector, &error);
-    }
-  check (participants != NULL && first != NULL, &error);
-  for (guint i = 0; i < participants->len; i++)
-    {
-      CuratorLeaderParticipant *participant = g_ptr_array_index (participants, i);
-      assert_int_equal (curator_leader_participant_is_leader (participant), i == 0);
-      g_ptr_array_add (ids, (gpointer) curator_leader_participant_get_id (participant));
-    }
-  *leader = g_strdup (curator_leader_participant_get_id (first));
-  return join (ids);
-}
-
-static void
-see_each_other (Election *election)
-{
-  g_autofree char *leader = NULL;
-  g_autofree char *ours = read_ours (election, &leader);
-  assert_string_equal (ours, "c1,j2,c3,j4,c5,j6");
-  assert_string_equal (leader, "c1");
-  command_java (election, "list", "");
-  g_autofree char *theirs = await_line (election, "PARTICIPANTS");
-  g_autofree char *their_leader = await_line (election, "LEADER");
-  assert_string_equal (theirs, "PARTICIPANTS c1,j2,c3,j4,c5,j6");
-  assert_string_equal (their_leader, "LEADER c1");
 }
 
 /* The first of those that were in the queue before, and still have the same node, is in front. */
@@ -557,84 +415,310 @@ assert_order_kept (GPtrArray *before, GPtrArray *after)
     }
 }
 
-/* The leader leaves: the next in the queue leads. Sometimes another one leaves, or every connection
- * is cut. A candidate of the same language takes the place at the end. */
+/* --- what happens -------------------------------------------------------------------------------- */
+
 static void
-change (Election *election)
+lose_and_settle (Election *election, GPtrArray *before)
 {
-  g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
-  const int dice = g_rand_int_range (election->random, 0, 20);
-  if (dice == 0)
-    {
-      proxy_cut (election->servers->proxy);
-      return;
-    }
-  g_autofree char *leaver = id_at (queue, dice == 1 ? 3 : 0);
+  g_autoptr (GPtrArray) after = settle (election, IN_QUEUE);
+  assert_order_kept (before, after);
+}
+
+/* A candidate leaves, and another one of its process takes the place at the end. */
+static void
+leave (Election *election, GPtrArray *queue, guint i)
+{
+  g_autofree char *leaver = id_at (queue, i);
+  Peer *peer = g_hash_table_lookup (election->homes, leaver);
+  election->closes++;
   stop (election, leaver);
   g_autoptr (GPtrArray) left = settle (election, IN_QUEUE - 1);
   assert_order_kept (queue, left);
-  start_next (election, *leaver == 'j');
+  start_next (peer);
 }
 
-static gboolean
-java_leads (Election *election)
-{
-  g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
-  return *(const char *) g_ptr_array_index (queue, 0) == 'j';
-}
-
-/* Java dies while it leads. */
 static void
-kill_java (Election *election)
+kill_and_restart (Peer *peer)
 {
-  while (!java_leads (election))
+  peer_kill (peer);
+  peer_spawn (peer);
+  g_free (await_line (peer, "READY"));
+  for (int i = 0; i < EACH; i++)
     {
-      change (election);
+      start_next (peer);
     }
+}
+
+/* Nothing passes for up to one and a half session timeouts. */
+static void
+cut_off (Peer *peer)
+{
+  peer->election->holes++;
+  proxy_set_mode (peer->proxy, PROXY_HOLE);
+  wait_ms (g_rand_int_range (peer->election->random, SESSION_MS / 10, SESSION_MS * 3 / 2));
+  proxy_set_mode (peer->proxy, PROXY_PASS);
+}
+
+/* Mostly the leader leaves. */
+static void
+step (Election *election)
+{
   g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
-  g_subprocess_force_exit (election->java);
-  g_subprocess_wait (election->java, NULL, NULL);
-  g_autofree char *id = id_at (queue, 0);
-  record (election, id, FALSE);
-  g_ptr_array_unref (settle (election, IN_QUEUE / 2));
+  g_autofree char *leader = id_at (queue, 0);
+  Peer *victim = g_rand_boolean (election->random)
+                     ? g_hash_table_lookup (election->homes, leader)
+                     : &election->peers[g_rand_int_range (election->random, 0, PEERS)];
+  const int dice = g_rand_int_range (election->random, 0, 100);
+  if (dice >= 15)
+    {
+      leave (election, queue, dice < 20 ? IN_QUEUE / 2 : 0);
+      return;
+    }
+  if (dice < 4)
+    {
+      kill_and_restart (victim);
+    }
+  else if (dice < 8)
+    {
+      cut_off (victim);
+    }
+  else
+    {
+      election->cuts++;
+      proxy_cut (victim->proxy);
+    }
+  lose_and_settle (election, queue);
+}
+
+static int
+compare_times (gconstpointer a, gconstpointer b)
+{
+  const gint64 left = ((const Event *) a)->time_ns;
+  const gint64 right = ((const Event *) b)->time_ns;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+typedef struct
+{
+  GHashTable *believers; /* id to when another began to lead, 0: none did; gint64 */
+  int windows;
+  gint64 longest_ns;
+} Verdict;
+
+static void
+judge_event (Verdict *verdict, const Event *event)
+{
+  gint64 *overlapped = g_hash_table_lookup (verdict->believers, event->id);
+  if (!event->leads)
+    {
+      if (overlapped != NULL && *overlapped > 0)
+        {
+          verdict->windows++;
+          verdict->longest_ns = MAX (verdict->longest_ns, event->time_ns - *overlapped);
+        }
+      g_hash_table_remove (verdict->believers, event->id);
+      return;
+    }
+  GHashTableIter iter;
+  gpointer other;
+  g_hash_table_iter_init (&iter, verdict->believers);
+  while (g_hash_table_iter_next (&iter, &other, (gpointer *) &overlapped))
+    {
+      if (*(const char *) other == 'c')
+        {
+          fail_msg ("%s leads while %s does", event->id, (const char *) other);
+        }
+      *overlapped = *overlapped == 0 ? event->time_ns : *overlapped;
+    }
+  g_hash_table_insert (verdict->believers, event->id, g_new0 (gint64, 1));
+}
+
+/* No leader in C overlaps with a later one. */
+static void
+judge (Election *election)
+{
+  Verdict verdict = { .believers = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free) };
+  g_array_sort (election->events, compare_times);
+  for (guint i = 0; i < election->events->len; i++)
+    {
+      judge_event (&verdict, &g_array_index (election->events, Event, i));
+    }
+  assert_int_equal (g_hash_table_size (verdict.believers), 0);
+  g_hash_table_unref (verdict.believers);
+  print_message ("%s, seed %u: %d changes of leader; %d closes, %d connections cut, %d cut off, %d "
+                 "kills of C, "
+                 "%d of Java; led first after %d changes at the latest; overlaps of a "
+                 "leader in C: 0, in Java: %d, %d ms at most\n",
+                 election->path, election->seed, election->changes, election->closes,
+                 election->cuts, election->holes, election->kills[0], election->kills[1],
+                 election->longest_wait, verdict.windows, (int) (verdict.longest_ns / 1000000));
 }
 
 static void
-run (Servers *servers, const char *path, gboolean is_latch)
+see_each_other (Election *election)
 {
-  Election *election = election_new (servers, path, is_latch);
+  g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
+  g_autoptr (GString) expected = g_string_new ("PARTICIPANTS ");
+  g_autofree char *leader = id_at (queue, 0);
+  g_autofree char *expected_leader = g_strconcat ("LEADER ", leader, NULL);
+  for (guint i = 0; i < queue->len; i++)
+    {
+      g_autofree char *id = id_at (queue, i);
+      g_string_append_printf (expected, "%s%s", i > 0 ? "," : "", id);
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      command (&election->peers[i], "list", "");
+      g_autofree char *participants = await_line (&election->peers[i], "PARTICIPANTS");
+      g_autofree char *named = await_line (&election->peers[i], "LEADER");
+      assert_string_equal (participants, expected->str);
+      assert_string_equal (named, expected_leader);
+    }
+}
+
+/* --- elections ----------------------------------------------------------------------------------- */
+
+static guint32
+number_from (const char *variable, guint32 otherwise)
+{
+  const char *text = g_getenv (variable);
+  return text != NULL ? (guint32) g_ascii_strtoull (text, NULL, 10) : otherwise;
+}
+
+/* Does not wait for its processes. */
+static Election *
+election_new (Servers *servers, const char *path, gboolean is_latch)
+{
+  Election *election = g_new0 (Election, 1);
+  election->servers = servers;
+  election->path = path;
+  election->is_latch = is_latch;
+  election->seed = number_from ("CURATOR_LEADER_SEED", 7);
+  election->random = g_rand_new_with_seed (election->seed + is_latch);
+  pthread_mutex_init (&election->mutex, NULL);
+  election->events = g_array_new (FALSE, FALSE, sizeof (Event));
+  election->leaders = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  election->homes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  election->waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  election->lines = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  for (int i = 0; i < PEERS; i++)
+    {
+      Peer *peer = &election->peers[i];
+      peer->election = election;
+      peer->is_java = i % 2 == 1;
+      peer->proxy = proxy_new (zk_server_address (servers->server));
+      assert_non_null (peer->proxy);
+      g_hash_table_insert (election->lines, peer, g_ptr_array_new_with_free_func (g_free));
+      peer_spawn (peer);
+    }
+  return election;
+}
+
+static void
+election_begin (Election *election)
+{
+  for (int i = 0; i < PEERS; i++)
+    {
+      g_free (await_line (&election->peers[i], "READY"));
+    }
+  for (int i = 0; i < IN_QUEUE; i++)
+    {
+      start_next (&election->peers[i % PEERS]);
+      g_ptr_array_unref (settle (election, (guint) i + 1));
+    }
   see_each_other (election);
-  const gint64 until_ms = wait_now_ms () + WORK_MS;
-  for (int i = 0; i < MOST_CHANGES && (i < LEAST_CHANGES || wait_now_ms () < until_ms); i++)
+}
+
+/* Until a candidate of that language leads, the leaders leave. */
+static Peer *
+leader_of (Election *election, gboolean is_java)
+{
+  for (;;)
     {
-      change (election);
+      g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
+      g_autofree char *leader = id_at (queue, 0);
+      if (*leader == (is_java ? 'j' : 'c'))
+        {
+          return g_hash_table_lookup (election->homes, leader);
+        }
+      leave (election, queue, 0);
     }
-  kill_java (election);
-  for (guint left = IN_QUEUE / 2; left > 0; left--)
+}
+
+/* Everybody leaves, the leader first. */
+static void
+election_end (Election *election)
+{
+  for (guint left = g_hash_table_size (election->homes); left > 0; left--)
     {
       g_autoptr (GPtrArray) queue = settle (election, left);
       g_autofree char *id = id_at (queue, 0);
       stop (election, id);
     }
-  assert_true (raw_zk_wait_children (servers->raw, path, 0, LONG_MS));
-  pthread_mutex_lock (&election->mutex);
-  const int changes = judge (election);
-  pthread_mutex_unlock (&election->mutex);
-  print_message ("%s: %d changes of leader\n", path, changes);
-  assert_true (changes >= LEAST_CHANGES / 2);
-  election_free (election);
+  assert_true (raw_zk_wait_children (election->servers->raw, election->path, 0, LONG_MS));
+  for (int i = 0; i < PEERS; i++)
+    {
+      if (election->peers[i].process != NULL)
+        {
+          g_output_stream_close (g_subprocess_get_stdin_pipe (election->peers[i].process), NULL,
+                                 NULL);
+          peer_end (&election->peers[i]);
+        }
+      proxy_free (election->peers[i].proxy);
+    }
+  judge (election);
 }
 
 static void
-test_selectors (void **state)
+election_free (Election *election)
 {
-  run (*state, "/interop/selector", FALSE);
+  for (guint i = 0; i < election->events->len; i++)
+    {
+      g_free (g_array_index (election->events, Event, i).id);
+    }
+  g_array_unref (election->events);
+  g_hash_table_unref (election->leaders);
+  g_hash_table_unref (election->homes);
+  g_hash_table_unref (election->waiting);
+  g_hash_table_unref (election->lines);
+  g_rand_free (election->random);
+  pthread_mutex_destroy (&election->mutex);
+  g_free (election->last);
+  g_free (election);
 }
 
+/* Both elections at once, so that one goes on while the other one waits for the end of sessions. */
 static void
-test_latches (void **state)
+test_elections (void **state)
 {
-  run (*state, "/interop/latch", TRUE);
+  const int wanted = (int) number_from ("CURATOR_LEADER_CHANGES", 0);
+  Election *elections[] = { election_new (*state, "/interop/selector", FALSE),
+                            election_new (*state, "/interop/latch", TRUE) };
+  for (int i = 0; i < 2; i++)
+    {
+      election_begin (elections[i]);
+      while (count_changes (elections[i]) < SHORT_CHANGES)
+        {
+          g_autoptr (GPtrArray) queue = settle (elections[i], IN_QUEUE);
+          leave (elections[i], queue, 0);
+        }
+      while (count_changes (elections[i]) < wanted)
+        {
+          step (elections[i]);
+        }
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      Peer *leader = leader_of (elections[i], i == 0);
+      peer_kill (leader);
+      peer_kill (leader == &elections[i]->peers[0] ? &elections[i]->peers[1]
+                                                   : &elections[i]->peers[0]);
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      election_end (elections[i]);
+      election_free (elections[i]);
+    }
 }
 
 static int
@@ -647,9 +731,8 @@ start_servers (void **state)
     {
       return -1;
     }
-  servers->proxy = proxy_new (zk_server_address (servers->server));
   servers->raw = raw_zk_open (zk_server_address (servers->server));
-  return servers->proxy != NULL && servers->raw != NULL ? 0 : -1;
+  return servers->raw != NULL ? 0 : -1;
 }
 
 static int
@@ -657,7 +740,6 @@ stop_servers (void **state)
 {
   Servers *servers = *state;
   raw_zk_close (servers->raw);
-  proxy_free (servers->proxy);
   zk_server_stop (servers->server);
   g_free (servers);
   return 0;
@@ -666,9 +748,6 @@ stop_servers (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_selectors),
-    cmocka_unit_test (test_latches),
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_elections) };
   return cmocka_run_group_tests_name ("interop: leaders", tests, start_servers, stop_servers);
 }

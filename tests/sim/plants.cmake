@@ -278,6 +278,78 @@ curator_plant(
   multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
 
+# --- leaders ---
+curator_plant(
+  selector_leads_when_lost RECIPE leader_selector FILE leader/leader_selector.c EXPECT "leads with a lease that is over|${two_holders}"
+  CHANGE "curator_lease_state_now (lease) < CURATOR_LEASE_LOST" "curator_lease_state_now (lease) <= CURATOR_LEASE_LOST")
+curator_plant(
+  selector_not_cancelled_when_suspended RECIPE leader_selector FILE leader/leader_selector.c EXPECT "was not cancelled"
+  CHANGE "|| (state == CURATOR_LEASE_SUSPECT && !selector->until_lost)" "")
+curator_plant(
+  selector_not_cancelled_when_lost RECIPE leader_selector FILE leader/leader_selector.c EXPECT "was not cancelled|${two_holders}"
+  CHANGE "state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT" "(state == CURATOR_LEASE_SUSPECT")
+curator_plant(
+  selector_not_cancelled_by_close RECIPE leader_selector FILE leader/leader_selector.c EXPECT "was not cancelled by its close"
+  CHANGE "  curator_candidate_withdraw (&selector->candidate)@\n  g_autoptr (GCancellable) cancellable = dup_cancellable (selector)"
+         "  curator_candidate_withdraw (&selector->candidate)@\n  g_autoptr (GCancellable) cancellable = NULL")
+curator_plant(
+  selector_begins_after_the_end RECIPE leader_selector FILE leader/leader_selector.c EXPECT "a leadership that is over"
+  CHANGE "if (curator_lease_is_provable (lease) && !g_cancellable_is_cancelled (cancellable))" "if (TRUE)")
+curator_plant(
+  selector_forgets_to_requeue RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
+  CHANGE "  end_leadership (selector)@\n  queue_again (selector, 0)@" "  end_leadership (selector)@")
+curator_plant(
+  selector_forgets_after_a_failure RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
+  CHANGE "queue_again (owner, CURATOR_CANDIDATE_RETRY_US)" "(void) owner")
+curator_plant(
+  selector_keeps_its_node RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|Assertion|crash"
+  CHANGE "curator_candidate_step_down (&selector->candidate)@" "")
+curator_plant(
+  selector_requeues_while_it_leads RECIPE leader_selector FILE leader/leader_selector.c EXPECT "queues while it leads|crash"
+  CHANGE "&& selector->cancellable == NULL" ""
+         "!curator_candidate_is_queued (&selector->candidate)" "TRUE")
+curator_plant(
+  candidate_stays_when_closed RECIPE leader_selector FILE leader/candidate.c EXPECT "stayed in the queue"
+  CHANGE "  curator_op_cancel (op, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                              \"the candidate has left the queue\"))@" "")
+curator_plant(
+  candidate_without_id RECIPE leader_latch FILE leader/candidate.c EXPECT "does not name the leader"
+  CHANGE "if (candidate->payload != NULL)" "if (FALSE)")
+curator_plant(
+  latch_leads_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "leads with a lease that is over|long gone|${two_holders}"
+  CHANGE "return state == CURATOR_LEASE_HELD ||" "return state != CURATOR_LEASE_RELEASED ||")
+curator_plant(
+  latch_not_told_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}"
+  CHANGE "set_leadership (latch, state_leads (latch, state))" "if (state != CURATOR_LEASE_LOST) set_leadership (latch, state_leads (latch, state))")
+curator_plant(
+  latch_leads_when_suspended RECIPE leader_latch FILE leader/leader_latch.c EXPECT "leads with a lease that is over"
+  CHANGE "(state == CURATOR_LEASE_SUSPECT && latch->until_lost)" "state == CURATOR_LEASE_SUSPECT")
+curator_plant(
+  latch_does_not_queue_again RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
+  CHANGE "curator_candidate_step_down (&latch->candidate)@\n      queue_again (latch, 0)@" "curator_candidate_step_down (&latch->candidate)@")
+curator_plant(
+  latch_is_told_late RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}|told the same"
+  CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
+curator_plant(
+  latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "leads although it is closed"
+  CHANGE "  set_leadership (latch, FALSE)@\n  curator_candidate_step_down (&latch->candidate)@" "  set_leadership (latch, FALSE)@")
+curator_plant(
+  latch_notifies_nobody RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told the end"
+  CHANGE "  if (mode == CURATOR_LEADER_LATCH_SILENT)\n    {\n      curator_listeners_remove_all (&latch->listeners, client, TRUE)@\n    }"
+         "  curator_listeners_remove_all (&latch->listeners, client, mode == CURATOR_LEADER_LATCH_SILENT)@")
+curator_plant(
+  latch_is_not_silent RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
+  CHANGE "if (mode == CURATOR_LEADER_LATCH_SILENT)" "if (FALSE)")
+curator_plant(
+  latch_await_never_ends RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
+  CHANGE "      finish_waits (latch, TRUE)@" "")
+# The listeners of a dropped latch keep it open.
+curator_plant(
+  latch_kept_by_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
+  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\n/* Takes error"
+         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\n/* Takes error"
+         "memory_unref, is_leader)" "(GDestroyNotify) curator_leader_latch_unref, is_leader)")
+
 # --- what an unanswered deadline is told as ---
 curator_plant(
   outage_as_contention RECIPE mutex FILE lock/lock_internals.c

@@ -374,6 +374,7 @@ void sim_cond_wait (SimWorld *world, gpointer cond, gint64 until);
 void sim_cond_wake (SimWorld *world, gpointer cond);
 void sim_ops_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex);
 void sim_ops_wake (CuratorZkOps *ops, pthread_cond_t *cond);
+int sim_ops_start_thread (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data);
 
 /* sim_leader.c */
 void sim_txn_free (SimTxn *txn);

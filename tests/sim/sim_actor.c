@@ -234,6 +234,33 @@ sim_ops_wake (CuratorZkOps *ops, pthread_cond_t *cond)
   sim_cond_wake (((SimProcess *) ops)->world, cond);
 }
 
+typedef struct
+{
+  void *(*run) (void *data);
+  void *data;
+} SimStart;
+
+static void
+run_thread (gpointer data)
+{
+  const SimStart start = *(SimStart *) data;
+
+  g_free (data);
+  start.run (start.data);
+}
+
+int
+sim_ops_start_thread (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data)
+{
+  SimProcess *process = (SimProcess *) ops;
+  g_autofree char *full_name = g_strconcat (process->name, "/", name, NULL);
+  SimStart *start = g_new (SimStart, 1);
+
+  *start = (SimStart){ run, data };
+  sim_actor_new (process->world, process, full_name, run_thread, start);
+  return 0;
+}
+
 /* --- a client's lanes ------------------------------------------------------------------- */
 
 static void

@@ -72,7 +72,10 @@ add_member (SimContest *contest, int i)
     {
       g_error ("start: %s", error->message);
     }
-  contest->recipe->open (member);
+  if (contest->recipe->open != NULL)
+    {
+      contest->recipe->open (member);
+    }
   g_ptr_array_add (contest->members, member);
   for (int k = 0; k < contest->rules.n_contenders; k++)
     {
@@ -105,7 +108,8 @@ sim_contest_new (SimWorld *world, const SimContestRules *rules, const SimRecipe 
       g_autofree char *name =
           i == 0 ? g_strdup (recipe->path) : g_strdup_printf ("%s#%d", recipe->path, i);
 
-      contest->checks[i] = sim_check_new (world, name, still_held);
+      contest->checks[i] =
+          sim_check_new (world, name, recipe->still_held != NULL ? recipe->still_held : still_held);
     }
   contest->members = g_ptr_array_new_with_free_func (g_free);
   contest->contenders = g_ptr_array_new_with_free_func (contender_free);
@@ -188,6 +192,26 @@ perhaps_cut_off (SimContest *contest)
     }
 }
 
+/* A node of the third party has the deleted one's name for a while. Where names are not unique the
+ * contenders do that. Returns how long. */
+static gint64
+perhaps_take_place (SimContest *contest, const char *path)
+{
+  GRand *rand = sim_world_rand (contest->world);
+
+  if (contest->recipe->plain_nodes || g_rand_boolean (rand))
+    {
+      return 0;
+    }
+  const gint64 ms = g_rand_int_range (rand, 0, (gint32) contest->rules.session_timeout_ms / 4);
+
+  sim_sleep_us (contest->world, g_rand_int_range (rand, 0, 5000));
+  sim_world_put (contest->world, path, "", 0);
+  sim_sleep_ms (contest->world, ms);
+  sim_world_delete (contest->world, path);
+  return ms;
+}
+
 /* Deletes nodes of the contenders, again and again. Where names are not unique, another contender's
  * node takes the place of a deleted one at once. */
 static void
@@ -211,7 +235,8 @@ delete_nodes (gpointer data)
 
           sim_check_node_deleted (contest->checks[0], token, session_ms * 1000);
           sim_world_delete (world, path);
-          sim_sleep_ms (world, session_ms);
+          const gint64 taken_ms = perhaps_take_place (contest, path);
+          sim_sleep_ms (world, session_ms - taken_ms);
           sim_check_expect_known (contest->checks[0], token);
         }
     }

@@ -59,9 +59,12 @@ typedef struct
 {
   const char *name;
   const char *path;
-  int n_checks;         /* at least 1 */
-  gboolean plain_nodes; /* names are not unique: no session may delete another's node */
-  gboolean shared_hold; /* a lost hold blocks the other contenders */
+  int n_checks;            /* at least 1 */
+  gboolean is_slow;        /* fewer schedules are run by default */
+  gboolean plain_nodes;    /* names are not unique: no session may delete another's node */
+  gboolean shared_hold;    /* a lost hold blocks the other contenders */
+  gboolean deletions;      /* third parties may delete nodes, as they do with plain nodes */
+  SimStillHeld still_held; /* of what the recipe records in its checks; NULL: of a lease */
   /* Run on the thread that drives the world, before and after the contest. open sets
    * member->lock. */
   void (*set_up) (SimContest *contest);
@@ -88,6 +91,8 @@ extern const SimRecipe sim_recipe_rwlock;
 extern const SimRecipe sim_recipe_semaphore;
 extern const SimRecipe sim_recipe_multilock;
 extern const SimRecipe sim_recipe_driver;
+extern const SimRecipe sim_recipe_leader_selector;
+extern const SimRecipe sim_recipe_leader_latch;
 
 struct _SimContest
 {

@@ -397,5 +397,6 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->random = op_random;
   ops->wait = sim_ops_wait;
   ops->wake = sim_ops_wake;
+  ops->start_thread = sim_ops_start_thread;
   ops->threads = FALSE;
 }

@@ -1,0 +1,668 @@
+/* Leader selectors and leader latches: each contender is a candidate that leads, loses its leadership
+ * and is closed at any moment.
+ *
+ * A selector believes in its leadership as long as has_leadership () or its cancellable says so. What
+ * a process cannot be told while it is paused does not count. A latch believes has_leadership ():
+ * its listeners are told the end while its node is being deleted.
+ *
+ * The functions of selectors run on actors, listeners on their client's lane of states.
+ */
+#include "sim_contender.h"
+
+#include <string.h>
+
+#define N_LISTENERS 2
+/* After which a closed candidate is referred to by nothing. */
+#define CLOSING_US 100000
+
+typedef struct _Candidate Candidate;
+
+typedef struct
+{
+  Candidate *candidate;
+  GString *heard; /* '+' leads, '-' leads no more */
+} Ear;
+
+struct _Candidate
+{
+  SimContender *contender;
+  SimWorld *world;
+  SimCheck *check;
+  CuratorLeaderSelector *selector; /* one of both is NULL */
+  CuratorLeaderLatch *latch;
+  gboolean until_lost;
+  gboolean auto_requeue;
+  gboolean is_closed;
+  guint belief;    /* 0: none */
+  guint64 token;   /* of the belief */
+  guint n_pauses;  /* when it was told that it leads */
+  int n_destroyed; /* of its functions */
+
+  /* A selector's function. */
+  CuratorLease *lease; /* NULL: the function does not run */
+  GCancellable *cancellable;
+  gboolean is_interrupted;
+  int n_led; /* how often the function returned */
+
+  /* A latch's listeners. */
+  Ear ears[N_LISTENERS];
+  gsize n_heard; /* by the first when it was closed */
+  gboolean is_silent;
+  gboolean is_told; /* that it leads */
+};
+
+static guint
+below (Candidate *candidate, guint n)
+{
+  return sim_contender_below (candidate->contender, n);
+}
+
+static SimProcess *
+process_of (Candidate *candidate)
+{
+  return candidate->contender->member->process;
+}
+
+static gboolean
+is_dead (Candidate *candidate)
+{
+  return sim_process_is_dead (process_of (candidate));
+}
+
+static const SimContestRules *
+rules_of (Candidate *candidate)
+{
+  return &candidate->contender->member->contest->rules;
+}
+
+/* The client is closed, or its process is dead. */
+static gboolean
+is_stopped (Candidate *candidate)
+{
+  return is_dead (candidate) || candidate->contender->member->closed;
+}
+
+static gboolean
+was_paused (Candidate *candidate)
+{
+  return sim_process_n_pauses (process_of (candidate)) != candidate->n_pauses;
+}
+
+/* All that there was to tell. Whoever closes a client does not wait for that. */
+static gboolean
+was_told (Candidate *candidate)
+{
+  return !was_paused (candidate) && !is_stopped (candidate);
+}
+
+static void
+count (Candidate *candidate, SimOutcome outcome)
+{
+  candidate->contender->member->contest->outcomes[outcome]++;
+}
+
+static void
+fail (Candidate *candidate, const char *what)
+{
+  if (!is_dead (candidate))
+    {
+      sim_world_fail (candidate->world, "%s: %s", candidate->contender->name, what);
+    }
+}
+
+static void
+stop_believing (Candidate *candidate)
+{
+  if (candidate->belief != 0)
+    {
+      sim_check_released (candidate->check, candidate->belief);
+      candidate->belief = 0;
+    }
+}
+
+static void
+believe (Candidate *candidate, CuratorLease *lease)
+{
+  candidate->token = curator_lease_get_fencing_token (lease);
+  const SimGrant grant = { .process = process_of (candidate),
+                           .who = candidate->contender->name,
+                           .lease = candidate,
+                           .kind = SIM_HOLD_ALONE,
+                           .token = candidate->token };
+
+  count (candidate, SIM_OUTCOME_GRANTED);
+  candidate->belief = sim_check_granted (candidate->check, &grant);
+}
+
+/* The lease and the rule of the candidate say that it has to stop. */
+static gboolean
+has_to_stop (Candidate *candidate, CuratorLease *lease)
+{
+  const CuratorLeaseState state = curator_lease_get_state (lease);
+
+  return state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !candidate->until_lost);
+}
+
+static gint64
+some_hold_us (Candidate *candidate)
+{
+  const gint64 session_us = rules_of (candidate)->session_timeout_ms * 1000;
+
+  if (rules_of (candidate)->long_holds)
+    {
+      return (gint64) below (candidate, 3000) * session_us / 1000;
+    }
+  return below (candidate, 12) == 0 ? (gint64) below (candidate, 1500) * session_us / 1000
+                                    : below (candidate, 20000);
+}
+
+/* A short part of a longer time. */
+static void
+pass_time (Candidate *candidate, gint64 left_us)
+{
+  const gint64 part_us = rules_of (candidate)->session_timeout_ms * 1000 / 10;
+
+  sim_sleep_us (candidate->world, MIN (left_us, 1 + below (candidate, (guint) part_us)));
+}
+
+static gboolean
+some_chance (Candidate *candidate)
+{
+  return below (candidate, 2) == 0;
+}
+
+static void
+on_destroyed (gpointer data)
+{
+  ((Candidate *) data)->n_destroyed++;
+}
+
+static Candidate *
+candidate_new (SimContender *contender)
+{
+  Candidate *candidate = g_new0 (Candidate, 1);
+
+  candidate->contender = contender;
+  candidate->world = sim_contender_world (contender);
+  candidate->check = contender->member->contest->checks[0];
+  candidate->until_lost = some_chance (candidate);
+  candidate->auto_requeue = some_chance (candidate);
+  for (int i = 0; i < N_LISTENERS; i++)
+    {
+      candidate->ears[i] = (Ear){ candidate, g_string_new (NULL) };
+    }
+  return candidate;
+}
+
+/* Waits until the functions of the closed candidate cannot be called again. That waits for a leader to
+ * return, but for no server. */
+static void
+await_destruction (Candidate *candidate, int n_functions)
+{
+  const gint64 closed_us = sim_world_now_us (candidate->world);
+  const gboolean is_running = candidate->lease != NULL;
+
+  while (candidate->n_destroyed < n_functions)
+    {
+      sim_sleep_ms (candidate->world, 1 + below (candidate, 20));
+    }
+  if (rules_of (candidate)->calm && !is_running
+      && sim_world_now_us (candidate->world) - closed_us > CLOSING_US)
+    {
+      fail (candidate, "stayed in the queue after it was closed");
+    }
+}
+
+static void
+candidate_free (Candidate *candidate)
+{
+  if (candidate->lease != NULL)
+    {
+      fail (candidate, "its data was destroyed while its function ran");
+    }
+  for (int i = 0; i < N_LISTENERS; i++)
+    {
+      g_string_free (candidate->ears[i].heard, TRUE);
+    }
+  g_free (candidate);
+}
+
+static void
+expect_started (Candidate *candidate, gboolean started, const GError *error)
+{
+  if (!started && !candidate->contender->member->closed)
+    {
+      fail (candidate, error->message);
+    }
+}
+
+/* Whom the server names as the leader. */
+static void
+ask_for_leader (Candidate *candidate)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) participants = NULL;
+  const guint64 token = candidate->belief != 0 ? candidate->token : 0;
+
+  participants = candidate->latch != NULL
+                     ? curator_leader_latch_get_participants (candidate->latch, &error)
+                     : curator_leader_selector_get_participants (candidate->selector, &error);
+  if (!rules_of (candidate)->calm)
+    {
+      return;
+    }
+  if (participants == NULL)
+    {
+      fail (candidate, error->message);
+      return;
+    }
+  CuratorLeaderParticipant *first =
+      participants->len > 0 ? g_ptr_array_index (participants, 0) : NULL;
+  if (token != 0 && candidate->belief != 0 && token == candidate->token
+      && (first == NULL || !curator_leader_participant_is_leader (first)
+          || strcmp (curator_leader_participant_get_id (first), candidate->contender->name) != 0))
+    {
+      fail (candidate, "the server does not name the leader");
+    }
+}
+
+/* --- selectors -------------------------------------------------------------------------------- */
+
+/* Before time moves, all that a running process is told has arrived. */
+static void
+judge_leadership (Candidate *candidate)
+{
+  CuratorLease *lease = candidate->lease;
+  const gboolean leads = curator_leader_selector_has_leadership (candidate->selector);
+
+  if (leads && curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+    {
+      fail (candidate, "leads with a lease that is over");
+    }
+  if (has_to_stop (candidate, lease) && !g_cancellable_is_cancelled (candidate->cancellable))
+    {
+      sim_sleep_us (candidate->world, 1);
+      if (!g_cancellable_is_cancelled (candidate->cancellable) && !was_paused (candidate))
+        {
+          fail (candidate, "was not cancelled");
+        }
+    }
+  if (rules_of (candidate)->calm && g_cancellable_is_cancelled (candidate->cancellable)
+      && !candidate->is_interrupted && !candidate->is_closed)
+    {
+      fail (candidate, "was cancelled for no reason");
+    }
+}
+
+static void
+lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+      gpointer data)
+{
+  Candidate *candidate = data;
+  const gint64 until_us = sim_world_now_us (candidate->world) + some_hold_us (candidate);
+
+  sim_trace (candidate->world, "%s: leads", candidate->contender->name);
+  if (candidate->lease != NULL)
+    {
+      fail (candidate, "leads twice at a time");
+    }
+  if (candidate->is_closed || g_cancellable_is_cancelled (cancellable)
+      || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+    {
+      fail (candidate, "was called for a leadership that is over");
+    }
+  candidate->lease = lease;
+  candidate->cancellable = cancellable;
+  candidate->is_interrupted = FALSE;
+  candidate->n_pauses = sim_process_n_pauses (process_of (candidate));
+  believe (candidate, lease);
+  while (sim_world_now_us (candidate->world) < until_us && !g_cancellable_is_cancelled (cancellable)
+         && !is_dead (candidate))
+    {
+      pass_time (candidate, until_us - sim_world_now_us (candidate->world));
+      judge_leadership (candidate);
+    }
+  if (curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
+    {
+      count (candidate, SIM_OUTCOME_LOST_HOLD);
+    }
+  if (below (candidate, 8) == 0)
+    {
+      sim_sleep_us (candidate->world, below (candidate, 200000));
+    }
+  stop_believing (candidate);
+  sim_trace (candidate->world, "%s: returns", candidate->contender->name);
+  candidate->lease = NULL;
+  candidate->n_led++;
+}
+
+static gboolean
+selector_believes (gpointer data)
+{
+  Candidate *candidate = data;
+
+  return candidate->lease != NULL
+         && (curator_leader_selector_has_leadership (candidate->selector)
+             || (!g_cancellable_is_cancelled (candidate->cancellable) && was_told (candidate)));
+}
+
+static void
+requeue (Candidate *candidate)
+{
+  if (curator_leader_selector_requeue (candidate->selector))
+    {
+      if (candidate->lease != NULL)
+        {
+          fail (candidate, "queues while it leads");
+        }
+      if (candidate->auto_requeue)
+        {
+          fail (candidate, "was out of the queue");
+        }
+      sim_trace (candidate->world, "%s: queues again", candidate->contender->name);
+    }
+}
+
+/* Until it has led often enough. */
+static void
+stand_for_election (Candidate *candidate)
+{
+  const int often = candidate->auto_requeue ? 1 + (int) below (candidate, 2) : 1;
+  const gboolean is_patient = below (candidate, 4) != 0;
+  const gint64 until_us = sim_world_now_us (candidate->world)
+                          + (is_patient ? G_MAXINT64 / 2 : below (candidate, 3000000));
+
+  while (candidate->n_led < often && !is_stopped (candidate)
+         && sim_world_now_us (candidate->world) < until_us)
+    {
+      sim_sleep_us (candidate->world, 1 + below (candidate, 300000));
+      requeue (candidate);
+      if (below (candidate, 30) == 0)
+        {
+          candidate->is_interrupted = TRUE;
+          curator_leader_selector_interrupt_leadership (candidate->selector);
+        }
+      if (below (candidate, 30) == 0)
+        {
+          ask_for_leader (candidate);
+        }
+    }
+}
+
+static void
+round_of_selector (SimContender *contender)
+{
+  Candidate *candidate = candidate_new (contender);
+  g_autoptr (GError) error = NULL;
+
+  candidate->selector = curator_leader_selector_new (contender->member->client,
+                                                     contender->member->contest->recipe->path, lead,
+                                                     candidate, on_destroyed, NULL);
+  curator_leader_selector_set_id (candidate->selector, contender->name);
+  curator_leader_selector_set_auto_requeue (candidate->selector, candidate->auto_requeue);
+  curator_leader_selector_set_until_lost (candidate->selector, candidate->until_lost);
+  sim_trace (candidate->world, "%s: starts", contender->name);
+  const gboolean started = curator_leader_selector_start (candidate->selector, &error);
+  expect_started (candidate, started, error);
+  stand_for_election (candidate);
+  sim_trace (candidate->world, "%s: closes", contender->name);
+  candidate->is_closed = TRUE;
+  if (some_chance (candidate))
+    {
+      curator_leader_selector_close (candidate->selector);
+      if (curator_leader_selector_requeue (candidate->selector))
+        {
+          fail (candidate, "queues although it is closed");
+        }
+    }
+  curator_leader_selector_unref (candidate->selector);
+  if (candidate->lease != NULL && !g_cancellable_is_cancelled (candidate->cancellable))
+    {
+      fail (candidate, "was not cancelled by its close");
+    }
+  await_destruction (candidate, 1);
+  candidate_free (candidate);
+}
+
+/* --- latches ---------------------------------------------------------------------------------- */
+
+/* Records a leadership that has not been seen yet. */
+static void
+look (Candidate *candidate)
+{
+  g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
+
+  if (lease == NULL || candidate->is_closed)
+    {
+      return;
+    }
+  if (has_to_stop (candidate, lease))
+    {
+      fail (candidate, "leads with a lease that is over");
+    }
+  if (candidate->belief == 0 || candidate->token != curator_lease_get_fencing_token (lease))
+    {
+      stop_believing (candidate);
+      believe (candidate, lease);
+    }
+}
+
+static gboolean
+latch_believes (gpointer data)
+{
+  Candidate *candidate = data;
+  g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
+
+  return lease != NULL && curator_lease_get_fencing_token (lease) == candidate->token;
+}
+
+static void
+on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
+{
+  Ear *ear = data;
+  Candidate *candidate = ear->candidate;
+  const char last = ear->heard->len > 0 ? ear->heard->str[ear->heard->len - 1] : '-';
+
+  if ((last == '+') == is_leader)
+    {
+      fail (candidate, "a listener was told the same twice");
+    }
+  if (candidate->is_closed && candidate->is_silent)
+    {
+      fail (candidate, "a listener was told something after a silent close");
+    }
+  g_string_append_c (ear->heard, is_leader ? '+' : '-');
+  if (ear == &candidate->ears[0])
+    {
+      sim_trace (candidate->world, "%s: %s", candidate->contender->name,
+                 is_leader ? "leads" : "leads no more");
+      candidate->is_told = is_leader && !candidate->is_closed;
+      candidate->n_pauses = sim_process_n_pauses (process_of (candidate));
+      look (candidate);
+    }
+}
+
+static void
+on_ear_destroyed (gpointer data)
+{
+  on_destroyed (((Ear *) data)->candidate);
+}
+
+/* No server has to answer for this. */
+static void
+await_leadership (Candidate *candidate)
+{
+  SimContender *contender = candidate->contender;
+  g_autoptr (GError) error = NULL;
+
+  sim_contender_begin_call (contender);
+  const gboolean leads = curator_leader_latch_await (candidate->latch, contender->timeout_ms,
+                                                     contender->cancellable, &error);
+  const gint64 took_us = sim_world_now_us (candidate->world) - contender->called_at;
+  if (leads)
+    {
+      look (candidate);
+      return;
+    }
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    {
+      count (candidate, SIM_OUTCOME_TIMED_OUT);
+      if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)
+        {
+          fail (candidate, "timed out too early");
+        }
+    }
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    {
+      count (candidate, SIM_OUTCOME_CANCELLED);
+    }
+  else if (!contender->member->closed)
+    {
+      fail (candidate, error->message);
+    }
+}
+
+static void
+release_lease (Candidate *candidate)
+{
+  g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
+  g_autoptr (GError) error = NULL;
+
+  if (lease != NULL)
+    {
+      candidate->is_told = FALSE;
+      stop_believing (candidate);
+      const gboolean done = curator_lease_release (lease, &error);
+      sim_contender_judge_release (candidate->contender, done, error);
+    }
+}
+
+/* By the clock. What it is told may come a moment later, but before time moves. */
+static void
+judge_latch (Candidate *candidate)
+{
+  g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
+
+  if ((lease != NULL) != curator_leader_latch_has_leadership (candidate->latch))
+    {
+      fail (candidate, "has_leadership and dup_lease differ");
+    }
+  if (lease == NULL && candidate->is_told)
+    {
+      sim_sleep_us (candidate->world, 1);
+      if (candidate->is_told && !was_paused (candidate)
+          && !curator_leader_latch_has_leadership (candidate->latch))
+        {
+          fail (candidate, "was not told that it leads no more");
+        }
+    }
+  look (candidate);
+}
+
+static void
+stand_as_latch (Candidate *candidate)
+{
+  const gboolean is_patient = below (candidate, 4) != 0;
+
+  for (int i = 0; i < (is_patient ? 1000 : 2) && candidate->belief == 0 && !is_stopped (candidate);
+       i++)
+    {
+      await_leadership (candidate);
+      sim_sleep_us (candidate->world, below (candidate, 3000));
+    }
+  const gint64 until_us = sim_world_now_us (candidate->world) + some_hold_us (candidate);
+  while (sim_world_now_us (candidate->world) < until_us && !is_stopped (candidate))
+    {
+      pass_time (candidate, until_us - sim_world_now_us (candidate->world));
+      judge_latch (candidate);
+      if (below (candidate, 30) == 0)
+        {
+          ask_for_leader (candidate);
+        }
+      if (below (candidate, 30) == 0)
+        {
+          release_lease (candidate);
+          await_leadership (candidate);
+        }
+    }
+}
+
+static void
+close_latch (Candidate *candidate)
+{
+  const CuratorLeaderLatchCloseMode mode =
+      some_chance (candidate) ? CURATOR_LEADER_LATCH_SILENT : CURATOR_LEADER_LATCH_NOTIFY_LEADER;
+
+  sim_trace (candidate->world, "%s: closes", candidate->contender->name);
+  stop_believing (candidate);
+  candidate->is_closed = TRUE;
+  candidate->is_told = FALSE;
+  candidate->is_silent = mode == CURATOR_LEADER_LATCH_SILENT;
+  if (!candidate->is_silent || some_chance (candidate))
+    {
+      curator_leader_latch_close (candidate->latch, mode);
+      if (curator_leader_latch_has_leadership (candidate->latch))
+        {
+          fail (candidate, "leads although it is closed");
+        }
+    }
+  curator_leader_latch_unref (candidate->latch);
+}
+
+/* A latch that told its listeners that it leads also tells them the end, unless it is silent. */
+static void
+judge_ears (Candidate *candidate)
+{
+  const GString *first = candidate->ears[0].heard;
+  const GString *second = candidate->ears[1].heard;
+
+  if (strncmp (first->str, second->str, MIN (first->len, second->len)) != 0)
+    {
+      fail (candidate, "its listeners were told different things");
+    }
+  if (!candidate->is_silent
+      && (first->len != second->len || (first->len > 0 && first->str[first->len - 1] == '+')))
+    {
+      fail (candidate, "a listener was not told the end");
+    }
+}
+
+static void
+round_of_latch (SimContender *contender)
+{
+  Candidate *candidate = candidate_new (contender);
+  g_autoptr (GError) error = NULL;
+
+  candidate->latch = curator_leader_latch_new (
+      contender->member->client, contender->member->contest->recipe->path, contender->name, NULL);
+  curator_leader_latch_set_until_lost (candidate->latch, candidate->until_lost);
+  for (int i = 0; i < N_LISTENERS; i++)
+    {
+      curator_leader_latch_add_listener (candidate->latch, on_change, &candidate->ears[i],
+                                         on_ear_destroyed);
+    }
+  sim_trace (candidate->world, "%s: starts", contender->name);
+  const gboolean started = curator_leader_latch_start (candidate->latch, &error);
+  expect_started (candidate, started, error);
+  stand_as_latch (candidate);
+  close_latch (candidate);
+  await_destruction (candidate, N_LISTENERS);
+  judge_ears (candidate);
+  candidate_free (candidate);
+}
+
+const SimRecipe sim_recipe_leader_selector = { .name = "leader_selector",
+                                               .path = "/sim/leader-selector",
+                                               .n_checks = 1,
+                                               .is_slow = TRUE,
+                                               .deletions = TRUE,
+                                               .still_held = selector_believes,
+                                               .round = round_of_selector };
+
+const SimRecipe sim_recipe_leader_latch = { .name = "leader_latch",
+                                            .path = "/sim/leader-latch",
+                                            .n_checks = 1,
+                                            .is_slow = TRUE,
+                                            .deletions = TRUE,
+                                            .still_held = latch_believes,
+                                            .round = round_of_latch };
