@@ -278,7 +278,7 @@ every_cause_is_told_apart (void **state)
     {
       for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
         {
-          clis[i][k] = start_row (world, i, "--connect-timeout=5", verbs[k], mark);
+          clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k], mark);
         }
     }
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)

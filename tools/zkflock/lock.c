@@ -114,8 +114,9 @@ on_connect_timer (gpointer data)
       print_verbose (run->options, "connected");
       return G_SOURCE_REMOVE;
     }
-  /* The servers are asked for a cause only if the connection does not come at once. */
-  if (run->probe == NULL)
+  /* The servers are asked for a cause only if the connection does not come at once. A handshake takes
+   * longer, and the client knows when it has failed. */
+  if (run->probe == NULL && connect_knows_cause (run->options, run->client))
     {
       run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
     }
@@ -281,7 +282,7 @@ static gboolean
 on_bound_passed (gpointer data)
 {
   *(gboolean *) data = TRUE;
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE; /* removed by close_within(), which may have the other result already */
 }
 
 static void

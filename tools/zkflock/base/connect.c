@@ -173,7 +173,8 @@ check_chroot (CuratorClient *client, const Options *options, GError **error)
   return found != NULL;
 }
 
-/* Waits for the connection, but not where every server refuses TLS. */
+/* Waits for the connection, but not where every server refuses TLS. *probe: becomes the one that was
+ * started early enough to have its result at the end. */
 static gboolean
 wait_connected (const Options *options, CuratorClient *client, Probe **probe, GError **error)
 {
@@ -183,14 +184,15 @@ wait_connected (const Options *options, CuratorClient *client, Probe **probe, GE
     {
       g_autoptr (GError) failure = NULL;
       const gint64 left_ms = (until - g_get_monotonic_time ()) / 1000;
-      const gint64 slice_ms = options->secure.is_tls ? MIN (left_ms, CONNECT_POLL_MS) : left_ms;
+      const gint64 slice_ms = MIN (left_ms, CONNECT_POLL_MS);
       if (curator_client_block_until_connected (client, MAX (slice_ms, 0), NULL, &failure))
         {
           return TRUE;
         }
-      if (*probe == NULL && options->secure.is_tls)
+      const gboolean is_refused = options->secure.is_tls && connect_knows_cause (options, client);
+      if (*probe == NULL && (is_refused || left_ms < options->connect_timeout_ms / 2))
         {
-          *probe = probe_start (options, options->connect_timeout_ms / 2);
+          *probe = probe_start (options, options->connect_timeout_ms / 4);
         }
       if (!is_no_answer (failure) || left_ms <= slice_ms
           || connect_is_refused (options, client, *probe))

@@ -35,6 +35,8 @@ typedef struct
   gboolean is_final; /* guarded; the cause will not change */
 } Target;
 
+static gint n_running; /* atomic; threads */
+
 struct _Probe
 {
   GPtrArray *targets;
@@ -123,6 +125,7 @@ probe_target (gpointer data)
                  error, TRUE);
     }
   target_unref (target);
+  g_atomic_int_add (&n_running, -1);
   return NULL;
 }
 
@@ -138,6 +141,7 @@ start_target (Probe *probe, Dial *dial, const char *address, gint64 timeout_ms)
   target->timeout_ms = timeout_ms;
   g_mutex_init (&target->mutex);
   g_ptr_array_add (probe->targets, target);
+  g_atomic_int_inc (&n_running);
   g_thread_unref (g_thread_new ("probe", probe_target, target));
 }
 
@@ -168,7 +172,7 @@ get_cause (Target *target)
 gboolean
 probe_all_refuse (Probe *probe)
 {
-  for (guint i = 0; i < probe->targets->len; i++)
+  for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
     {
       const Cause cause = get_cause (g_ptr_array_index (probe->targets, i));
       if (cause != CAUSE_UNKNOWN_HOST && cause != CAUSE_REFUSED && cause != CAUSE_FOREIGN
@@ -177,20 +181,20 @@ probe_all_refuse (Probe *probe)
           return FALSE;
         }
     }
-  return probe->targets->len > 0;
+  return probe != NULL && probe->targets->len > 0;
 }
 
 gboolean
 probe_all_refuse_tls (Probe *probe)
 {
-  for (guint i = 0; i < probe->targets->len; i++)
+  for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
     {
       if (get_cause (g_ptr_array_index (probe->targets, i)) != CAUSE_TLS)
         {
           return FALSE;
         }
     }
-  return probe->targets->len > 0;
+  return probe != NULL && probe->targets->len > 0;
 }
 
 gboolean
@@ -245,6 +249,12 @@ probe_describe (Probe *probe)
       g_mutex_unlock (&target->mutex);
     }
   return g_string_free (all, FALSE);
+}
+
+gboolean
+probe_is_running (void)
+{
+  return g_atomic_int_get (&n_running) > 0;
 }
 
 void
