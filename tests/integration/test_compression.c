@@ -9,9 +9,11 @@
 #define LABEL "a label"
 
 static CuratorClient *
-start_client (Fixture *fixture, gboolean compression)
+start_client (const char *address, gboolean compression)
 {
-  CuratorClient *client = client_new (fixture_server (fixture));
+  CuratorClient *client = client_new (address);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
+  curator_client_set_connection_timeout (client, LONG_SESSION_MS);
   curator_client_set_default_data (client, LABEL, strlen (LABEL));
   curator_client_set_compression (client, compression);
   client_start (client);
@@ -69,7 +71,7 @@ static void
 check_nodes (Fixture *fixture, gboolean compression)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = start_client (fixture, compression);
+  g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), compression);
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/gzip/mutex");
   g_autoptr (CuratorLock) fixed = curator_fixed_node_lock_new (client, "/gzip/fixed", &error);
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, "/gzip/rw", "of rw", 5, &error);
@@ -109,7 +111,7 @@ test_revocable_node (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = start_client (fixture, TRUE);
+  g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/revocable");
   int asked = 0;
   assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
@@ -123,7 +125,7 @@ test_leader_id (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = start_client (fixture, TRUE);
+  g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
   g_autoptr (CuratorLeaderLatch) latch =
       curator_leader_latch_new (client, "/gzip/leader", "me", &error);
   assert_ok (curator_leader_latch_start (latch, &error), &error);
@@ -142,9 +144,7 @@ test_lost_reply (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  curator_client_set_compression (client, TRUE);
-  client_start (client);
+  g_autoptr (CuratorClient) client = start_client (fixture_proxy (fixture), TRUE);
   g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, "/gzip-fixed", &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
   g_autoptr (Taking) held = taking_start_lock (lock, LONG_MS, NULL);
@@ -159,8 +159,8 @@ ask (Fixture *fixture, gboolean holder_compresses, gboolean asker_compresses)
 {
   g_autoptr (GError) error = NULL;
   int asked = 0;
-  g_autoptr (CuratorClient) client = start_client (fixture, holder_compresses);
-  g_autoptr (CuratorClient) other = start_client (fixture, asker_compresses);
+  g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), holder_compresses);
+  g_autoptr (CuratorClient) other = start_client (fixture_server (fixture), asker_compresses);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/asked");
   assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
   g_autoptr (Taking) held = taking_of_lock (lock);
@@ -210,8 +210,8 @@ test_shared_count (void **state)
   for (int i = 0; i < 4; i++)
     {
       g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorClient) client = start_client (fixture, i % 2 == 1);
-      g_autoptr (CuratorClient) other = start_client (fixture, i / 2 == 1);
+      g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), i % 2 == 1);
+      g_autoptr (CuratorClient) other = start_client (fixture_server (fixture), i / 2 == 1);
       g_autofree char *path = g_strdup_printf ("/gzip-count-%d", i);
       g_autoptr (CuratorSharedCount) writer = start_count (client, path, 7);
       g_autoptr (CuratorSharedCount) follower = start_count (other, path, 8);
@@ -234,7 +234,7 @@ test_broken (void **state)
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int asked = 0;
-  g_autoptr (CuratorClient) client = start_client (fixture, TRUE);
+  g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/broken");
   assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
   g_autoptr (Taking) held = taking_of_lock (lock);
@@ -269,6 +269,18 @@ test_broken (void **state)
   taking_give_back (held);
 }
 
+/* GLib creates its classes of converters at their first use, under locks that ThreadSanitizer does not
+ * see. Before the first thread, that is no race. */
+static int
+start (void **state)
+{
+  g_autoptr (GBytes) plain = g_bytes_new_static (LABEL, strlen (LABEL));
+  g_autoptr (GBytes) packed = curator_gzip (plain);
+  g_autoptr (GBytes) again =
+      curator_gunzip (g_bytes_get_data (packed, NULL), g_bytes_get_size (packed), strlen (LABEL));
+  return again != NULL ? fixture_start_slow (state) : -1;
+}
+
 int
 main (void)
 {
@@ -278,5 +290,5 @@ main (void)
     heal_and_test (test_revocation), heal_and_test (test_shared_count),
     heal_and_test (test_broken),
   };
-  return cmocka_run_group_tests_name ("compression", tests, fixture_start_slow, fixture_stop);
+  return cmocka_run_group_tests_name ("compression", tests, start, fixture_stop);
 }
