@@ -11,13 +11,13 @@ typedef struct
   guint next_lock;
 } Scene;
 
-#define N_DUELS 2
+#define N_PLACES 2
 
 /* One holder at the leader, one at a follower; both wait at the other follower. */
 static void
-begin (Scene *scene, const char *const names[N_DUELS], Duel duels[N_DUELS], int leader)
+begin (Scene *scene, const char *const names[N_PLACES], Duel duels[N_PLACES], int leader)
 {
-  for (int i = 0; i < N_DUELS; i++)
+  for (int i = 0; i < N_PLACES; i++)
     {
       duels[i] = (Duel){ .name = names[i],
                          .lock = scene->next_lock++,
@@ -25,25 +25,25 @@ begin (Scene *scene, const char *const names[N_DUELS], Duel duels[N_DUELS], int 
                          .waiter_at = lab_server (scene->ensemble, (leader + 2) % 3) };
       duel_start (scene->lab, &duels[i]);
     }
-  for (int i = 0; i < N_DUELS; i++)
+  for (int i = 0; i < N_PLACES; i++)
     {
       duel_note_fault (&duels[i]);
     }
 }
 
 static void
-finish (Scene *scene, Duel duels[N_DUELS])
+finish (Scene *scene, Duel duels[N_PLACES])
 {
-  for (int i = 0; i < N_DUELS; i++)
+  for (int i = 0; i < N_PLACES; i++)
     {
       duel_finish (scene->lab, &duels[i]);
     }
 }
 
 static void
-freeze_leader (Scene *scene, double pause, const char *const names[N_DUELS])
+freeze_leader (Scene *scene, double pause, const char *const names[N_PLACES])
 {
-  Duel duels[N_DUELS];
+  Duel duels[N_PLACES];
   const int leader = lab_wait_leader (scene->ensemble);
   begin (scene, names, duels, leader);
   zk_server_freeze (zk_ensemble_server (scene->ensemble, leader));
@@ -56,7 +56,7 @@ freeze_leader (Scene *scene, double pause, const char *const names[N_DUELS])
 static void
 test_p20_leader_frozen (void **state)
 {
-  static const char *const names[][N_DUELS] = {
+  static const char *const names[][N_PLACES] = {
     { "leader frozen 0.3 T, at it", "leader frozen 0.3 T" },
     { "leader frozen 0.9 T, at it", "leader frozen 0.9 T" },
     { "leader frozen 1.5 T, at it", "leader frozen 1.5 T" }
@@ -70,8 +70,8 @@ static void
 test_p20_all_frozen (void **state)
 {
   Scene *scene = *state;
-  static const char *const names[N_DUELS] = { "all frozen, at the leader", "all frozen" };
-  Duel duels[N_DUELS];
+  static const char *const names[N_PLACES] = { "all frozen, at the leader", "all frozen" };
+  Duel duels[N_PLACES];
   begin (scene, names, duels, lab_wait_leader (scene->ensemble));
   for (int i = 0; i < 3; i++)
     {
@@ -91,12 +91,12 @@ static void
 test_p20_slow_and_mute (void **state)
 {
   Scene *scene = *state;
-  static const char *const names[N_DUELS] = { "members slow, at the leader", "members slow" };
-  static const char *const mute_names[N_DUELS] = { "follower mute, at the leader",
+  static const char *const names[N_PLACES] = { "members slow, at the leader", "members slow" };
+  static const char *const mute_names[N_PLACES] = { "follower mute, at the leader",
                                                    "follower mute" };
   ZkLinks *links = zk_ensemble_links (scene->ensemble);
   const int leader = lab_wait_leader (scene->ensemble);
-  Duel slow[N_DUELS];
+  Duel slow[N_PLACES];
   begin (scene, names, slow, leader);
   zk_links_delay (links, leader, (leader + 1) % 3, 300);
   zk_links_delay (links, leader, (leader + 2) % 3, 300);
@@ -104,7 +104,7 @@ test_p20_slow_and_mute (void **state)
   zk_links_heal (links);
   finish (scene, slow);
 
-  Duel mute[N_DUELS];
+  Duel mute[N_PLACES];
   begin (scene, mute_names, mute, leader);
   zk_links_mute (links, (leader + 1) % 3, leader);
   assert_true (duel_wait_grant (scene->lab, &mute[1], LAB_PATIENCE_MS));
