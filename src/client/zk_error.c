@@ -51,6 +51,7 @@ curator_zk_is_ambiguous (int rc)
     case ZTHROTTLEDOP:
     case ZNOTREADONLY:
     case ZNOWATCHER:
+    case CURATOR_ZK_QUOTA_EXCEEDED:
       return FALSE;
     default:
       return TRUE;
@@ -82,6 +83,10 @@ curator_error_from_zk (int rc, const char *what, const char *path)
           "%s %s: the server does not know this request: ZooKeeper 3.5 is the oldest "
           "version that this library works with",
           what, shown);
+    case CURATOR_ZK_QUOTA_EXCEEDED:
+      return g_error_new (CURATOR_ZK_ERROR, rc,
+                          "%s %s: the quota of this path, or of one above it, is exceeded", what,
+                          shown);
     default:
       break;
     }

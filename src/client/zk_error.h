@@ -4,6 +4,9 @@
 
 #include <glib.h>
 
+/* libzookeeper 3.8 has no name for it. */
+#define CURATOR_ZK_QUOTA_EXCEEDED (-125)
+
 /* The GError of a ZooKeeper code: CONNECTION_LOST, SESSION_EXPIRED, AUTH_FAILED, or the code itself
  * in CURATOR_ZK_ERROR. */
 GError *curator_error_from_zk (int rc, const char *what, const char *path);

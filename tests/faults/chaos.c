@@ -1,4 +1,4 @@
-/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--verbose]
+/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--worker FILE] [--verbose]
  *
  * The driver: runs an ensemble, workers and faults, and judges each epoch. At the end of an epoch
  * all faults are healed and all workers quiet: then no residue may be left on the servers, no call
@@ -38,12 +38,14 @@ static gint epoch_seconds = 45;
 static gint64 seed_given = -1;
 static gboolean verbose;
 static char *only;
+static char *worker;
 
 static const GOptionEntry OPTIONS[] = {
   { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "Total duration", "N" },
   { "epoch", 0, 0, G_OPTION_ARG_INT, &epoch_seconds, "Duration of an epoch", "N" },
   { "seed", 0, 0, G_OPTION_ARG_INT64, &seed_given, "Repeat the faults of that run", "S" },
   { "only", 0, 0, G_OPTION_ARG_STRING, &only, "Only these kinds of disturbance", "KIND,…" },
+  { "worker", 0, 0, G_OPTION_ARG_FILENAME, &worker, "Another worker, with a planted bug", "FILE" },
   { "verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Print each fault", NULL },
   { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL }
 };
@@ -89,10 +91,16 @@ start_worker (Chaos *chaos, int i)
   g_autofree char *process = g_strdup_printf ("%d", slot->process);
   g_autofree char *seed = g_strdup_printf ("%u", g_rand_int (chaos->scene.rand));
   g_autofree char *output = output_of (chaos, slot->process);
-  const char *const argv[] = {
-    CHAOS_WORKER,     slot->connect_string,      session, tick, process, seed,
-    chaos->directory, chaos->resource_directory, offset,  NULL
-  };
+  const char *const argv[] = { worker != NULL ? worker : CHAOS_WORKER,
+                               slot->connect_string,
+                               session,
+                               tick,
+                               process,
+                               seed,
+                               chaos->directory,
+                               chaos->resource_directory,
+                               offset,
+                               NULL };
   slept = g_strdup_printf ("%s/%d.slept", chaos->directory, slot->process);
   chaos_slept_close (slot->slept_ns);
   slot->slept_ns = chaos_slept_open (slept);
@@ -393,11 +401,6 @@ judge (Chaos *chaos)
   chaos->failures += chaos_judge (events, &of);
   figures_add (chaos->figures, "faults", chaos->scene.faults->len);
   fail (chaos, "unexpected_errors", chaos_cell (&chaos->cells->unexpected));
-  const guint shortened = chaos_cell (&chaos->cells->shortened);
-  const guint lengthened = chaos_cell (&chaos->cells->lengthened);
-  chaos_kinds_add_effects (&chaos->scene.kinds, CHAOS_KIND_SESSIONS, shortened + lengthened);
-  figures_add (chaos->figures, "shortened", shortened);
-  figures_add (chaos->figures, "lengthened", lengthened);
   figures_add (chaos->figures, "in_namespace", chaos_cell (&chaos->cells->in_namespace));
   fail (chaos, "robbed_third_parties", chaos_third_robbed (chaos->scene.third));
   fail (chaos, "dead_reentries", chaos_cell (&chaos->cells->dead_reentries));
@@ -601,6 +604,7 @@ main (int argc, char **argv)
   chaos.scene.verbose = verbose;
   chaos.scene.third = chaos_third_new (&chaos.scene.kinds, seed);
   chaos.scene.replace = replace_worker;
+  chaos.scene.timeouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   chaos.scene.data = &chaos;
   if (!chaos_servers_may_mount ())
     {
@@ -625,7 +629,10 @@ main (int argc, char **argv)
     }
   tell_resource (&chaos);
   close_servers (&chaos);
+  figures_add (chaos.figures, "shortened", chaos.scene.shortened);
+  figures_add (chaos.figures, "lengthened", chaos.scene.lengthened);
   report_kinds (&chaos);
+  g_hash_table_unref (chaos.scene.timeouts);
   chaos_third_free (chaos.scene.third);
   g_array_unref (chaos.scene.faults);
   g_rand_free (chaos.scene.rand);

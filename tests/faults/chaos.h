@@ -33,7 +33,8 @@ typedef struct
   guint first;
 } ChaosLock;
 
-/* All but the multi-locks, 16 and 17, have paths of their own. The second member of the multi-locks is recorded as a
+/* All but the multi-locks, 16 and 17, have paths of their own; the last two are
+ * fixed nodes. The second member of the multi-locks is recorded as a
  * semaphore of one permit: its lease does not have that member's token. */
 #define CHAOS_LOCKS  20
 #define CHAOS_SECOND 15
@@ -56,10 +57,8 @@ typedef struct
   guint32 ready[CHAOS_PROCESSES]; /* connected */
   guint32 idle[CHAOS_PROCESSES];  /* threads that are quiet */
   guint32 unexpected;             /* errors without a fault that explains them */
-  guint32 shortened;              /* session timeouts that became shorter under a session */
-  guint32 lengthened;
-  guint32 in_namespace;   /* processes with another boot time than the driver */
-  guint32 dead_reentries; /* acquires that re-entered a lost hold */
+  guint32 in_namespace;           /* processes with another boot time than the driver */
+  guint32 dead_reentries;         /* acquires that re-entered a lost hold */
 } ChaosCells;
 
 ChaosCells *chaos_cells_open (const char *directory);

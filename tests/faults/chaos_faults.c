@@ -410,10 +410,12 @@ gboolean
 chaos_round (ChaosScene *scene)
 {
   Round round = { .noted = scene->faults->len };
+  chaos_servers_note_sessions (scene);
   begin (scene, &round);
   note_third (scene, &round);
   stay (scene, &round, g_rand_int_range (scene->rand, 300, 6000));
   gboolean whole = change_servers (scene, &round);
+  chaos_servers_note_sessions (scene);
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       if (round.at_client[i])

@@ -28,6 +28,9 @@ typedef struct
   ZkEnsembleSetup setup; /* as the members are configured now */
   guint n_ensembles;     /* so far */
   gboolean unequal;      /* the members grant different session timeouts */
+  GHashTable *timeouts;  /* session, as the servers print it, to its timeout in ms */
+  guint shortened;       /* timeouts that changed under a session */
+  guint lengthened;
   ChaosKinds kinds;
   ChaosThird *third;
   ChaosSlot slots[CHAOS_WORKERS];

@@ -116,7 +116,8 @@ judge_taken (View *view, RecordEvent *taken)
 {
   g_autofree gint64 *key = grant_key (taken);
   const int process = GPOINTER_TO_INT (g_hash_table_lookup (view->owners, key));
-  const gint64 longest_ms = process > 0 ? view->of->session_ms[process] : CHAOS_LONGEST_SESSION_MS;
+  const gint64 longest_ms =
+      process > 0 && !view->of->unequal ? view->of->session_ms[process] : CHAOS_LONGEST_SESSION_MS;
   const gint64 beat_ms = longest_ms / 6 + BUSY_MS;
   const gint64 to_ns = (gint64) taken->spare + beat_ms * (gint64) MS;
   taken->timeout_ms =
@@ -150,18 +151,20 @@ judge_all_taken (View *view)
     }
 }
 
-/* For how long the holder believed, if nothing else was wrong. */
-static void
+/* The belief has ended. TRUE if a third party had deleted the node; measures for how long the holder
+ * believed then, if nothing else was wrong. */
+static gboolean
 measure_taken (View *view, const RecordEvent *event)
 {
   g_autofree gint64 *key = grant_key (event);
   const RecordEvent *taken = g_hash_table_lookup (view->taken, key);
-  if (taken != NULL)
+  if (taken != NULL && taken->timeout_ms < MIN (view->of->session_ms[event->process], 3000))
     {
       figures_add (view->figures, "taken_belief_ms",
                    MAX ((double) (event->time_ns - (gint64) taken->spare) / MS, 0));
-      g_hash_table_remove (view->taken, key);
     }
+  g_hash_table_remove (view->taken, key);
+  return taken != NULL;
 }
 
 static void
@@ -170,10 +173,7 @@ on_taken (View *view, const RecordEvent *event)
   const LockView *lock = &view->locks[event->lock];
   if (event->result == RECORD_OK && lock->token == event->token && lock->lost_token != event->token)
     {
-      if (event->timeout_ms < view->of->session_ms[lock->process])
-        {
-          g_hash_table_replace (view->taken, grant_key (event), (gpointer) event);
-        }
+      g_hash_table_replace (view->taken, grant_key (event), (gpointer) event);
       chaos_kinds_add_effects (view->of->kinds,
                                event->limit != 0 ? CHAOS_KIND_RECREATION : CHAOS_KIND_DELETION, 1);
     }
@@ -338,11 +338,11 @@ static void
 on_loss (View *view, const RecordEvent *event)
 {
   LockView *lock = &view->locks[event->lock];
-  measure_taken (view, event);
+  const gboolean taken = measure_taken (view, event);
   if (event->kind != RECORD_SEMAPHORE && lock->lost_token != event->token)
     {
       lock->lost_token = event->token;
-      lock->lost_ns = event->time_ns;
+      lock->lost_ns = taken ? 0 : event->time_ns; /* the deletion made room for the next grant */
       lock->lost_reader = event->kind == RECORD_READ;
     }
   if (fault_at (view, 1U << CHAOS_ASLEEP, event->process, event->time_ns - SETTLING_NS,

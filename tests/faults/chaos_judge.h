@@ -6,7 +6,7 @@
 #include "chaos_kinds.h"
 #include "figures.h"
 
-/* What any process asks for. */
+/* What any process asks for, and any server grants. */
 #define CHAOS_LONGEST_SESSION_MS 6000
 
 typedef enum
@@ -33,8 +33,8 @@ typedef struct
 typedef struct
 {
   const GArray *faults;  /* ChaosFault */
-  const int *session_ms; /* the longest timeout of each process's sessions, by number */
-  gboolean unequal;      /* servers may have granted less */
+  const int *session_ms; /* the timeout of each process's sessions, by number */
+  gboolean unequal;      /* servers may have granted less or more */
   Figures *figures;
   ChaosKinds *kinds; /* gets the effects that the history shows */
 } ChaosCase;

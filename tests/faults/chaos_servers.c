@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -16,7 +17,16 @@
 #define SUPER_USER   "super:chaos"
 #define SUPER_DIGEST "super:1tm2VJ8QGIDIgyMX71meWABJeAM="
 
-static const int max_sessions[] = { 3000, 4000, 6000, 20000 };
+/* A client asks a server for the timeout that its session has: without lower limits that would only
+ * become shorter. */
+static const struct
+{
+  int min_ms;
+  int max_ms;
+} sessions[] = { { 1000, 3000 },
+                 { CHAOS_LONGEST_SESSION_MS, 20000 },
+                 { 1000, 4000 },
+                 { 1000, CHAOS_LONGEST_SESSION_MS } };
 
 static gboolean
 write_text (const char *path, const char *text)
@@ -47,10 +57,10 @@ chaos_servers_may_mount (void)
 }
 
 static void
-choose_member (ChaosScene *scene, int i)
+limit_sessions (ZkEnsembleSetup *setup, int member, int choice)
 {
-  scene->setup.max_session_ms[i] =
-      max_sessions[g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (max_sessions))];
+  setup->min_session_ms[member] = sessions[choice].min_ms;
+  setup->max_session_ms[member] = sessions[choice].max_ms;
 }
 
 gboolean
@@ -66,6 +76,7 @@ chaos_servers_start (ChaosScene *scene)
   const gboolean direct = scene->n_ensembles++ % 3 == 1;
   const gboolean linked = chaos_kinds_has (kinds, CHAOS_KIND_SERVERS);
   memset (&scene->setup, 0, sizeof scene->setup);
+  g_hash_table_remove_all (scene->timeouts); /* other servers have other sessions of these names */
   scene->setup.tick_ms = CHAOS_TICK_MS;
   scene->setup.sync_limit = early ? 4 : 20;
   scene->setup.java_options = options;
@@ -73,12 +84,10 @@ chaos_servers_start (ChaosScene *scene)
   /* Links cannot be named in a list of servers that all members share. */
   scene->setup.reconfig = chaos_kinds_has (kinds, CHAOS_KIND_RECONFIG) && (direct || !linked);
   scene->setup.by_links = !scene->setup.reconfig;
-  scene->unequal = chaos_kinds_has (kinds, CHAOS_KIND_SESSIONS)
-                   && (unequal || !chaos_kinds_has (kinds, CHAOS_KIND_PATHS));
-  for (int i = 0; i < 3; i++)
+  scene->unequal = chaos_kinds_has (kinds, CHAOS_KIND_SESSIONS) && (unequal || !linked);
+  for (int i = 0; i < 3 && scene->unequal; i++)
     {
-      /* Three different ones. */
-      scene->setup.max_session_ms[i] = scene->unequal ? max_sessions[i] : 0;
+      limit_sessions (&scene->setup, i, i);
     }
   scene->ensemble = zk_server_available () ? zk_ensemble_start_as (&scene->setup) : NULL;
   return scene->ensemble != NULL;
@@ -99,8 +108,7 @@ chaos_servers_roll (ChaosScene *scene)
   for (int n = 0; n < 3; n++)
     {
       const int i = (first + n) % 3;
-      choose_member (scene, i);
-      setup.max_session_ms[i] = scene->setup.max_session_ms[i];
+      limit_sessions (&setup, i, g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (sessions)));
       whole = whole && zk_ensemble_change_member (scene->ensemble, i, &setup)
               && zk_server_wait_serving (zk_ensemble_server (scene->ensemble, i), SERVE_MS);
       chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_ROLLING, whole);
@@ -109,6 +117,41 @@ chaos_servers_roll (ChaosScene *scene)
   scene->setup = setup;
   scene->unequal = TRUE;
   return whole;
+}
+
+/* One line of "cons": "… sid=0x10001ba5c4e0001, … to=4000, …". */
+static void
+note_session (ChaosScene *scene, const char *line)
+{
+  const char *session = strstr (line, "sid=0x");
+  const char *timeout = strstr (line, ",to=");
+  if (session == NULL || timeout == NULL)
+    {
+      return;
+    }
+  g_autofree char *key = g_strndup (session, strcspn (session, ","));
+  const int now_ms = atoi (timeout + strlen (",to="));
+  const int before_ms = GPOINTER_TO_INT (g_hash_table_lookup (scene->timeouts, key));
+  scene->shortened += before_ms != 0 && now_ms < before_ms;
+  scene->lengthened += before_ms != 0 && now_ms > before_ms;
+  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_SESSIONS,
+                           before_ms != 0 && now_ms != before_ms);
+  g_hash_table_replace (scene->timeouts, g_steal_pointer (&key), GINT_TO_POINTER (now_ms));
+}
+
+void
+chaos_servers_note_sessions (ChaosScene *scene)
+{
+  for (int i = 0; i < 3 && scene->unequal; i++)
+    {
+      g_autofree char *text =
+          four_letter (zk_server_address (zk_ensemble_server (scene->ensemble, i)), "cons", 500);
+      g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
+      for (char **line = lines; line != NULL && *line != NULL; line++)
+        {
+          note_session (scene, *line);
+        }
+    }
 }
 
 /* --- another list of servers -------------------------------------------------------------------- */

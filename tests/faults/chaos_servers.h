@@ -18,6 +18,9 @@ gboolean chaos_servers_reconfig (ChaosScene *scene);
 void chaos_servers_fill_disk (ChaosScene *scene, int member);
 gboolean chaos_servers_free_disk (ChaosScene *scene, int member);
 
+/* Asks the servers which session has which timeout, and counts those that have another one. */
+void chaos_servers_note_sessions (ChaosScene *scene);
+
 /* From now on mounts of this process are its own. FALSE if it must not mount. */
 gboolean chaos_servers_may_mount (void);
 

@@ -6,6 +6,7 @@
 
 #define LOG_EVENTS   50000
 #define MOST_AT_ONCE 3
+#define OLD_MS       200
 /* The holder of a deleted node may ask to delete its name for as long as it believes, and a path may
  * hold such a request back for as long as the session lives. */
 #define GRACE_NS G_GINT64_CONSTANT (15000000000)
@@ -233,14 +234,26 @@ pick_lock (ChaosThird *third)
   return lock;
 }
 
+/* Old enough that its holder, if it has one, holds for long. */
+static gboolean
+has_old_node (GPtrArray *nodes)
+{
+  const gint64 now_ms = g_get_real_time () / 1000;
+  return nodes->len > 0
+         && now_ms - ((const Node *) g_ptr_array_index (nodes, 0))->stat.ctime > OLD_MS;
+}
+
+/* More often of a lock whose holder is worth it. */
 static GPtrArray *
-nodes_of_some_lock (ChaosThird *third)
+nodes_of_some_lock (ChaosThird *third, gboolean fixed)
 {
   GPtrArray *nodes = g_ptr_array_new_with_free_func (node_free);
-  for (int tries = 0; tries < 5 && nodes->len == 0; tries++)
+  const gboolean old = chance (third, 60);
+  for (int tries = 0; tries < 8 && !(old ? has_old_node (nodes) : nodes->len > 0); tries++)
     {
-      const guint lock = pick_lock (third);
+      const guint lock = fixed ? CHAOS_LOCKS - 1 - (guint) chance (third, 50) : pick_lock (third);
       g_autofree char *path = chaos_path (lock);
+      g_ptr_array_set_size (nodes, 0);
       collect (third, lock, path, nodes);
     }
   return nodes;
@@ -314,7 +327,7 @@ delete_all (ChaosThird *third, GPtrArray *nodes)
 static void
 delete_some (ChaosThird *third)
 {
-  g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third);
+  g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third, FALSE);
   if (chance (third, 15))
     {
       delete_all (third, nodes);
@@ -381,7 +394,7 @@ recreate (ChaosThird *third, Node *node, GBytes *data, int mode)
 static void
 recreate_some (ChaosThird *third)
 {
-  g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third);
+  g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third, chance (third, 50));
   Node *node = pick_node (third, nodes);
   if (node == NULL || third->foreign->len >= MOST_AT_ONCE || is_foreign_lock (third, node->lock))
     {
@@ -485,7 +498,7 @@ remove_foreign (ChaosThird *third, gboolean all)
 static void
 close_some (ChaosThird *third)
 {
-  g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third);
+  g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third, FALSE);
   const Node *node = pick_node (third, nodes);
   const int some = g_rand_int_range (third->rand, 0, ZOO_PERM_ALL) & ~ZOO_PERM_ADMIN;
   if (node == NULL || third->closed->len >= MOST_AT_ONCE)

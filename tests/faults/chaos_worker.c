@@ -431,33 +431,13 @@ cancel_in_time (void *data)
   return NULL;
 }
 
-/* Another member grants another timeout to the same session. */
-static void
-watch_session (Worker *worker, gint64 *session, gint64 *timeout_ms)
-{
-  const gint64 now = curator_client_get_session_id (worker->client);
-  const gint64 granted_ms = curator_client_get_session_timeout (worker->client);
-  if (now == *session && now != 0 && granted_ms < *timeout_ms)
-    {
-      chaos_cell_add (&worker->cells->shortened, 1);
-    }
-  if (now == *session && now != 0 && granted_ms > *timeout_ms)
-    {
-      chaos_cell_add (&worker->cells->lengthened, 1);
-    }
-  *session = now;
-  *timeout_ms = granted_ms;
-}
-
-/* Reads the clock: when it is late, the whole process did not run. */
+/* Only reads the clock: when it is late, the whole process did not run. */
 static void *
 watch_clock (void *data)
 {
   Worker *worker = data;
   Recorder *recorder =
       recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
-  gint64 session = 0;
-  gint64 timeout_ms = 0;
   while (chaos_cell (&worker->cells->phase) != CHAOS_END)
     {
       const gint64 before_ms = wait_now_ms ();
@@ -467,7 +447,6 @@ watch_clock (void *data)
         {
           recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
         }
-      watch_session (worker, &session, &timeout_ms);
     }
   recorder_close (recorder);
   return NULL;

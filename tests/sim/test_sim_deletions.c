@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#define QUOTA_EXCEEDED (-125) /* libzookeeper has no name for it */
+
 /* --- an operator deletes nodes ---------------------------------------------------------------- */
 
 static void
@@ -291,6 +293,26 @@ be_refused (gpointer data)
   EXPECT (scene, g_strv_length (after) == 0);
 }
 
+/* The server has created nothing: no search follows, and the message names the cause. */
+static void
+exceed_the_quota (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (GError) error = NULL;
+  sim_world_script (scene->world, a->process, SIM_OP_CREATE, 0, QUOTA_EXCEEDED, SIM_BEFORE_EFFECT);
+  EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
+  EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED));
+  EXPECT (scene, strstr (error->message, "quota") != NULL);
+}
+
+static void
+test_quota_exceeded (void **state)
+{
+  const ScenePlay play = { .roles = { exceed_the_quota } };
+  scene_play (&play);
+}
+
 static void
 test_not_authorised (void **state)
 {
@@ -309,6 +331,7 @@ main (void)
     cmocka_unit_test (test_watched_by_exists),
     cmocka_unit_test (test_given_up_while_read_again),
     cmocka_unit_test (test_not_authorised),
+    cmocka_unit_test (test_quota_exceeded),
   };
 
   /* Formats the debug messages as well. */

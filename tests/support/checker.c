@@ -158,10 +158,11 @@ may_have_ended (const RecordEvent *taken, const RecordEvent *hold)
              || (hold->kind == RECORD_SEMAPHORE && taken->session == hold->session));
 }
 
+/* A waiter's node may be replaced, too: then it is found out after the grant. */
 static gint64
-last_belief_ns (const RecordEvent *taken)
+last_belief_ns (const RecordEvent *taken, const RecordEvent *hold)
 {
-  return (gint64) taken->spare + taken->timeout_ms * MS;
+  return MAX ((gint64) taken->spare, hold->time_ns) + taken->timeout_ms * MS;
 }
 
 /* Whether a third party has ended the hold, and its holder may not know it yet. */
@@ -171,7 +172,7 @@ is_excused (const Check *check, const RecordEvent *hold, gint64 now_ns)
   for (guint t = 0; t < check->taken->len; t++)
     {
       const RecordEvent *taken = event_at (check, g_array_index (check->taken, guint, t));
-      if (may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken))
+      if (may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken, hold))
         {
           return TRUE;
         }
@@ -189,7 +190,7 @@ check_late_loss (Check *check, const Claim *claim, guint i)
       const guint at = g_array_index (check->taken, guint, t);
       const RecordEvent *taken = event_at (check, at);
       if (taken->result == RECORD_OK && taken->lock == hold->lock && taken->token == hold->token
-          && event_at (check, i)->time_ns > last_belief_ns (taken))
+          && event_at (check, i)->time_ns > last_belief_ns (taken, hold))
         {
           report (check, CHECK_LATE_LOSS, at, i);
         }

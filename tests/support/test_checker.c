@@ -224,6 +224,7 @@ static const struct
   { CHECK_LATE_LOSS, 2, 3, "0 a ask; 1 a got 5; 2 t taken 5 t10; 13 a drop 5" },
   { CHECK_LATE_LOSS, 2, 3, "0 a ask; 1 a got 5; 2 t taken 5 t10; 13 a lost 5" },
   { CHECK_LATE_LOSS, 1, 3, "0 a ask; 1 t taken 5 t10; 2 a got 5; 13 a deadline 5" },
+  { CHECK_LATE_LOSS, 1, 3, "0 a ask; 1 t taken 5 t10; 40 a got 5; 51 a drop 5" },
   /* the recording */
   { CHECK_MALFORMED, 0, 0, "0 a got 5" },
   { CHECK_MALFORMED, 0, 1, "0 a ask; 1 a ask; 2 a got 5" },
@@ -234,6 +235,7 @@ static const char *const GOOD[] = {
   /* a third party deletes the node; another is granted the lock before the holder knows */
   "0 a ask; 1 a got 5; 2 t taken 5 t10; 3 b ask; 4 b got 6; 12 a lost 5; 13 a drop 5; 14 a dropped",
   "0 a ask; 1 t taken 5 t10; 2 b ask; 3 b got 6; 4 a got 5; 11 a deadline 5",
+  "0 a ask; 1 t taken 5 t10; 40 a got 5; 49 a drop 5; 50 a dropped",
   "0 a ask; 1 a got 5; 2 t maybe 5 t10; 3 b ask; 4 b got 6; 5 b drop 6; 6 b dropped; 20 a drop 5",
   ("0 a ask s1/1; 1 a got 5 70; 2 t taken 4 70 t10; 3 b ask s1/1; 4 b got 6 71; 5 a lost 5"),
   "0 a ask; 1 a got 5; 2 t taken 5 t10; 3 a died; 4 b ask; 40 b got 6",

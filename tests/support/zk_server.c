@@ -496,6 +496,10 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
 {
   ZkServer *server = ensemble->servers[i];
   GString *config = common_config (server, setup->tick_ms);
+  if (setup->min_session_ms[i] > 0)
+    {
+      g_string_append_printf (config, "minSessionTimeout=%d\n", setup->min_session_ms[i]);
+    }
   if (setup->max_session_ms[i] > 0)
     {
       g_string_append_printf (config, "maxSessionTimeout=%d\n", setup->max_session_ms[i]);

@@ -83,7 +83,8 @@ typedef struct
   const char *const *java_options;
   gboolean own_disks;    /* each member's data on a tmpfs, which needs the right to mount */
   gboolean reconfig;     /* dynamic reconfiguration is enabled */
-  int max_session_ms[3]; /* maxSessionTimeout of each member; 0: ZooKeeper's own */
+  int min_session_ms[3]; /* minSessionTimeout of each member; 0: ZooKeeper's own */
+  int max_session_ms[3];
 } ZkEnsembleSetup;
 
 ZkEnsemble *zk_ensemble_start_as (const ZkEnsembleSetup *setup);
