@@ -76,7 +76,7 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
   curator_stake_register (&attempt->stake, attempt->session, FALSE);
   if (curator_revocation_is_on (internals))
     {
-      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid, FALSE);
+      attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid);
     }
   if (!curator_attempt_has_queue (attempt))
     {

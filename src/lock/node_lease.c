@@ -93,8 +93,7 @@ static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 static CURATOR_LOCKED CuratorOwnWatch *
 new_own_watch (CuratorLease *lease)
 {
-  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid,
-                                !lease->name_is_unique);
+  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
 }
 
 /* Takes own. NULL, when the session has no watch left or none is needed yet: a timer tries

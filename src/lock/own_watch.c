@@ -23,8 +23,7 @@ struct _CuratorOwnWatch
   CuratorLockInternals *internals;
   CuratorSession *session;
   char *path;
-  gint64 czxid;            /* of our node; 0 where it is not known */
-  gboolean name_is_shared; /* a third party may create a node of that name */
+  gint64 czxid; /* of our node; 0 where it is not known */
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED;
   gint64 reported_mzxid CURATOR_GUARDED;  /* a request is reported once, however often read */
@@ -123,9 +122,10 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
         {
           check_node (own, reply);
         }
-      else if (own->read == NULL && (own->name_is_shared || own->internals->revocable != NULL))
+      else if (own->read == NULL && (own->czxid != 0 || own->internals->revocable != NULL))
         {
-          /* A waiter of this session had set the watch already. */
+          /* A waiter of this session had set the watch already, perhaps on a node that has taken the
+           * place of ours. */
           own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
         }
       break;
@@ -146,14 +146,13 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 
 CuratorOwnWatch *
 curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session, const char *path,
-                       gint64 czxid, gboolean name_is_shared)
+                       gint64 czxid)
 {
   CuratorOwnWatch *own = g_new0 (CuratorOwnWatch, 1);
   own->internals = curator_lock_internals_ref (internals);
   own->session = curator_session_ref (session);
   own->path = g_strdup (path);
   own->czxid = czxid;
-  own->name_is_shared = name_is_shared;
   own->watch =
       curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)

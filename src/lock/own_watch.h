@@ -11,10 +11,9 @@
 typedef struct _CuratorOwnWatch CuratorOwnWatch;
 
 /* path: the node's full one. czxid: of our node, 0 where it is not known.
- * name_is_shared: a third party may create a node of that name. NULL when the session has no watch left. */
+ * NULL when the session has no watch left. */
 CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
-                                        const char *path, gint64 czxid,
-                                        gboolean name_is_shared) CURATOR_LOCKED;
+                                        const char *path, gint64 czxid) CURATOR_LOCKED;
 /* on_gone runs once, with the mutex held, when the node is gone, or another has taken its place. */
 void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data),
                                  gpointer data) CURATOR_LOCKED;

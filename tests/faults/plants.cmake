@@ -28,7 +28,7 @@ curator_plant_chaos(
 curator_plant_chaos(
   chaos_czxid_not_compared KINDS recreation FILE lock/node_lease.c EXPECT "late loss|two holders"
   CHANGE "lease->stake.czxid = lease->czxid" "lease->stake.czxid = 0"
-         "lease->session, lease->path, lease->czxid," "lease->session, lease->path, 0,")
+         "lease->session, lease->path, lease->czxid)" "lease->session, lease->path, 0)")
 # A session timeout that a server with another configuration has shortened is not heeded.
 curator_plant_chaos(
   chaos_timeout_of_the_old_server KINDS rolling,paths,processes FILE client/lease_clock.c EXPECT "two holders|too many permits|refuses token|token not rising"

@@ -211,6 +211,44 @@ test_node_is_taken_by_another (void **state)
   curator_client_close (client);
 }
 
+/* Another thread of the program waits behind the node, and watches it before the holder does: a
+ * neighbour without a watch would not, so a number between them is left out. */
+static void
+replace_watched_node (Fixture *fixture, CuratorLock *lock, CuratorLock *other)
+{
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  const char *node = curator_lease_get_node_path (lease);
+  char *left_out = NULL;
+  assert_int_equal (raw_zk_create (fixture->raw, "/model/watched/x-lock-", NULL,
+                                   ZOO_PERSISTENT_SEQUENTIAL, &left_out),
+                    ZOK);
+  raw_zk_delete (fixture->raw, left_out);
+  g_free (left_out);
+  g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+  assert_children (fixture, "/model/watched", 2, LONG_MS);
+  assert_int_equal (raw_zk_replace (fixture->raw, node, NULL, ZOO_PERSISTENT, NULL), ZOK);
+  assert_lease_state (lease, CURATOR_LEASE_LOST, HOLD_MS);
+  raw_zk_delete (fixture->raw, node); /* the holder may have done that */
+  assert_true (taking_wait (next, LONG_MS));
+  taking_give_back (next);
+  assert_no_residue (fixture, "/model/watched", LONG_MS);
+}
+
+static void
+test_node_is_replaced_under_a_waiter (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/model/watched");
+  g_autoptr (CuratorLock) other = mutex_new (client, "/model/watched");
+  for (int i = 0; i < 5; i++)
+    {
+      replace_watched_node (fixture, lock, other);
+    }
+  curator_client_close (client);
+}
+
 /* --- the connection states ---------------------------------------------------------------------- */
 
 /* Cut off for longer than a hold lasts; the session survives. */
@@ -398,6 +436,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_heartbeat_shorter_than_the_round_trip),
+    heal_and_test (test_node_is_replaced_under_a_waiter),
     heal_and_test (test_node_is_taken_by_another),
     heal_and_test (test_one_node_cannot_be_read),
     heal_and_test (test_the_only_node_cannot_be_read),

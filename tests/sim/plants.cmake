@@ -160,7 +160,7 @@ curator_plant(
 curator_plant(
   czxid_not_compared RECIPE fixed_node FILE lock/node_lease.c EXPECT "long gone|${two_holders}|token"
   CHANGE "lease->stake.czxid = lease->czxid" "lease->stake.czxid = 0"
-         "lease->session, lease->path, lease->czxid," "lease->session, lease->path, 0,")
+         "lease->session, lease->path, lease->czxid)" "lease->session, lease->path, 0)")
 
 curator_plant(
   noauth_fails_all TEST test_sim_holds.c SCENE test_unreadable_node FILE client/heartbeat.c EXPECT "CURATOR_LEASE_HELD"
