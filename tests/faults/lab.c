@@ -306,9 +306,9 @@ print_duel (Lab *lab, const Duel *duel)
   g_autofree char *label = label_of (duel);
   print_message ("%-28s SUSPECT %+6.0f ms  %-8s %+6.0f ms  granted elsewhere %+6.0f ms  margin "
                  "%5.0f ms\n",
-                 label, since_fault_ms (duel, duel->suspect_ns),
-                 duel->lost ? "LOST" : "released", since_fault_ms (duel, duel->over_ns),
-                 since_fault_ms (duel, duel->grant_ns), margin);
+                 label, since_fault_ms (duel, duel->suspect_ns), duel->lost ? "LOST" : "released",
+                 since_fault_ms (duel, duel->over_ns), since_fault_ms (duel, duel->grant_ns),
+                 margin);
   lab_figure (lab, "duels", 1);
   if (duel->lost)
     {

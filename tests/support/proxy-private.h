@@ -87,6 +87,8 @@ void proxy_conn_cut (ProxyConn *conn);
 /* Resets the client and returns the socket to the server, which notices nothing; -1 if none. */
 int proxy_conn_desert (ProxyConn *conn);
 
+/* Before a hole ends: the proxy's thread may not have seen yet that the client has closed. */
+void proxy_conn_note_abandoned (ProxyConn *conn);
 void proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *server);
 void proxy_conn_handle (ProxyConn *conn, short client_events, short server_events);
 /* The time of the next delayed frame, G_MAXINT64 if none waits. */

@@ -352,6 +352,10 @@ void
 proxy_set_mode (Proxy *proxy, ProxyMode mode)
 {
   pthread_mutex_lock (&proxy->mutex);
+  for (guint i = 0; i < proxy->conns->len; i++)
+    {
+      proxy_conn_note_abandoned (g_ptr_array_index (proxy->conns, i));
+    }
   proxy->mode = mode;
   give_order (proxy);
   pthread_mutex_unlock (&proxy->mutex);

@@ -408,6 +408,16 @@ proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *serve
   server->fd = server->events != 0 ? conn->server_fd : -1;
 }
 
+void
+proxy_conn_note_abandoned (ProxyConn *conn)
+{
+  struct pollfd client = { .fd = conn->client_fd, .events = POLLRDHUP };
+  if (!conn->dead && !requests_flow (conn) && !conn->to_server.ended && poll (&client, 1, 0) > 0)
+    {
+      conn->abandoned = TRUE;
+    }
+}
+
 static gboolean
 handle_client (ProxyConn *conn, short events)
 {
