@@ -16,8 +16,8 @@ typedef struct
 } Pause;
 
 static const Pause PAUSES[N_PAUSES] = {
-  { 0.5, "client stopped for 0.5 T" },         { 0.9, "client stopped for 0.9 T" },
-  { 1.1, "client stopped for 1.1 T" },         { 1.2, "client stopped for 1.2 T", "selector" },
+  { 0.5, "client stopped for 0.5 T" },          { 0.9, "client stopped for 0.9 T" },
+  { 1.1, "client stopped for 1.1 T" },          { 1.2, "client stopped for 1.2 T", "selector" },
   { 1.2, "client stopped for 1.2 T", "latch" }, { 2.0, "client stopped for 2 T" }
 };
 

@@ -93,7 +93,7 @@ test_p20_slow_and_mute (void **state)
   Scene *scene = *state;
   static const char *const names[N_PLACES] = { "members slow, at the leader", "members slow" };
   static const char *const mute_names[N_PLACES] = { "follower mute, at the leader",
-                                                   "follower mute" };
+                                                    "follower mute" };
   ZkLinks *links = zk_ensemble_links (scene->ensemble);
   const int leader = lab_wait_leader (scene->ensemble);
   Duel slow[N_PLACES];
