@@ -86,7 +86,8 @@ char *
 zk_server_new_host (void)
 {
   static int n_hosts;
-  int n = g_atomic_int_add (&n_hosts, 1) + 1;
+  /* After a while the first ones are free again. */
+  int n = g_atomic_int_add (&n_hosts, 1) % 254 + 1;
   unsigned pid = (unsigned) getpid ();
   return g_strdup_printf ("127.%u.%u.%d", 1 + (pid >> 8) % 250, pid & 0xff, n);
 }
