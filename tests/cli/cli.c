@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include "support/net.h"
 #include "support/process.h"
 
 #include <errno.h>
@@ -328,4 +329,18 @@ cli_number (const char *file, const char *prefix)
         }
     }
   return -1;
+}
+
+int
+cli_listen (char **address)
+{
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *any = g_strdup_printf ("%s:0", host);
+  struct sockaddr_in name;
+
+  assert_true (net_parse (any, &name));
+  const int fd = net_listen (&name);
+  assert_true (fd >= 0);
+  *address = g_strdup_printf ("%s:%d", host, ntohs (name.sin_port));
+  return fd;
 }

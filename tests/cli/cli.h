@@ -56,6 +56,8 @@ int cli_overlap (const char *file, int *turns);
 gint64 cli_last_beat (const char *file);
 /* Waits until nothing has beaten for a while; the time of the last beat. */
 gint64 cli_end_of_beats (const char *file);
+/* A server that accepts and says nothing, as "host:port"; returns its socket. */
+int cli_listen (char **address);
 /* The number behind the first prefix. */
 gint64 cli_number (const char *file, const char *prefix);
 

@@ -66,20 +66,6 @@ static const struct
 
 static const char *const verbs[][4] = { { "-n", "/p" }, { "/p" }, { "who", "/p" }, { "doctor" } };
 
-static int
-listen_on (char **address)
-{
-  g_autofree char *host = zk_server_new_host ();
-  g_autofree char *any = g_strdup_printf ("%s:0", host);
-  struct sockaddr_in name;
-
-  assert_true (net_parse (any, &name));
-  const int fd = net_listen (&name);
-  assert_true (fd >= 0);
-  *address = g_strdup_printf ("%s:%d", host, ntohs (name.sin_port));
-  return fd;
-}
-
 static gpointer
 greet (gpointer data)
 {
@@ -176,8 +162,8 @@ start (void **state)
   world->hosts[AT_UNKNOWN] = g_strdup ("no-such-host.invalid:2181");
   world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
   world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere", NULL);
-  world->silent_fd = listen_on (&world->hosts[AT_SILENT]);
-  world->greeter_fd = listen_on (&world->hosts[AT_GREETER]);
+  world->silent_fd = cli_listen (&world->hosts[AT_SILENT]);
+  world->greeter_fd = cli_listen (&world->hosts[AT_GREETER]);
   world->pids[0] = serve_tls (world, AT_TLS, "server.pem");
   world->pids[1] = serve_tls (world, AT_EXPIRED, "expired.pem");
   world->greeter = g_thread_new ("greet", greet, world);

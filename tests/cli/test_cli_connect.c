@@ -15,20 +15,6 @@ unused_address (void)
   return g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
 }
 
-static int
-listen_on (char **address)
-{
-  g_autofree char *host = zk_server_new_host ();
-  g_autofree char *any = g_strdup_printf ("%s:0", host);
-  struct sockaddr_in name;
-
-  assert_true (net_parse (any, &name));
-  const int fd = net_listen (&name);
-  assert_true (fd >= 0);
-  *address = g_strdup_printf ("%s:%d", host, ntohs (name.sin_port));
-  return fd;
-}
-
 static void
 assert_cause (Cli *cli, const char *address, const char *cause)
 {
@@ -128,7 +114,7 @@ causes_with_tls (void **state)
 {
   g_autofree char *refusing = unused_address ();
   g_autofree char *silent = NULL;
-  const int fd = listen_on (&silent);
+  const int fd = cli_listen (&silent);
 
   check_tls (refusing, "connection refused", FALSE);
   check_tls (silent, "accepts connections and does not answer", TRUE);
@@ -170,7 +156,7 @@ static void
 a_silent_server_is_named (void **state)
 {
   g_autofree char *address = NULL;
-  const int fd = listen_on (&address);
+  const int fd = cli_listen (&address);
   g_autoptr (Cli) cli =
       cli_zkflock (address, "-n", "--connect-timeout", "4", "/p", CLI_COMMAND, "exit", "0", NULL);
 

@@ -147,20 +147,6 @@ write_secret (Secured *secured, const char *name, const char *text, int mode)
   assert_int_equal (g_chmod (file, mode), 0);
 }
 
-static int
-listen_silently (char **address)
-{
-  g_autofree char *host = zk_server_new_host ();
-  g_autofree char *any = g_strdup_printf ("%s:0", host);
-  struct sockaddr_in name;
-
-  assert_true (net_parse (any, &name));
-  const int fd = net_listen (&name);
-  assert_true (fd >= 0);
-  *address = g_strdup_printf ("%s:%d", host, ntohs (name.sin_port));
-  return fd;
-}
-
 static pid_t
 start_expired (Servers *servers)
 {
@@ -194,7 +180,7 @@ start (void **state)
   servers->addresses[TO_CLEAR] = g_strdup (zk_server_address (secured->server));
   servers->addresses[TO_KERBEROS] = g_strdup (zk_server_address (servers->realm->server));
   servers->expired = start_expired (servers);
-  servers->silent_fd = listen_silently (&servers->addresses[TO_SILENT]);
+  servers->silent_fd = cli_listen (&servers->addresses[TO_SILENT]);
   return servers->expired != 0 ? 0 : -1;
 }
 
@@ -452,7 +438,7 @@ files_are_checked_first (void **state)
   Servers *servers = *state;
   Secured *secured = servers->secured;
   g_autofree char *address = g_steal_pointer (&servers->addresses[TO_SILENT]);
-  const int fd = listen_silently (&servers->addresses[TO_SILENT]);
+  const int fd = cli_listen (&servers->addresses[TO_SILENT]);
   gboolean good = TRUE;
 
   write_secret (secured, "open-password", SASL_PASSWORD, 0640);
