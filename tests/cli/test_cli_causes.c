@@ -2,7 +2,6 @@
  * look and by a lock, and no command runs. */
 #include "cli.h"
 
-#include "support/net.h"
 #include "support/process.h"
 
 #include <glib/gstdio.h>

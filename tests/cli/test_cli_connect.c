@@ -1,8 +1,6 @@
 /* Servers that cannot be used: how soon zkflock gives up, and the cause that it names. */
 #include "cli.h"
 
-#include "support/net.h"
-
 #include <string.h>
 #include <unistd.h>
 

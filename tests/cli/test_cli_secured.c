@@ -4,13 +4,11 @@
 
 #include "integration/realm.h"
 #include "integration/secured.h"
-#include "support/net.h"
 #include "support/process.h"
 
 #include <glib/gstdio.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
