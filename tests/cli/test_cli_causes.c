@@ -2,6 +2,7 @@
  * look and by a lock, and no command runs. */
 #include "cli.h"
 
+#include "support/net.h"
 #include "support/process.h"
 
 #include <glib/gstdio.h>
@@ -92,6 +93,17 @@ unused_address (void)
   return g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
 }
 
+static gboolean
+is_listening (gpointer address)
+{
+  const int fd = net_connect (address, CLI_MS);
+  if (fd >= 0)
+    {
+      close (fd);
+    }
+  return fd >= 0;
+}
+
 static pid_t
 serve_tls (World *world, Place place, const char *certificate)
 {
@@ -106,7 +118,8 @@ serve_tls (World *world, Place place, const char *certificate)
   };
 
   world->hosts[place] = address;
-  return process_spawn ((char *const *) argv, log);
+  const pid_t pid = process_spawn ((char *const *) argv, log);
+  return wait_until (is_listening, address, CLI_MS) ? pid : 0;
 }
 
 static gboolean
