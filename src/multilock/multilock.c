@@ -251,10 +251,12 @@ chain_start_over (Chain *chain)
 static CURATOR_UNLOCKED CuratorOp *
 start_member (Chain *chain)
 {
+  /* Read first: once the member has started, the chain may go on in another thread. */
+  const gboolean waited = chain->waited;
   CuratorOp *op = curator_lock_start (member_at (chain->multi, chain->n_held), chain->owner,
                                       chain->deadline_us, chain->once, on_member_done, chain);
   curator_client_lock (op->client);
-  curator_op_continue (op, chain->op.begun_us, chain->waited);
+  curator_op_continue (op, chain->op.begun_us, waited);
   curator_client_unlock (op->client);
   return op;
 }
