@@ -4,12 +4,14 @@
  */
 #include "curator/inspect.h"
 
+#include "client/monitor.h"
 #include "client/parents.h"
 #include "client/path.h"
 #include "client/settings.h"
 #include "inspect/fetch.h"
 #include "inspect/find_locks-private.h"
 #include "inspect/grammar.h"
+#include "inspect/listings.h"
 
 #include <string.h>
 
@@ -24,6 +26,8 @@ typedef struct
   GPtrArray *level;    /* full paths to list now */
   GPtrArray *next;     /* full paths of the next level */
   guint left;          /* how many nodes may still be listed */
+  gboolean keeps;      /* lists are kept for the next walk */
+  gboolean is_first; /* the first level, which is always read: servers that are gone are noticed */
   gboolean complete;
 } Walk;
 
@@ -101,12 +105,11 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
 
 /* Only the root of a chroot can be missing. */
 static gboolean
-is_missing_chroot (Walk *walk, guint i, int rc, GError **error)
+is_missing_chroot (Walk *walk, const char *path, int rc, GError **error)
 {
   g_autoptr (GError) missing = curator_parents_chroot_error (walk->client, rc);
 
-  if (missing == NULL
-      || strcmp (g_ptr_array_index (walk->level, i), walk->client->servers->chroot) != 0)
+  if (missing == NULL || strcmp (path, walk->client->servers->chroot) != 0)
     {
       return FALSE;
     }
@@ -114,7 +117,46 @@ is_missing_chroot (Walk *walk, guint i, int rc, GError **error)
   return TRUE;
 }
 
-static gboolean
+/* Visits those whose children are known. Returns the others: full paths to be listed. */
+static CURATOR_UNLOCKED GPtrArray *
+visit_known (Walk *walk)
+{
+  GPtrArray *unknown = g_ptr_array_new_with_free_func (g_free);
+
+  curator_client_lock (walk->client);
+  for (guint i = 0; i < walk->level->len; i++)
+    {
+      const char *path = g_ptr_array_index (walk->level, i);
+      g_autoptr (GPtrArray) children =
+          walk->keeps && !walk->is_first ? curator_listing_dup (walk->client, path) : NULL;
+      if (children != NULL)
+        {
+          visit (walk, path, children);
+          continue;
+        }
+      if (walk->keeps)
+        {
+          curator_listing_begin (walk->client, path);
+        }
+      g_ptr_array_add (unknown, g_strdup (path));
+    }
+  curator_client_unlock (walk->client);
+  return unknown;
+}
+
+static CURATOR_UNLOCKED void
+visit_listed (Walk *walk, const char *path, GPtrArray *children)
+{
+  if (walk->keeps)
+    {
+      curator_client_lock (walk->client);
+      curator_listing_end (walk->client, path, children);
+      curator_client_unlock (walk->client);
+    }
+  visit (walk, path, children);
+}
+
+static CURATOR_UNLOCKED gboolean
 walk_level (Walk *walk, GError **error)
 {
   if (walk->level->len > walk->left)
@@ -123,8 +165,8 @@ walk_level (Walk *walk, GError **error)
       walk->complete = FALSE;
     }
   walk->left -= walk->level->len;
-  g_autoptr (GArray) listed =
-      curator_fetch (&walk->limits, CURATOR_FETCH_CHILDREN, walk->level, error);
+  g_autoptr (GPtrArray) unknown = visit_known (walk);
+  g_autoptr (GArray) listed = curator_fetch (&walk->limits, CURATOR_FETCH_CHILDREN, unknown, error);
   if (listed == NULL)
     {
       return FALSE;
@@ -132,11 +174,12 @@ walk_level (Walk *walk, GError **error)
   for (guint i = 0; i < listed->len; i++)
     {
       const CuratorFetched *fetched = &g_array_index (listed, CuratorFetched, i);
+      const char *path = g_ptr_array_index (unknown, i);
       if (fetched->rc == ZOK)
         {
-          visit (walk, g_ptr_array_index (walk->level, i), fetched->children);
+          visit_listed (walk, path, fetched->children);
         }
-      else if (is_missing_chroot (walk, i, fetched->rc, error))
+      else if (is_missing_chroot (walk, path, fetched->rc, error))
         {
           return FALSE;
         }
@@ -145,6 +188,7 @@ walk_level (Walk *walk, GError **error)
           walk->complete = FALSE;
         }
     }
+  walk->is_first = FALSE;
   return TRUE;
 }
 
@@ -185,7 +229,7 @@ walk_result (Walk *walk)
 
 char **
 curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint max_nodes,
-                            GHashTable *digests, gboolean *complete, GError **error)
+                            GHashTable *digests, gboolean keeps, gboolean *complete, GError **error)
 {
   CuratorClient *client = limits->client;
 
@@ -200,6 +244,8 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
                          .level = g_ptr_array_new_with_free_func (g_free),
                          .next = g_ptr_array_new_with_free_func (g_free),
                          .left = max_nodes > 0 ? max_nodes : DEFAULT_MAX_NODES,
+                         .keeps = keeps,
+                         .is_first = TRUE,
                          .complete = TRUE };
   g_ptr_array_add (walk.level, curator_client_full_path (client, path));
   while (walk.level->len > 0)
@@ -237,6 +283,6 @@ curator_find_locks_full (CuratorClient *client, const char *path, guint max_node
   g_return_val_if_fail (client != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_limits_init (&limits, client, timeout_ms, cancellable, error)
-             ? curator_find_locks_digests (&limits, path, max_nodes, NULL, complete, error)
+             ? curator_find_locks_digests (&limits, path, max_nodes, NULL, FALSE, complete, error)
              : NULL;
 }

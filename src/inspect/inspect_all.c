@@ -92,7 +92,7 @@ curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previou
   gboolean is_complete = TRUE;
   g_autoptr (GHashTable) digests = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_auto (GStrv) paths =
-      curator_find_locks_digests (&limits, path, 0, digests, &is_complete, error);
+      curator_find_locks_digests (&limits, path, 0, digests, previous != NULL, &is_complete, error);
   g_autoptr (GHashTable) known = index_of (previous);
   g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (unref_inspection);
 

@@ -100,6 +100,156 @@ one_request_for_each_path (void **state)
   curator_client_close (client);
 }
 
+/* Looks until one costs a request or two: pings and confirmations of watches may come in between. */
+static GPtrArray *
+look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
+{
+  const gint64 session = curator_client_get_session_id (client);
+
+  for (int i = 0; i < 20; i++)
+    {
+      FourLetterPackets before;
+      FourLetterPackets after;
+      assert_true (four_letter_packets (fixture_server (fixture), session, &before));
+      GPtrArray *next = look (client, previous);
+      assert_true (four_letter_packets (fixture_server (fixture), session, &after));
+      g_ptr_array_unref (previous);
+      previous = next;
+      if (after.received - before.received <= 3)
+        {
+          return previous;
+        }
+      wait_ms (50);
+    }
+  fail_msg ("looks at an unchanged tree cost a request for each path");
+  return previous;
+}
+
+static void
+change (Fixture *fixture, int kind, int round)
+{
+  g_autofree char *fresh = g_strdup_printf ("/all/fresh-%d/deep/down", round);
+  g_autofree char *label = g_strdup_printf ("/all/rw/" UUID "__READ__%010d", round + 100);
+
+  switch (kind)
+    {
+    case 0:
+      plant (fixture, "/all/mutex-1", "lock-");
+      break;
+    case 1:
+      plant (fixture, "/all/sem/locks", "lock-");
+      break;
+    case 2:
+      plant (fixture, "/all/sem/leases", "lease-");
+      break;
+    case 3:
+      plant (fixture, fresh, "lock-");
+      break;
+    case 4:
+      raw_zk_delete_tree (fixture->raw, "/all/mutex-2");
+      plant (fixture, "/all/mutex-2/inner", "lock-");
+      break;
+    case 5:
+      raw_zk_create (fixture->raw, label, NULL, ZOO_PERSISTENT, NULL);
+      break;
+    case 6:
+      raw_zk_delete_tree (fixture->raw, "/all/sem");
+      plant (fixture, "/all/sem/leases", "lease-");
+      break;
+    default:
+      plant (fixture, "/all/free", "lock-");
+      raw_zk_delete_tree (fixture->raw, "/all/free");
+      raw_zk_make_path (fixture->raw, "/all/free");
+    }
+}
+
+/* The paths and the participants of all locks. */
+static char *
+summary_of (GPtrArray *all)
+{
+  GString *summary = g_string_new (NULL);
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      CuratorInspection *lock = g_ptr_array_index (all, i);
+      g_string_append_printf (summary, "%s %u %u\n", curator_inspection_get_path (lock),
+                              curator_inspection_get_n_holders (lock),
+                              curator_inspection_get_n_waiting (lock));
+    }
+  return g_string_free (summary, FALSE);
+}
+
+/* Watches stand for requests, but every change is seen by the next look, whatever it is and however
+ * many come between two looks. */
+static void
+quiet_paths_are_watched (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) other = connect_slowly (fixture);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  raw_zk_delete_tree (fixture->raw, "/all");
+  plant (fixture, "/all/mutex-1", "lock-");
+  plant (fixture, "/all/mutex-2", "lock-");
+  plant (fixture, "/all/sem/leases", "lease-");
+  raw_zk_make_path (fixture->raw, "/all/rw");
+  raw_zk_make_path (fixture->raw, "/all/free");
+  GPtrArray *seen = look (client, NULL);
+  for (int round = 0; round < 48; round++)
+    {
+      const int n = round < 8 ? 1 : g_rand_int_range (rand, 1, 4);
+      if (round % 3 == 0)
+        {
+          seen = look_until_quiet (fixture, client, seen);
+        }
+      for (int i = 0; i < n; i++)
+        {
+          change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
+        }
+      GPtrArray *next = look (client, seen);
+      g_autoptr (GPtrArray) truth = look (other, NULL);
+      g_autofree char *expected = summary_of (truth);
+      g_autofree char *found = summary_of (next);
+      assert_string_equal (found, expected);
+      g_ptr_array_unref (seen);
+      seen = next;
+    }
+  seen = look_until_quiet (fixture, client, seen);
+  g_ptr_array_unref (seen);
+  curator_client_close (client);
+  curator_client_close (other);
+}
+
+/* A look that watches stand for still notices that there is no server, and what changed meanwhile. */
+static void
+a_server_restarts (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (GError) error = NULL;
+
+  raw_zk_delete_tree (fixture->raw, "/all");
+  plant (fixture, "/all/mutex-1", "lock-");
+  plant (fixture, "/all/mutex-2", "lock-");
+  plant (fixture, "/all/mutex-3", "lock-");
+  GPtrArray *seen = look_until_quiet (fixture, client, look (client, NULL));
+  zk_server_kill (fixture->server);
+  assert_null (curator_inspect_all (client, "/all", seen, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_true (zk_server_relaunch (fixture->server));
+  for (gint64 end = wait_now_ms () + LONG_MS;
+       !raw_zk_is_connected (fixture->raw) && wait_now_ms () < end;)
+    {
+      wait_ms (20);
+    }
+  plant (fixture, "/all/mutex-1", "lock-");
+  g_autoptr (GPtrArray) again = look (client, seen);
+  assert_int_equal (curator_inspection_get_n_waiting (g_ptr_array_index (again, 0)), 1);
+  g_ptr_array_unref (seen);
+  curator_client_close (client);
+}
+
 static void
 the_age_grows (void **state)
 {
@@ -156,10 +306,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (only_changes_are_read),
-    heal_and_test (one_request_for_each_path),
-    heal_and_test (the_age_grows),
-    heal_and_test (only_the_ownerless_is_deleted),
+    heal_and_test (only_changes_are_read),   heal_and_test (one_request_for_each_path),
+    heal_and_test (quiet_paths_are_watched), heal_and_test (a_server_restarts),
+    heal_and_test (the_age_grows),           heal_and_test (only_the_ownerless_is_deleted),
   };
   return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
 }
