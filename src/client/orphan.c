@@ -20,7 +20,8 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 
   if (rc == ZOK && unknown->prefix != NULL)
     {
-      curator_reaper_delete (orphan->client, reply->path, G_MAXINT64, NULL, NULL);
+      curator_reaper_delete (orphan->client, reply->path, unknown->session_id, G_MAXINT64, NULL,
+                             NULL);
     }
   else if (rc == ZOK)
     {

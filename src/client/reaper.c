@@ -31,6 +31,7 @@ typedef struct
   char *path;            /* of the node; in a search, of its parent */
   char *prefix;          /* search by prefix: how the node's name begins */
   gboolean must_be_ours; /* others may use the name: check owner, czxid, payload */
+  gboolean is_unique;    /* nobody else uses the name: the owner suffices as a proof */
   gint64 owner;          /* ephemeralOwner, 0 for a persistent node */
   gint64 czxid;          /* 0 if only the payload is known */
   GBytes *payload;
@@ -92,7 +93,7 @@ curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, const struc
       const Item *item = link->data;
       const gboolean is_search = item->prefix != NULL || item->sequential_name != NULL;
       const gboolean may_match =
-          !item->must_be_ours
+          item->is_unique
           || (item->owner == stat->ephemeralOwner
               && (item->czxid == 0 || item->czxid == stat->czxid)
               && (item->payload == NULL || g_bytes_equal (item->payload, payload)));
@@ -242,7 +243,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       g_autofree char *path = curator_path_join (item->path, name);
       if (item->prefix != NULL && g_str_has_prefix (name, item->prefix))
         {
-          curator_reaper_delete (client, path, G_MAXINT64, NULL, NULL);
+          curator_reaper_delete (client, path, 0, G_MAXINT64, NULL, NULL);
         }
       else if (item->sequential_name != NULL
                && curator_path_is_numbered (name, item->sequential_name))
@@ -257,6 +258,10 @@ static CURATOR_LOCKED gboolean
 is_ours (const Item *item, const CuratorZkReply *reply)
 {
   const gint64 session_id = item->client->session->id;
+  if (item->is_unique)
+    {
+      return reply->stat->ephemeralOwner == item->owner;
+    }
   return (item->owner == 0 || item->owner == session_id)
          && (item->czxid != 0 || !curator_session_has_stake (item->client->session, item->path))
          && reply->stat->ephemeralOwner == item->owner
@@ -293,7 +298,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     {
       item_retry_later (item);
     }
-  else if (rc == ZNOAUTH && item->czxid != 0 && !item->by_exists)
+  else if (rc == ZNOAUTH && (item->czxid != 0 || item->is_unique) && !item->by_exists)
     {
       item->by_exists = TRUE;
       item->request =
@@ -331,6 +336,15 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
                       : curator_request_get (session, item->path, FALSE, on_owner_known, item);
 }
 
+/* Somebody may have put another node in the place of ours in the meantime. */
+static CURATOR_LOCKED gboolean
+must_be_checked (const Item *item)
+{
+  return item->must_be_ours
+         || (item->is_unique && item->owner != 0
+             && (item->is_refused || item->owner != item->client->session->id));
+}
+
 static void
 item_try (Item *item)
 {
@@ -341,7 +355,7 @@ item_try (Item *item)
       /* Tried again on the next connect. */
       return;
     }
-  if (item->prefix == NULL && !item->must_be_ours)
+  if (item->prefix == NULL && !must_be_checked (item))
     {
       item->request = curator_request_remove (client->session, item->path, on_deleted, item);
     }
@@ -391,10 +405,13 @@ item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer dat
 }
 
 void
-curator_reaper_delete (CuratorClient *client, const char *path, gint64 timeout_us,
-                       CuratorReleaseDone done, gpointer data)
+curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
+                       gint64 timeout_us, CuratorReleaseDone done, gpointer data)
 {
-  item_start (item_new (client, path, NULL), timeout_us, done, data);
+  Item *item = item_new (client, path, NULL);
+  item->is_unique = TRUE;
+  item->owner = session_id;
+  item_start (item, timeout_us, done, data);
 }
 
 void

@@ -14,9 +14,12 @@
  * timeout (the item stays queued), CLOSED, or the server's refusal. */
 typedef void (*CuratorReleaseDone) (const GError *error, gpointer data);
 
-/* path: the full path. done may be NULL. */
-void curator_reaper_delete (CuratorClient *client, const char *path, gint64 timeout_us,
-                            CuratorReleaseDone done, gpointer data) CURATOR_LOCKED;
+/* path: the full path; its name is used by nobody else. session_id: of an ephemeral, else 0. Where
+ * time may have passed since the node was seen (under a later session, after a missing permission),
+ * it is deleted only if it is still that session's. done may be NULL. */
+void curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
+                            gint64 timeout_us, CuratorReleaseDone done,
+                            gpointer data) CURATOR_LOCKED;
 /* The same for a node whose name others may use: deletes it only if it has this czxid. An ephemeral
  * (session_id not 0) is deleted only in its own session, whose end deletes it anyway. */
 void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,

@@ -26,13 +26,20 @@ curator_attempt_stop_watching (Attempt *attempt)
   attempt->is_next = FALSE;
 }
 
+/* The ephemeralOwner of the attempt's node. */
+static CURATOR_LOCKED gint64
+owner_of (const Attempt *attempt)
+{
+  return attempt->session != NULL && curator_attempt_is_ephemeral (attempt) ? attempt->session->id
+                                                                            : 0;
+}
+
 /* The next holder's node may have the same name. A number does not make it unique: the counter
  * restarts when the parent is recreated. */
 static CURATOR_LOCKED void
 delete_plain_node (Attempt *attempt)
 {
-  curator_reaper_delete_owned (attempt->op.client, attempt->node,
-                               curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0,
+  curator_reaper_delete_owned (attempt->op.client, attempt->node, owner_of (attempt),
                                attempt->czxid, G_MAXINT64, NULL, NULL);
 }
 
@@ -58,17 +65,13 @@ discard_node (Attempt *attempt)
       g_queue_unlink (&internals->attempts, &attempt->link);
       attempt->linked = FALSE;
     }
-  const CuratorUnknownCreate unknown = {
-    .parent = internals->base,
-    .prefix = attempt->prefix,
-    .name = curator_attempt_name (attempt),
-    .sequential = curator_attempt_is_sequential (attempt),
-    .identifiable = curator_attempt_is_identifiable (attempt),
-    .session_id = attempt->session != NULL && curator_attempt_is_ephemeral (attempt)
-                      ? attempt->session->id
-                      : 0,
-    .payload = attempt->payload
-  };
+  const CuratorUnknownCreate unknown = { .parent = internals->base,
+                                         .prefix = attempt->prefix,
+                                         .name = curator_attempt_name (attempt),
+                                         .sequential = curator_attempt_is_sequential (attempt),
+                                         .identifiable = curator_attempt_is_identifiable (attempt),
+                                         .session_id = owner_of (attempt),
+                                         .payload = attempt->payload };
   if (attempt->create != NULL)
     {
       curator_reaper_adopt_create (client, attempt->create, &unknown);
@@ -76,7 +79,7 @@ discard_node (Attempt *attempt)
     }
   else if (attempt->node != NULL && attempt->request->protected_)
     {
-      curator_reaper_delete (client, attempt->node, G_MAXINT64, NULL, NULL);
+      curator_reaper_delete (client, attempt->node, owner_of (attempt), G_MAXINT64, NULL, NULL);
     }
   else if (attempt->node != NULL)
     {
@@ -168,8 +171,9 @@ curator_attempt_fail (Attempt *attempt, GError *error)
       curator_op_ref (&attempt->op);
       curator_place_leave (&attempt->place, FALSE, curator_path_leaf (attempt->node));
       g_autofree char *node = g_steal_pointer (&attempt->node);
+      const gint64 owner = owner_of (attempt);
       curator_attempt_reset (attempt);
-      curator_reaper_delete (client, node, DELETE_PATIENCE_US, on_node_deleted, attempt);
+      curator_reaper_delete (client, node, owner, DELETE_PATIENCE_US, on_node_deleted, attempt);
       return;
     }
   curator_attempt_reset (attempt);

@@ -127,7 +127,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   while (attempt->prefix != NULL && attempt->candidates->len > 1)
     {
       const guint last = attempt->candidates->len - 1;
-      curator_reaper_delete (attempt->op.client, g_ptr_array_index (attempt->candidates, last),
+      curator_reaper_delete (attempt->op.client, g_ptr_array_index (attempt->candidates, last), 0,
                              G_MAXINT64, NULL, NULL);
       g_ptr_array_remove_index (attempt->candidates, last);
     }

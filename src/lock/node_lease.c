@@ -21,14 +21,15 @@
 static CURATOR_LOCKED void
 delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
+  const gint64 session_id = lease->is_ephemeral ? lease->session->id : 0;
+
   if (lease->name_is_unique)
     {
-      curator_reaper_delete (lease->client, lease->path, patience_us, done, data);
+      curator_reaper_delete (lease->client, lease->path, session_id, patience_us, done, data);
       return;
     }
-  curator_reaper_delete_owned (lease->client, lease->path,
-                               lease->is_ephemeral ? lease->session->id : 0, lease->czxid,
-                               patience_us, done, data);
+  curator_reaper_delete_owned (lease->client, lease->path, session_id, lease->czxid, patience_us,
+                               done, data);
 }
 
 static CURATOR_LOCKED void

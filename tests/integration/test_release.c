@@ -247,6 +247,87 @@ test_found_when_permitted_again (void **state)
   assert_children (fixture, "/release/found", 0, LONG_MS);
 }
 
+/* --- a node of another owner in the place of ours ------------------------------------------------- */
+
+/* By now the client has dealt with what it had to delete: it sends that first. */
+static void
+settle (CuratorClient *client)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/other");
+
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+/* Held, or with a release that no server has confirmed: the name may be used again when the session
+ * has ended. */
+static void
+survives_a_later_session (Fixture *fixture, gboolean is_released)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/reused");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (lease));
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  if (is_released)
+    {
+      assert_false (curator_lock_release (lock, &error));
+      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+    }
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
+  assert_int_equal (raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL), ZOK);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  settle (client);
+  assert_int_equal (raw_zk_owner (fixture->raw, node), raw_zk_session (fixture->raw));
+  raw_zk_delete (fixture->raw, node);
+  if (!is_released)
+    {
+      curator_lock_release (lock, NULL);
+    }
+}
+
+static void
+test_name_reused_after_the_session (void **state)
+{
+  survives_a_later_session (*state, FALSE);
+  survives_a_later_session (*state, TRUE);
+}
+
+/* The node is replaced between a refused delete and the next one. */
+static void
+test_name_reused_while_refused (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/replaced");
+  g_autofree char *node = NULL;
+  int rc = ZNONODE;
+
+  /* The delete may come between the permission and the replacement. */
+  for (int i = 0; rc == ZNONODE && i < 50; i++)
+    {
+      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+      g_free (node);
+      node = g_strdup (curator_lease_get_node_path (lease));
+      permit (fixture, "/release/replaced", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
+      assert_false (curator_lock_release (lock, &error));
+      assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+      permit (fixture, "/release/replaced", ZOO_PERM_ALL);
+      rc = raw_zk_replace (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL);
+    }
+  assert_int_equal (rc, ZOK);
+  /* The next tries come after pauses of 0.1, 0.2, 0.4 s. */
+  wait_ms (1000);
+  assert_int_equal (raw_zk_owner (fixture->raw, node), raw_zk_session (fixture->raw));
+  raw_zk_delete (fixture->raw, node);
+}
+
 int
 main (void)
 {
@@ -261,6 +342,8 @@ main (void)
     heal_and_test (test_deleted_when_permitted_again),
     heal_and_test (test_fixed_node_that_cannot_be_read),
     heal_and_test (test_found_when_permitted_again),
+    heal_and_test (test_name_reused_after_the_session),
+    heal_and_test (test_name_reused_while_refused),
   };
   return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);
 }

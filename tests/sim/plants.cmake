@@ -48,7 +48,7 @@ curator_plant(
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_wait.c EXPECT "expectation failed"
   CHANGE "attempt->has_waited = TRUE@"
-         "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, attempt->node, G_MAXINT64, NULL, NULL)@")
+         "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, attempt->node, 0, G_MAXINT64, NULL, NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
