@@ -165,7 +165,7 @@ a_silent_server_is_named (void **state)
   close (fd);
 }
 
-/* A server that sends a byte again and again, and no end. */
+/* A server that answers words with a byte again and again, and no end, and closes other connections. */
 typedef struct
 {
   char *address;
@@ -184,9 +184,14 @@ drip (gpointer data)
     {
       struct pollfd wanted = { .fd = dripper->listener, .events = POLLIN };
       const int fd = poll (&wanted, 1, 50) > 0 ? accept (dripper->listener, NULL, NULL) : -1;
-      if (fd >= 0)
+      char first = 0;
+      if (fd >= 0 && recv (fd, &first, 1, 0) == 1 && g_ascii_isalpha (first))
         {
           g_array_append_val (fds, fd);
+        }
+      else if (fd >= 0)
+        {
+          close (fd);
         }
       for (guint i = 0; i < fds->len; i++)
         {

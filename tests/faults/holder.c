@@ -6,6 +6,7 @@
  * the time when it is told to stop. */
 #include "belief.h"
 #include "resource.h"
+#include "security.h"
 #include "support/waiting.h"
 
 #include <pthread.h>
@@ -231,7 +232,7 @@ static CuratorClient *
 connect_client (const char *address, int session_ms, int tick_ms)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
-  CuratorClient *client = curator_client_new (address, policy);
+  CuratorClient *client = security_client_new (address, policy);
   curator_client_set_session_timeout (client, session_ms);
   curator_client_set_connection_timeout (client, session_ms);
   curator_client_set_server_tick (client, tick_ms);
