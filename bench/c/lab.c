@@ -2,6 +2,8 @@
  * requests and bytes and can delay answers.
  *
  *   bench_lab                 prints "server=HOST:PORT proxy=HOST:PORT pid=PID"
+ *   bench_lab secured         and " secure=HOST:PORT folder=CERTIFICATES jars=:JAR:JAR": the server has TLS
+ *                             at another port, and SASL
  *   delay MS                  each answer from now on that much later; ok
  *   reset                     counts from zero; ok
  *   counts                    ok to_server=BYTES to_client=BYTES all=N create=N delete=N ...
@@ -9,6 +11,7 @@
  * Exits at the end of stdin. The server runs as in Debian, except without fsync,
  * which would measure the disk; its JVM may use all compilers.
  */
+#include "faults/security.h"
 #include "support/proxy.h"
 #include "support/zk_server.h"
 
@@ -67,11 +70,15 @@ obey (Proxy *proxy, const char *line)
 }
 
 int
-main (void)
+main (int argc, char **argv)
 {
   static const char *const java[] = { "-Xmx512m", "-XX:TieredStopAtLevel=4", NULL };
   char line[256];
-  ZkServer *server = zk_server_start (TICK_MS, java);
+  const gboolean secured = argc == 2 && g_str_equal (argv[1], "secured");
+  const ZkServerSetup setup = { .tick_ms = TICK_MS,
+                                .java_options = java,
+                                .security = secured ? security_folder () : NULL };
+  ZkServer *server = zk_server_start_as (&setup);
   Proxy *proxy = server != NULL ? proxy_new (zk_server_address (server)) : NULL;
   if (proxy == NULL)
     {
@@ -79,8 +86,14 @@ main (void)
       zk_server_stop (server);
       return 1;
     }
-  printf ("server=%s proxy=%s pid=%d\n", zk_server_address (server), proxy_address (proxy),
+  printf ("server=%s proxy=%s pid=%d", zk_server_address (server), proxy_address (proxy),
           (int) zk_server_pid (server));
+  if (secured)
+    {
+      printf (" secure=%s folder=%s jars=%s", zk_server_secure_address (server), security_folder (),
+              zk_netty_classpath ());
+    }
+  putchar ('\n');
   fflush (stdout);
   while (fgets (line, sizeof line, stdin) != NULL)
     {

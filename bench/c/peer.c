@@ -60,6 +60,37 @@ peer_now_ns (void)
   return now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
 }
 
+/* security= tls or sasl, folder= of make_certificates. */
+static void
+secure (CuratorClient *client, const Request *request)
+{
+  const char *security = request_text (request, "security");
+  const char *folder = request_text (request, "folder");
+  g_autofree char *ca = g_build_filename (folder, "ca.pem", NULL);
+  g_autofree char *certificate = g_build_filename (folder, "client.pem", NULL);
+  g_autofree char *key = g_build_filename (folder, "client.key", NULL);
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+  gboolean fine;
+
+  if (g_str_equal (security, "tls"))
+    {
+      curator_tls_set_server_name (tls, "zk.test");
+      fine = curator_tls_set_ca_file (tls, ca, &error)
+             && curator_tls_set_certificate_files (tls, certificate, key, NULL, &error)
+             && curator_client_set_tls (client, tls, &error);
+    }
+  else
+    {
+      fine =
+          curator_client_set_sasl_digest (client, "alice", "correct horse battery staple", &error);
+    }
+  if (!fine)
+    {
+      peer_die (security, error);
+    }
+}
+
 CuratorClient *
 peer_session (const Request *request, const char *server_key, int i)
 {
@@ -74,6 +105,10 @@ peer_session (const Request *request, const char *server_key, int i)
     {
       client = curator_client_new (server, NULL);
       curator_client_set_session_timeout (client, timeout_ms);
+      if (request_flag (request, "security"))
+        {
+          secure (client, request);
+        }
       if (!curator_client_start (client, &error)
           || !curator_client_block_until_connected (client, CONNECT_MS, NULL, &error))
         {

@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import time
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import report
 from lab import Cast, Failure, Lab
 from results import Results
 from rows import DELAYED, all_rows
+from secured import SecuredLab
 
 WARM_UP_OPS = 10000
 
@@ -23,7 +23,9 @@ class Rig:
         self.results = results
         self.window_ms = window_ms
         self.warm_up_ops = warm_up_ops
+        self.lab_program = lab_program
         self.lab = Lab(lab_program)
+        self.secured_lab = None
         self.cast = Cast(programs, self.lab, self._warm_up)
         self.seen = set()
 
@@ -52,10 +54,17 @@ class Rig:
     def shapes(self, row, entry, quantiles):
         self.results.add_shape(row, entry, quantiles)
 
+    def secured(self):
+        if self.secured_lab is None:
+            self.secured_lab = SecuredLab(self.lab_program, self.cast.programs, self.warm_up_ops)
+        return self.secured_lab
+
     def server_cpu_ns(self):
-        return time.clock_gettime_ns((~self.lab.server_pid << 3) | 2)
+        return self.lab.server_cpu_ns()
 
     def stop(self):
+        if self.secured_lab is not None:
+            self.secured_lab.stop()
         self.cast.stop()
         self.lab.stop()
 
@@ -72,6 +81,8 @@ def measure(rig, row, entry, number, results):
         say(f"FAILED {row.name}, {entry.label}: {failure}")
         results.failures.append(f"{row.name}, {entry.label}, round {number + 1}: {failure}")
         rig.cast.dismiss_all(entry.peer)
+        if rig.secured_lab is not None:
+            rig.secured_lab.dismiss_all()
         return f"{entry.label} failed"
     results.add(row, entry, number, metrics)
     return f"{entry.label} {report.number(metrics[row.show])}"
@@ -120,16 +131,21 @@ def write_report(rows, results, options):
     results.write_shapes(options.output / "latency.csv")
     for headings, lines in ((report.PEER_HEADINGS, report.peer_rows(rows, results)),
                             (report.MEMORY_HEADINGS, report.memory_rows(rows, results)),
-                            (report.TARGET_HEADINGS, report.target_rows(rows, results))):
+                            (report.TARGET_HEADINGS, report.target_rows(rows, results)),
+                            (report.SECURED_HEADINGS, report.secured_rows(rows, results))):
         lines = list(lines)
         if lines:
             print("\n".join(report.plain(headings, lines)) + "\n")
     drawn = plots.draw(rows, results, options.output)
     say(f"figures.csv, latency.csv and {len(drawn)} plots are in {options.output}")
     if options.publish:
-        drawn = plots.draw(rows, results, options.publish / "plots")
-        report.replace_measured(options.publish / "performance.md",
-                                report.document(rows, results, options.command, date.today().isoformat(), drawn))
+        page, today = options.publish / "performance.md", date.today().isoformat()
+        others = [row for row in rows if not row.secured]
+        if others:
+            drawn = plots.draw(others, results, options.publish / "plots")
+            report.replace_measured(page, report.document(others, results, options.command, today, drawn))
+        if len(others) < len(rows):
+            report.replace_measured(page, report.secured_document(rows, results, options.command, today), "secured")
         say(f"{options.publish / 'performance.md'} is up to date")
 
 

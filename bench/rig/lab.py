@@ -68,12 +68,17 @@ class Process:
 class Lab(Process):
     """One server, and one proxy in front of it that counts and delays."""
 
-    def __init__(self, program):
-        super().__init__("bench_lab", [program])
+    def __init__(self, program, *arguments):
+        super().__init__("bench_lab", [program, *arguments])
         where = _fields(self.line())
         self.server = where["server"]
         self.proxy = where["proxy"]
         self.server_pid = int(where["pid"])
+        # Of a secured server: its port with TLS, the certificates, and what Java needs for TLS.
+        self.secure, self.folder, self.jars = (where.get(key) for key in ("secure", "folder", "jars"))
+
+    def server_cpu_ns(self):
+        return time.clock_gettime_ns((~self.server_pid << 3) | 2)
 
     def counts(self):
         return {key: int(value) for key, value in self.ask("counts").items()}

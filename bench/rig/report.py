@@ -5,10 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from rows import JAVA
+from rows import JAVA, SECURED
 
-BEGIN = "<!-- measured: begin -->"
-END = "<!-- measured: end -->"
 METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
            "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
            "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
@@ -150,8 +148,37 @@ def document(rows, results, command, when, plots):
     yield from markdown(MEMORY_HEADINGS, memory_rows(rows, results))
 
 
-def replace_measured(path, lines):
+SECURED_HEADINGS = ("connection", "who", "acquisitions", "ratio to Java", "p50 µs", "p99 µs", "requests", "client CPU µs",
+                    "ratio to Java", "server CPU µs", "rate against clear text")
+
+
+def secured_rows(rows, results):
+    """A line for each competitor over each kind of connection."""
+    for row in rows:
+        for (peer, kind), entry in SECURED.items():
+            rate = results.spread(row, entry, "rate") if row.secured else None
+            if rate is None:
+                continue
+            java, clear = SECURED["java", kind], SECURED[peer, "clear text"]
+            ratios = [spread_text(results.ratios(row, entry, java, m)) if peer != "java" else "1" for m in ("rate", "cpu_us")]
+            figures = [spread_text(results.spread(row, entry, m))
+                       for m in ("p50_us", "p99_us", "requests", "cpu_us", "server_cpu_us")]
+            yield (kind, entry.label.split(",")[0], spread_text(rate, "/s"), ratios[0], *figures[:4], ratios[1], figures[4],
+                   spread_text(results.ratios(row, entry, clear, "rate")) if entry is not clear else "1")
+
+
+def secured_document(rows, results, command, when):
+    yield f"Measured by `{command}` on {when}:"
+    yield from machine(results.load)
+    if results.failures:
+        yield f"Failed measurements: {'; '.join(results.failures)}."
+    yield ""
+    yield from markdown(SECURED_HEADINGS, secured_rows(rows, results))
+
+
+def replace_measured(path, lines, part="measured"):
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
     text = path.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
-    path.write_text(head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + tail, encoding="utf-8")
+    head, rest = text.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    path.write_text(head + begin + "\n" + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")

@@ -12,6 +12,8 @@ A measurement returns metrics by name:
 import itertools
 from dataclasses import dataclass, field
 
+from secured import CLEAR, SASL, TLS
+
 LOOPBACK = "loopback"
 DELAYED = "1 ms"
 
@@ -66,6 +68,7 @@ class Row:
     net: str = LOOPBACK
     rounds: int = None  # at most
     slow: bool = False  # left out of a quick run
+    secured: bool = False  # with TLS and SASL, reported in tables of its own
     n: int = 0
 
 
@@ -239,6 +242,25 @@ def measure_idle(rig, row, entry):
     return {"bytes": float(answer["bytes"])}
 
 
+SECURED = {(peer, kind): Entry(f"{who}, {kind}", peer, kind)
+           for kind in (CLEAR, SASL, TLS) for who, peer in (("C", "c"), ("Java", "java"))}
+
+
+def measure_secured(rig, row, entry):
+    """One session acquires and releases a mutex, over one kind of connection. The server counts the requests."""
+    lab, kind = rig.secured(), entry.options
+    peer = lab.peer(entry.peer, kind)
+    request = f"solo {lab.where(entry.peer, kind)} path={fresh_path(row)} recipe=mutex"
+    peer.ask(f"{request} ops=20")
+    before, cpu, server_cpu = lab.monitor(), peer.cpu_ns(), lab.server_cpu_ns()
+    answer = peer.ask(f"{request} ms={rig.window_ms}")
+    ops = int(answer["ops"])
+    metrics = {"cpu_us": (peer.cpu_ns() - cpu) / ops / 1000, "server_cpu_us": (lab.server_cpu_ns() - server_cpu) / ops / 1000,
+               "requests": (lab.monitor()["zk_packets_received"] - before["zk_packets_received"]) / ops}
+    took = quantiles(answer)
+    return metrics | {"rate": ops / int(answer["ns"]) * 1e9, "p50_us": took[50], "p99_us": took[99]}
+
+
 def _solo_rows(net):
     suffix = "" if net == LOOPBACK else "-1ms"
     quicker = 2.2 if net == LOOPBACK else 2.9
@@ -296,5 +318,6 @@ def all_rows():
               [Target(OURS, "ns", limit=6.0)], show="ns", unit="ns", rounds=3)
     yield Row("idle", "memory of an idle lock", [OURS, JAVA], measure_idle, [Target(OURS, "bytes", limit=300.0)],
               show="bytes", unit="bytes", rounds=1)
+    yield Row("secured", "uncontended mutex, over TLS and SASL", list(SECURED.values()), measure_secured, secured=True)
     yield from _solo_rows(DELAYED)
     yield from _crowd_rows(DELAYED)

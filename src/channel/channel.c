@@ -178,6 +178,7 @@ curator_channel_open (const CuratorChannelSetup *setup)
   channel->context.sasl = setup->sasl;
   channel->context.failed = setup->failed;
   channel->context.warned = setup->warned;
+  channel->context.pinged = setup->pinged;
   channel->context.data = setup->data;
   channel->context.endpoints = curator_endpoints_new (setup->hosts);
   channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);

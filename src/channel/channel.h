@@ -18,11 +18,13 @@ typedef struct
   GPtrArray *hosts;          /* CuratorHostPort; copied */
   const CuratorTls *tls;     /* NULL: clear text; must outlive the channel */
   CuratorSaslSettings *sasl; /* NULL: none */
-  /* Both run on the channel's thread, until curator_channel_close() has returned. server: "host:port",
+  /* All run on the channel's thread, until curator_channel_close() has returned. server: "host:port",
    * with which the error's message begins. is_final: a server has refused the authentication; no
    * other connection is made. */
   void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
   void (*warned) (const char *text, gpointer data);
+  /* A server has answered a ping of libzookeeper that was sent at sent_us or later. By CLOCK_BOOTTIME. */
+  void (*pinged) (gint64 sent_us, gint64 answered_us, gpointer data);
   gpointer data;
 } CuratorChannelSetup;
 

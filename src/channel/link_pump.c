@@ -8,9 +8,19 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <time.h>
 
 /* How long the last requests of libzookeeper may take to reach the server. */
 #define FINISH_US G_USEC_PER_SEC
+
+/* The clock of leases, which goes on while the machine sleeps. */
+static gint64
+boottime_us (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_BOOTTIME, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
 
 /* The number of bytes; 0: not now; -1: the end. */
 static gssize
@@ -28,8 +38,21 @@ read_client (CuratorLink *link)
     {
       return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
     }
+  curator_pings_note_requests (&link->pings, buffer->bytes + buffer->end, (gsize) got,
+                               boottime_us ());
   buffer->end += (gsize) got;
   return got;
+}
+
+/* Everything that libzookeeper gets passes here, the ConnectResponse included. */
+static void
+note_answers (CuratorLink *link, const guint8 *bytes, gsize n)
+{
+  const gint64 sent_us = curator_pings_note_answers (&link->pings, bytes, n);
+  if (sent_us != 0)
+    {
+      link->context->pinged (sent_us, boottime_us (), link->context->data);
+    }
 }
 
 static gboolean
@@ -44,6 +67,7 @@ write_client (CuratorLink *link)
     {
       return errno == EAGAIN || errno == EINTR;
     }
+  note_answers (link, curator_buffer_data (buffer), (gsize) sent);
   curator_buffer_consume (buffer, (gsize) sent);
   return TRUE;
 }

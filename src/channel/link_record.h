@@ -5,6 +5,7 @@
 #include "channel/channel_buffer.h"
 #include "channel/channel_frames.h"
 #include "channel/channel_job.h"
+#include "channel/channel_pings.h"
 #include "channel/channel_sasl.h"
 #include "channel/channel_stream.h"
 #include "channel/endpoints.h"
@@ -25,9 +26,10 @@ typedef struct
   gint64 session_id;
   guint8 password[CURATOR_PASSWORD_LENGTH];
 
-  /* is_final: a server has refused the authentication. Both run on the channel's thread. */
+  /* See CuratorChannelSetup. */
   void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
   void (*warned) (const char *text, gpointer data);
+  void (*pinged) (gint64 sent_us, gint64 answered_us, gpointer data);
   gpointer data;
 } CuratorLinkContext;
 
@@ -65,6 +67,7 @@ struct _CuratorLink
   gint32 sasl_xid;
   CuratorBuffer to_server;
   CuratorBuffer to_client;
+  CuratorPings pings;
 };
 
 static inline void

@@ -14,8 +14,10 @@
 #define MAX_CHECKS_A_BEAT 1000
 /* Waiting nodes take turns, so that a deleted one is found and recreated in time. */
 #define MAX_WAITING_A_BEAT 16
-/* After T/4 without a request one is sent, before the library would ping. */
-#define IDLE_SHARE 4
+/* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
+ * one is sent only if they fail to come after T/3. */
+#define IDLE_SHARE  4
+#define PINGS_SHARE 2
 
 static void beat_arm (CuratorSession *session) CURATOR_LOCKED;
 static void beat_send (CuratorSession *session) CURATOR_LOCKED;
@@ -258,7 +260,8 @@ static CURATOR_LOCKED void
 on_idle (gpointer data)
 {
   CuratorSession *session = data;
-  const gint64 period = session->terms.session_us / IDLE_SHARE;
+  const gboolean has_pings = session->client->ops->report_pings != NULL;
+  const gint64 period = session->terms.session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);
   const gint64 now = curator_client_boottime_us (session->client);
   const gint64 idle = now - MAX (session->asked_us, session->evidence.known_us);
 
@@ -268,6 +271,17 @@ on_idle (gpointer data)
     }
   session->idle_timer = curator_timer_after (
       session->client, idle >= period ? period : period - idle, on_idle, session);
+}
+
+/* Like the answer to a read: the server has heard from the session, but may have no quorum. */
+void
+curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us, gint64 answered_us)
+{
+  if (session->state == CURATOR_SESSION_CONNECTED)
+    {
+      curator_lease_clock_note_answer (session, sent_us, answered_us);
+      session->asked_us = MAX (session->asked_us, sent_us);
+    }
 }
 
 static CURATOR_LOCKED void

@@ -11,6 +11,9 @@ void curator_stake_register (CuratorStake *stake, CuratorSession *session,
 void curator_stake_move (CuratorStake *from, CuratorStake *to,
                          CuratorSession *session) CURATOR_LOCKED;
 
+/* A server has answered a ping of the library, sent at sent_us or later. */
+void curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us,
+                               gint64 answered_us) CURATOR_LOCKED;
 void curator_heartbeat_connected (CuratorSession *session) CURATOR_LOCKED;
 void curator_heartbeat_suspended (CuratorSession *session) CURATOR_LOCKED;
 void curator_heartbeat_died (CuratorSession *session) CURATOR_LOCKED;

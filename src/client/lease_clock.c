@@ -8,8 +8,10 @@
  * thread of ZooKeeper's, and by a clock that goes on while the machine sleeps.
  *
  * NOTES: what an answer proves is in lease_math.c. Only transactions prove something: a server that
- * cannot reach a quorum still answers reads, pings and sync. The library's own pings count for nothing,
- * since nobody knows when they were sent; a session without requests sends a read of ours instead.
+ * cannot reach a quorum still answers reads, pings and sync. The library's own pings count for nothing
+ * where nobody knows when they were sent: there a session without requests sends a read of ours instead.
+ * The channel of a secured client knows it. The answer to a ping is then worth as much as the answer to a
+ * read: it is no proof, but a later proof shows that the leader was told of it.
  *
  * A deadline that somebody has seen pass is final: holds must not come back to life by a proof that was
  * late by a moment. So a reader that sees it pass replaces it by 0, which a writer notices when it

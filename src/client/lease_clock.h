@@ -5,7 +5,7 @@
  * at which the leader is known to have been told of us + T, if that is sooner: before that no server
  * can have expired the session. While anything is held or waited for, one multi of checks over those
  * nodes is sent every T/6, or as the user set it; a session that asks for nothing reads something every
- * T/4. Guarded by the client's mutex.
+ * T/4, unless the pings of libzookeeper have dates. Guarded by the client's mutex.
  */
 #ifndef CURATOR_LEASE_CLOCK_H
 #define CURATOR_LEASE_CLOCK_H

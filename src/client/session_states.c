@@ -248,6 +248,19 @@ on_event (int type, int state, const char *path, gpointer context)
   curator_dispatch_leave (before);
 }
 
+/* Runs on the channel's thread. */
+static CURATOR_UNLOCKED void
+on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
+{
+  CuratorSession *session = context;
+  CuratorClient *before = curator_dispatch_enter (session->client);
+
+  curator_client_lock (session->client);
+  curator_heartbeat_pinged (session, sent_us, answered_us);
+  curator_client_unlock (session->client);
+  curator_dispatch_leave (before);
+}
+
 /* Runs on the timer lane, or on the thread that found this host's address. */
 static void
 on_reopen (gpointer data)
@@ -358,6 +371,10 @@ open_handle (gpointer data)
           client->open_failures = 0;
           curator_connection_error_opened (client, hosts, NULL);
           add_auths (session);
+          if (client->ops->report_pings != NULL)
+            {
+              client->ops->report_pings (client->ops, session->handle, on_pinged);
+            }
         }
     }
   curator_client_unlock (client);

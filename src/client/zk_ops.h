@@ -46,6 +46,10 @@ struct _CuratorZkTicket
  * */
 typedef void (*CuratorZkWatcher) (int type, int state, const char *path, gpointer context);
 
+/* A server has answered a ping of the library, which was sent at sent_us or later. By the clock of
+ * boottime_us. Runs on a thread of the implementation's; context: the watcher's. */
+typedef void (*CuratorZkPinged) (gint64 sent_us, gint64 answered_us, gpointer context);
+
 /* A request returns ZOK if it was accepted; its completion usually runs, but may be lost. With any
  * other code its completion will not run. Strings and buffers may be freed as soon as the call
  * returns. Paths are full: they include chroot and namespace. */
@@ -64,6 +68,9 @@ struct _CuratorZkOps
    * reported. */
   int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                    int cert_length);
+
+  /* Called right after open. NULL: nobody knows when the library sends its pings. */
+  void (*report_pings) (CuratorZkOps *ops, CuratorZkHandle *handle, CuratorZkPinged pinged);
 
   /* Ends the current attempt to connect if an earlier call saw it that long ago, and returns TRUE; the
    * handle then starts the next one. May be NULL: attempts cannot be ended. */

@@ -13,6 +13,7 @@
 #include "client/zk_real.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define MAX_SHOWN 5
@@ -38,6 +39,7 @@ struct _CuratorZkSecured
   Secured *owner;
   CuratorChannel *channel;
   CuratorZkWatcher watcher;
+  _Atomic (CuratorZkPinged) pinged;
   gpointer context;
   char *last; /* the failure that was logged last */
 };
@@ -99,6 +101,25 @@ on_warned (const char *text, gpointer data)
   curator_warn ("%s", text);
 }
 
+/* Runs on the channel's thread. */
+static void
+on_pinged (gint64 sent_us, gint64 answered_us, gpointer data)
+{
+  CuratorZkSecured *secured = data;
+  const CuratorZkPinged pinged = atomic_load (&secured->pinged);
+
+  if (pinged != NULL)
+    {
+      pinged (sent_us, answered_us, secured->context);
+    }
+}
+
+static void
+secured_report_pings (CuratorZkOps *ops, CuratorZkHandle *handle, CuratorZkPinged pinged)
+{
+  atomic_store (&handle->secured->pinged, pinged);
+}
+
 static void
 secured_free (CuratorZkSecured *secured)
 {
@@ -131,6 +152,7 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
     .sasl = client->sasl,
     .failed = on_failed,
     .warned = on_warned,
+    .pinged = on_pinged,
     .data = secured,
   };
 
@@ -241,6 +263,7 @@ curator_zk_ops_secured (CuratorClient *client)
   secured->ops = *curator_zk_ops_real ();
   secured->ops.open = secured_open;
   secured->ops.close = secured_close;
+  secured->ops.report_pings = secured_report_pings;
   secured->ops.end_attempt = NULL;
   secured->ops.finds_servers = TRUE;
   secured->ops.free = secured_ops_free;

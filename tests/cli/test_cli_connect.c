@@ -1,7 +1,9 @@
 /* Servers that cannot be used: how soon zkflock gives up, and the cause that it names. */
 #include "cli.h"
 
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define AT_ONCE_MS 300
@@ -163,6 +165,66 @@ a_silent_server_is_named (void **state)
   close (fd);
 }
 
+/* A server that answers words with a byte again and again, and no end, and closes other connections. */
+typedef struct
+{
+  char *address;
+  int listener;
+  GThread *thread;
+  gint stopped; /* atomic */
+} Dripper;
+
+static gpointer
+drip (gpointer data)
+{
+  Dripper *dripper = data;
+  g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
+
+  while (!g_atomic_int_get (&dripper->stopped))
+    {
+      struct pollfd wanted = { .fd = dripper->listener, .events = POLLIN };
+      const int fd = poll (&wanted, 1, 50) > 0 ? accept (dripper->listener, NULL, NULL) : -1;
+      char first = 0;
+      if (fd >= 0 && recv (fd, &first, 1, 0) == 1 && g_ascii_isalpha (first))
+        {
+          g_array_append_val (fds, fd);
+        }
+      else if (fd >= 0)
+        {
+          close (fd);
+        }
+      for (guint i = 0; i < fds->len; i++)
+        {
+          (void) !send (g_array_index (fds, int, i), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+    }
+  for (guint i = 0; i < fds->len; i++)
+    {
+      close (g_array_index (fds, int, i));
+    }
+  return NULL;
+}
+
+static void
+a_server_without_an_end_is_left (void **state)
+{
+  Dripper dripper = { 0 };
+  dripper.listener = cli_listen (&dripper.address);
+  dripper.thread = g_thread_new ("drip", drip, &dripper);
+  g_autofree char *both = g_strdup_printf ("%s,%s", fixture_server (*state), dripper.address);
+  g_autoptr (Cli) cli = cli_zkflock (dripper.address, "-n", "--connect-timeout", "4", "/p",
+                                     CLI_COMMAND, "exit", "0", NULL);
+  g_autoptr (Cli) doctor = cli_zkflock (both, "doctor", "/p", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 69);
+  assert_cause (cli, dripper.address, "not a ZooKeeper server");
+  assert_in_range (cli_wait (doctor, CLI_MS), 0, 1);
+  g_atomic_int_set (&dripper.stopped, TRUE);
+  g_thread_join (dripper.thread);
+  close (dripper.listener);
+  g_free (dripper.address);
+}
+
 static void
 a_missing_chroot_is_named (void **state)
 {
@@ -224,6 +286,7 @@ main (void)
     cmocka_unit_test (a_build_without_tls_refuses_it),
 #endif
     cmocka_unit_test (a_silent_server_is_named),
+    cmocka_unit_test (a_server_without_an_end_is_left),
     cmocka_unit_test (a_missing_chroot_is_named),
     cmocka_unit_test (an_unanswered_wait_is_no_conflict),
     cmocka_unit_test (usage_errors),

@@ -1,10 +1,11 @@
-/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--worker FILE] [--verbose]
+/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--worker FILE] [--secured] [--verbose]
  *
  * The driver: runs an ensemble, workers and faults, and judges each epoch. At the end of an epoch
  * all faults are healed and all workers quiet: then no residue may be left on the servers, no call
  * may be in flight, and the history must be good. See chaos.h for the workers. */
 #include "chaos_servers.h"
 #include "resource.h"
+#include "security.h"
 #include "support/four_letter.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
@@ -37,6 +38,7 @@ static gint seconds = 75;
 static gint epoch_seconds = 45;
 static gint64 seed_given = -1;
 static gboolean verbose;
+static gboolean secured;
 static char *only;
 static char *worker;
 
@@ -46,6 +48,8 @@ static const GOptionEntry OPTIONS[] = {
   { "seed", 0, 0, G_OPTION_ARG_INT64, &seed_given, "Repeat the faults of that run", "S" },
   { "only", 0, 0, G_OPTION_ARG_STRING, &only, "Only these kinds of disturbance", "KIND,…" },
   { "worker", 0, 0, G_OPTION_ARG_FILENAME, &worker, "Another worker, with a planted bug", "FILE" },
+  { "secured", 0, 0, G_OPTION_ARG_NONE, &secured, "Clients use TLS, and those of one slot SASL",
+    NULL },
   { "verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Print each fault", NULL },
   { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL }
 };
@@ -428,6 +432,13 @@ begin_epoch (Chaos *chaos)
     }
 }
 
+/* Of the clients in a slot. */
+static Security
+security_of (int slot)
+{
+  return !secured ? SECURITY_NONE : slot == 0 ? SECURITY_SASL : SECURITY_TLS;
+}
+
 static gboolean
 open_servers (Chaos *chaos)
 {
@@ -445,11 +456,12 @@ open_servers (Chaos *chaos)
       for (int s = 0; s < 3; s++)
         {
           slot->proxies[s] =
-              proxy_new (zk_server_address (zk_ensemble_server (scene->ensemble, s)));
+              security_proxy_new (zk_ensemble_server (scene->ensemble, s), security_of (i));
         }
-      slot->connect_string =
+      g_autofree char *hosts =
           g_strjoin (",", proxy_address (slot->proxies[0]), proxy_address (slot->proxies[1]),
                      proxy_address (slot->proxies[2]), NULL);
+      slot->connect_string = security_connect_string (hosts, security_of (i));
     }
   chaos->resource_directory = scratch_new ("resource");
   return TRUE;
@@ -602,6 +614,7 @@ main (int argc, char **argv)
   chaos.scene.rand = g_rand_new_with_seed (seed);
   chaos.scene.faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
   chaos.scene.verbose = verbose;
+  chaos.scene.security = secured ? security_folder () : NULL;
   chaos.scene.third = chaos_third_new (&chaos.scene.kinds, seed);
   chaos.scene.replace = replace_worker;
   chaos.scene.timeouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);

@@ -37,6 +37,7 @@ typedef struct
   GRand *rand;
   GArray *faults; /* of ChaosFault */
   gboolean verbose;
+  const char *security; /* of the servers, as of ZkServerSetup */
   /* Kills the process in that slot and starts a new one in it. */
   void (*replace) (gpointer data, int slot);
   gpointer data;

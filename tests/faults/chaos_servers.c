@@ -80,6 +80,7 @@ chaos_servers_start (ChaosScene *scene)
   scene->setup.tick_ms = CHAOS_TICK_MS;
   scene->setup.sync_limit = early ? 4 : 20;
   scene->setup.java_options = options;
+  scene->setup.security = scene->security;
   scene->setup.own_disks = chaos_kinds_has (kinds, CHAOS_KIND_DISK);
   /* Links cannot be named in a list of servers that all members share. */
   scene->setup.reconfig = chaos_kinds_has (kinds, CHAOS_KIND_RECONFIG) && (direct || !linked);

@@ -9,6 +9,7 @@
 #include "chaos.h"
 #include "machine_sleep.h"
 #include "resource.h"
+#include "security.h"
 #include "support/waiting.h"
 
 #include <curator/curator.h>
@@ -494,7 +495,7 @@ open_all (Worker *worker, const char *connect_string, int tick_ms, GError **erro
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   gboolean fine = TRUE;
-  worker->client = curator_client_new (connect_string, policy);
+  worker->client = security_client_new (connect_string, policy);
   curator_client_set_session_timeout (worker->client, worker->session_ms);
   curator_client_set_connection_timeout (worker->client, worker->session_ms);
   curator_client_set_server_tick (worker->client, tick_ms);

@@ -7,7 +7,8 @@ lab_start_ensemble (int sync_limit)
 {
   const ZkEnsembleSetup setup = { .tick_ms = LAB_TICK_MS,
                                   .sync_limit = sync_limit,
-                                  .by_links = TRUE };
+                                  .by_links = TRUE,
+                                  .security = security_usual_folder () };
   return zk_server_available () ? zk_ensemble_start_as (&setup) : NULL;
 }
 

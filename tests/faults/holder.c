@@ -6,6 +6,7 @@
  * the time when it is told to stop. */
 #include "belief.h"
 #include "resource.h"
+#include "security.h"
 #include "support/waiting.h"
 
 #include <pthread.h>
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_US 1000
+#define LOOK_US   1000
+#define NOTIFY_MS 10000
 
 typedef struct
 {
@@ -66,13 +68,26 @@ leads (const Holder *holder)
          || (holder->latch != NULL && curator_leader_latch_has_leadership (holder->latch));
 }
 
+static gint was_told; /* atomic: that it does not lead any more */
+
+static gboolean
+has_been_told (gpointer data)
+{
+  return g_atomic_int_get (&was_told);
+}
+
 /* Of a leader the release is never confirmed. */
 static gboolean
-give_back (Holder *holder)
+give_back (Holder *holder, gboolean lost)
 {
   g_autoptr (GError) error = NULL;
   if (holder->latch != NULL)
     {
+      /* Its listener runs on another thread, and does not run any more after this close. */
+      if (lost)
+        {
+          wait_until (has_been_told, NULL, NOTIFY_MS);
+        }
       curator_leader_latch_close (holder->latch, CURATOR_LEADER_LATCH_SILENT);
     }
   return holder->lock != NULL && curator_lock_release (holder->lock, &error);
@@ -105,7 +120,7 @@ hold (Holder *holder, CuratorLease *lease)
       write_both (holder);
     }
   note (holder, RECORD_RELEASE_CALLED, RECORD_OK);
-  const gboolean confirmed = give_back (holder) && !lost;
+  const gboolean confirmed = give_back (holder, lost) && !lost;
   note (holder, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
   return !leads_on;
 }
@@ -114,6 +129,7 @@ static void
 print_told (void)
 {
   g_print ("TOLD %" G_GINT64_FORMAT "\n", wait_now_ns ());
+  g_atomic_int_set (&was_told, TRUE);
 }
 
 static void
@@ -231,7 +247,7 @@ static CuratorClient *
 connect_client (const char *address, int session_ms, int tick_ms)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
-  CuratorClient *client = curator_client_new (address, policy);
+  CuratorClient *client = security_client_new (address, policy);
   curator_client_set_session_timeout (client, session_ms);
   curator_client_set_connection_timeout (client, session_ms);
   curator_client_set_server_tick (client, tick_ms);

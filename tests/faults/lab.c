@@ -46,6 +46,13 @@ lab_free (Lab *lab)
   g_free (lab);
 }
 
+ZkServer *
+lab_start_server (void)
+{
+  const ZkServerSetup setup = { .tick_ms = LAB_TICK_MS, .security = security_usual_folder () };
+  return zk_server_available () ? zk_server_start_as (&setup) : NULL;
+}
+
 void
 lab_figure (Lab *lab, const char *name, double value)
 {
@@ -248,9 +255,12 @@ void
 duel_start (Lab *lab, Duel *duel)
 {
   RecordEvent grant;
-  duel->a = lab_start_leader (lab, duel->holder_at, duel->lock, duel->recipe);
+  const Security security = duel->security != SECURITY_NONE ? duel->security : security_usual ();
+  g_autofree char *holder_at = security_connect_string (duel->holder_at, security);
+  g_autofree char *waiter_at = security_connect_string (duel->waiter_at, security);
+  duel->a = lab_start_leader (lab, holder_at, duel->lock, duel->recipe);
   assert_granted (lab, duel->a, &grant);
-  duel->b = lab_start_leader (lab, duel->waiter_at, duel->lock, duel->recipe);
+  duel->b = lab_start_leader (lab, waiter_at, duel->lock, duel->recipe);
   wait_for_queue (duel, 2);
 }
 

@@ -9,6 +9,7 @@
 #define CURATOR_TEST_LAB_H
 
 #include "resource.h"
+#include "security.h"
 #include "support/recorder.h"
 
 #include <setjmp.h>
@@ -33,7 +34,11 @@ gboolean lab_conclude (Lab *lab);
 /* The same, and asserts that it is. */
 void lab_finish (Lab *lab);
 
-/* A process that holds the lock until it loses it or is ended. Returns its number. */
+/* A server with one process, with the usual security. */
+ZkServer *lab_start_server (void);
+
+/* A process that holds the lock until it loses it or is ended. Returns its number. Its connect string is
+ * one of security.h. */
 int lab_start_holder (Lab *lab, const char *connect_string, guint lock);
 /* The same for a leader; recipe: "selector" or "latch", or NULL for a mutex. */
 int lab_start_leader (Lab *lab, const char *connect_string, guint lock, const char *recipe);
@@ -63,6 +68,7 @@ typedef struct
   const char *waiter_at; /* its first server also answers for the queue */
   guint lock;
   const char *recipe;  /* NULL: a mutex; "selector", "latch" */
+  Security security;   /* of both; SECURITY_NONE: the usual one */
   gboolean is_stopped; /* a leader may be told too late to stop */
   int a;               /* process numbers */
   int b;

@@ -136,7 +136,7 @@ test_p19_paused_client (void **state)
 static int
 start (void **state)
 {
-  *state = zk_server_available () ? zk_server_start (LAB_TICK_MS, NULL) : NULL;
+  *state = lab_start_server ();
   return *state != NULL ? 0 : -1;
 }
 

@@ -31,7 +31,7 @@ test_p20_path (void **state)
   Duel duels[G_N_ELEMENTS (PATHS)];
   for (int i = 0; i < N_PATHS; i++)
     {
-      proxies[i] = proxy_new (zk_server_address (server));
+      proxies[i] = security_proxy_new (server, security_usual ());
       duels[i] = (Duel){ .name = PATHS[i].name,
                          .lock = (guint) i + 1,
                          .holder_at = proxy_address (proxies[i]),
@@ -70,7 +70,7 @@ test_p20_path (void **state)
 static int
 start (void **state)
 {
-  *state = zk_server_available () ? zk_server_start (LAB_TICK_MS, NULL) : NULL;
+  *state = lab_start_server ();
   return *state != NULL ? 0 : -1;
 }
 

@@ -3,6 +3,22 @@
 #include "fuzz.h"
 
 #include "channel/channel_frames.h"
+#include "channel/channel_pings.h"
+
+/* Pings are found whatever the pieces are in which the bytes come. */
+static void
+find_pings (const uint8_t *data, size_t size)
+{
+  CuratorPingScan whole = { 0 };
+  CuratorPingScan bytewise = { 0 };
+  guint found = 0;
+
+  for (size_t i = 0; i < size; i++)
+    {
+      found += curator_ping_scan (&bytewise, data + i, 1);
+    }
+  g_assert_cmpuint (curator_ping_scan (&whole, data, size), ==, found);
+}
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
@@ -11,6 +27,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   CuratorConnectFrame connect;
   CuratorSaslReply reply;
 
+  find_pings (data, size);
   g_assert_true (whole == -1 || whole == 0 || (whole >= 4 && (size_t) whole <= size));
   if (whole <= 0)
     {

@@ -35,6 +35,7 @@ struct _ZkServer
 {
   char *host;
   char *address;
+  char *secure_address; /* NULL: no TLS */
   char *dir;
   char **argv;
   pid_t pid;
@@ -139,12 +140,17 @@ add_java_arguments (GPtrArray *argv, const char *const *java_options)
 }
 
 static char **
-make_argv (const char *main_class, const char *config, gboolean netty,
+make_argv (const char *main_class, const char *config, gboolean netty, const char *security,
            const char *const *java_options)
 {
   GPtrArray *argv = g_ptr_array_new ();
   g_ptr_array_add (argv, g_find_program_in_path ("java"));
   add_java_arguments (argv, java_options);
+  if (security != NULL)
+    {
+      g_ptr_array_add (
+          argv, g_strdup_printf ("-Djava.security.auth.login.config=%s/jaas.conf", security));
+    }
   if (netty)
     {
       g_ptr_array_add (argv, g_strdup ("-Dzookeeper.serverCnxnFactory="
@@ -171,6 +177,33 @@ common_config (ZkServer *server, int tick_ms)
                           "extendedTypesEnabled=true\n",
                           tick_ms, server->dir);
   return config;
+}
+
+static char *
+own_address (ZkServer *server)
+{
+  return g_strdup_printf ("%s:%d", server->host, zk_server_free_port (server->host));
+}
+
+static void
+add_security (ZkServer *server, const char *security, GString *config)
+{
+  if (security == NULL)
+    {
+      return;
+    }
+  if (server->secure_address == NULL)
+    {
+      server->secure_address = own_address (server);
+    }
+  g_string_append_printf (
+      config,
+      "secureClientPort=%s\nsecureClientPortAddress=%s\n"
+      "ssl.keyStore.location=%s/server.pem\nssl.keyStore.type=PEM\n"
+      "ssl.trustStore.location=%s/ca.pem\nssl.trustStore.type=PEM\n"
+      "ssl.clientAuth=need\n"
+      "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n",
+      strchr (server->secure_address, ':') + 1, server->host, security, security);
 }
 
 static void
@@ -237,12 +270,14 @@ zk_server_start_as (const ZkServerSetup *setup)
   GString *config = common_config (server, setup->tick_ms);
   g_string_append_printf (config, "clientPort=%d\nclientPortAddress=%s\n%s", port, server->host,
                           setup->config != NULL ? setup->config : "");
+  add_security (server, setup->security, config);
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
-  server->argv = make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path,
-                            setup->netty, setup->java_options);
+  server->argv =
+      make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path,
+                 setup->netty || setup->security != NULL, setup->security, setup->java_options);
   if (!zk_server_relaunch (server) || !zk_server_wait_serving (server, START_TIMEOUT_MS))
     {
       print_log (server);
@@ -422,6 +457,7 @@ zk_server_stop (ZkServer *server)
   remove_tree (server->dir);
   g_free (server->host);
   g_free (server->address);
+  g_free (server->secure_address);
   g_free (server->dir);
   g_strfreev (server->argv);
   g_free (server);
@@ -434,6 +470,26 @@ zk_server_address (ZkServer *server)
 }
 
 const char *
+zk_server_secure_address (ZkServer *server)
+{
+  return server->secure_address;
+}
+
+const char *
+zk_server_find_secure_address (const char *address)
+{
+  for (guint i = 0; running != NULL && i < running->len; i++)
+    {
+      const ZkServer *server = g_ptr_array_index (running, i);
+      if (g_strcmp0 (server->address, address) == 0)
+        {
+          return server->secure_address;
+        }
+    }
+  return NULL;
+}
+
+const char *
 zk_server_data_dir (ZkServer *server)
 {
   return server->dir;
@@ -443,12 +499,6 @@ pid_t
 zk_server_pid (ZkServer *server)
 {
   return server->pid;
-}
-
-static char *
-own_address (ZkServer *server)
-{
-  return g_strdup_printf ("%s:%d", server->host, zk_server_free_port (server->host));
 }
 
 static void
@@ -506,6 +556,7 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
       g_string_append_printf (config, "maxSessionTimeout=%d\n", setup->max_session_ms[i]);
     }
   add_quorum_lines (ensemble, i, setup, config);
+  add_security (server, setup->security, config);
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);
   g_autofree char *id = g_strdup_printf ("%d\n", i + 1);
@@ -513,8 +564,8 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
   g_strfreev (server->argv);
-  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path, FALSE,
-                            setup->java_options);
+  server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path,
+                            setup->security != NULL, setup->security, setup->java_options);
 }
 
 char *

@@ -37,6 +37,8 @@ typedef struct
   const char *host;   /* NULL: an address of its own */
   const char *config; /* lines of its own for zoo.cfg, or NULL */
   gboolean netty;     /* the connections are made by Netty, which TLS needs */
+  /* A folder of make_certificates, with a jaas.conf: another port has TLS, and both have SASL. */
+  const char *security;
   const char *const *java_options;
 } ZkServerSetup;
 
@@ -51,7 +53,10 @@ int zk_server_free_port (const char *host);
 /* A new loopback address of this process. */
 char *zk_server_new_host (void);
 
-const char *zk_server_address (ZkServer *server); /* "host:port" */
+const char *zk_server_address (ZkServer *server);        /* "host:port" */
+const char *zk_server_secure_address (ZkServer *server); /* NULL: no TLS */
+/* The same of the running server of that address; NULL if there is none. */
+const char *zk_server_find_secure_address (const char *address);
 const char *zk_server_data_dir (ZkServer *server);
 pid_t zk_server_pid (ZkServer *server); /* 0 while it is down */
 
@@ -78,8 +83,9 @@ ZkEnsemble *zk_ensemble_start (int tick_ms, const char *const *java_options);
 typedef struct
 {
   int tick_ms;
-  int sync_limit;    /* ticks after which a follower gives up its leader, and the reverse */
-  gboolean by_links; /* the members reach each other through zk_ensemble_links() only */
+  int sync_limit;       /* ticks after which a follower gives up its leader, and the reverse */
+  gboolean by_links;    /* the members reach each other through zk_ensemble_links() only */
+  const char *security; /* as of ZkServerSetup */
   const char *const *java_options;
   gboolean own_disks;    /* each member's data on a tmpfs, which needs the right to mount */
   gboolean reconfig;     /* dynamic reconfiguration is enabled */

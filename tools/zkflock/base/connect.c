@@ -12,7 +12,9 @@
 #define PROBE_TIMEOUT_MS 1000
 #define PROBE_WAIT_MS    4000
 #define PROBE_POLL_MS    10
-#define CONNECT_POLL_MS  100
+/* How long a busy machine may delay a probe whose servers were asked in time. */
+#define PROBE_LATE_MS   1000
+#define CONNECT_POLL_MS 100
 
 static void
 use_creator_acl (CuratorClient *client)
@@ -127,6 +129,17 @@ connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
   return error != NULL && exit_code_of_cause (error) == EXIT_CODE_TLS;
 }
 
+static void
+wait_for_probe (Probe *probe, gboolean (*is_done) (Probe *probe), gint64 most_ms)
+{
+  const gint64 until = g_get_monotonic_time () + most_ms * 1000;
+
+  while (!is_done (probe) && g_get_monotonic_time () < until)
+    {
+      g_usleep (PROBE_POLL_MS * 1000);
+    }
+}
+
 int
 connect_report_failure (const Options *options, CuratorClient *client, Probe *probe)
 {
@@ -140,11 +153,14 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
       return code;
     }
   Probe *asked = probe == NULL ? probe_start (options, PROBE_TIMEOUT_MS) : NULL;
-  const gint64 until = g_get_monotonic_time () + PROBE_WAIT_MS * 1000;
 
-  while (asked != NULL && !probe_is_complete (asked) && g_get_monotonic_time () < until)
+  if (asked != NULL)
     {
-      g_usleep (PROBE_POLL_MS * 1000);
+      wait_for_probe (asked, probe_is_complete, PROBE_WAIT_MS);
+    }
+  else
+    {
+      wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
     }
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);

@@ -8,6 +8,7 @@
 #define DEFAULT_SECURE_PORT 2281
 #define TLS_PREFIX          "tls://"
 #define MAX_ANSWER          (16 << 20)
+#define SHORTEST_TIMEOUT_MS 1000
 
 struct _Dial
 {
@@ -21,6 +22,7 @@ typedef struct
 {
   GSocketConnection *connection;
   DialSession *session;
+  gint64 deadline_us; /* of the whole answer in clear text */
 } Line;
 
 char **
@@ -115,7 +117,7 @@ call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **e
     {
       return FALSE;
     }
-  g_socket_client_set_timeout (client, (guint) MAX (timeout_ms / 1000, 1));
+  g_socket_client_set_timeout (client, (guint) (MAX (timeout_ms, SHORTEST_TIMEOUT_MS) / 1000));
   g_socket_client_set_enable_proxy (client, FALSE);
   line->connection = g_socket_client_connect (client, server, NULL, &failure);
   if (line->connection == NULL)
@@ -127,6 +129,8 @@ call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **e
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;
     }
+  line->deadline_us =
+      g_get_monotonic_time () + MAX (timeout_ms, SHORTEST_TIMEOUT_MS) * G_TIME_SPAN_MILLISECOND;
   if (dial->files != NULL)
     {
       const char *host = dial->server_name != NULL
@@ -154,16 +158,22 @@ write_all (Line *line, const char *text, GError **error)
                                     text, strlen (text), NULL, NULL, error);
 }
 
+/* -1: it failed, or the answer is late. */
 static gssize
 read_some (Line *line, char *buffer, gsize size, GError **error)
 {
-  return line->session != NULL
-             ? dial_session_read (line->session, buffer, size, error)
-             : g_input_stream_read (g_io_stream_get_input_stream (G_IO_STREAM (line->connection)),
-                                    buffer, size, NULL, error);
+  if (line->session != NULL)
+    {
+      return dial_session_read (line->session, buffer, size, error);
+    }
+  GSocket *socket = g_socket_connection_get_socket (line->connection);
+  const gint64 left_us = line->deadline_us - g_get_monotonic_time ();
+  return g_socket_condition_timed_wait (socket, G_IO_IN, MAX (left_us, 0), NULL, error)
+             ? g_socket_receive (socket, buffer, size, NULL, error)
+             : -1;
 }
 
-/* Until the server closes the connection. What came before an error still shows the protocol. */
+/* Until the server closes the connection, or is late. What came before still shows the protocol. */
 static char *
 read_all (Line *line, GError **error)
 {

@@ -198,6 +198,19 @@ probe_all_refuse_tls (Probe *probe)
 }
 
 gboolean
+probe_has_causes (Probe *probe)
+{
+  for (guint i = 0; i < probe->targets->len; i++)
+    {
+      if (get_cause (g_ptr_array_index (probe->targets, i)) == CAUSE_PENDING)
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+gboolean
 probe_is_complete (Probe *probe)
 {
   for (guint i = 0; i < probe->targets->len; i++)

@@ -20,6 +20,8 @@ Probe *probe_start (const Options *options, gint64 timeout_ms);
 gboolean probe_all_refuse (Probe *probe);
 /* Whether every server has refused TLS, or has a certificate that was refused. */
 gboolean probe_all_refuse_tls (Probe *probe);
+/* Whether a cause is known of every server. */
+gboolean probe_has_causes (Probe *probe);
 /* Whether every thread has its result. */
 gboolean probe_is_complete (Probe *probe);
 /* For example "zk1:2181: connection refused; zk2:2181: unknown host". */

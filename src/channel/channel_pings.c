@@ -1,0 +1,83 @@
+/* Finds pings and their answers; see channel_pings.h. Threads: one; pure, no lock.
+ *
+ * NOTES: a frame is a length of 4 bytes and as many bytes, of which the first 4 are the xid, in both
+ * directions. Only pings have the xid -2. The server answers them in order.
+ */
+#include "channel/channel_pings.h"
+
+#include <string.h>
+
+#define PING_XID (-2)
+
+static gint32
+read_int (const guint8 *bytes)
+{
+  guint32 value;
+  memcpy (&value, bytes, sizeof value);
+  return (gint32) GUINT32_FROM_BE (value);
+}
+
+/* The next byte of the length or the xid. TRUE: it completes those of a ping. */
+static gboolean
+add_to_head (CuratorPingScan *scan, guint8 byte)
+{
+  scan->head[scan->n_head++] = byte;
+  if (scan->n_head < 4)
+    {
+      return FALSE;
+    }
+  const gint32 length = read_int (scan->head);
+  scan->is_broken = length < 0;
+  /* A frame may be shorter than an xid. */
+  if (scan->is_broken || scan->n_head < 4 + MIN ((guint) length, 4))
+    {
+      return FALSE;
+    }
+  scan->n_rest = (guint32) MAX (length - 4, 0);
+  scan->n_head = 0;
+  return length >= 4 && read_int (scan->head + 4) == PING_XID;
+}
+
+guint
+curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n)
+{
+  guint found = 0;
+
+  while (n > 0 && !scan->is_broken)
+    {
+      const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, n) : 1;
+      if (scan->n_rest > 0)
+        {
+          scan->n_rest -= (guint32) step;
+        }
+      else if (add_to_head (scan, *bytes))
+        {
+          found++;
+        }
+      bytes += step;
+      n -= step;
+    }
+  return found;
+}
+
+void
+curator_pings_note_requests (CuratorPings *pings, const guint8 *bytes, gsize n, gint64 now_us)
+{
+  const guint sent = curator_ping_scan (&pings->to_server, bytes, n);
+
+  if (sent > 0 && pings->n_open == 0)
+    {
+      pings->sent_us = now_us;
+    }
+  pings->n_open += sent;
+}
+
+gint64
+curator_pings_note_answers (CuratorPings *pings, const guint8 *bytes, gsize n)
+{
+  const guint found = curator_ping_scan (&pings->to_client, bytes, n);
+  const guint answered = MIN (found, pings->n_open);
+
+  pings->n_open -= answered;
+  return answered > 0 ? pings->sent_us : 0;
+}

@@ -1,0 +1,112 @@
+/* Pings and their answers, found in bytes that come in pieces, and their dates. */
+#include "unit.h"
+
+#include "channel/channel_pings.h"
+
+#define PING    (-2)
+#define EVENT   (-1)
+#define REQUEST 7
+
+static void
+add_int (GByteArray *bytes, gint32 value)
+{
+  const guint32 wire = GUINT32_TO_BE ((guint32) value);
+  g_byte_array_append (bytes, (const guint8 *) &wire, sizeof wire);
+}
+
+/* n_more bytes after the xid look like pings, too. */
+static void
+add_frame (GByteArray *bytes, gint32 xid, guint n_more)
+{
+  add_int (bytes, (gint32) (4 + 4 * n_more));
+  add_int (bytes, xid);
+  for (guint i = 0; i < n_more; i++)
+    {
+      add_int (bytes, i % 2 == 0 ? 8 : PING);
+    }
+}
+
+static GByteArray *
+five_frames (void)
+{
+  GByteArray *bytes = g_byte_array_new ();
+
+  add_frame (bytes, REQUEST, 6);
+  add_frame (bytes, PING, 1);
+  add_int (bytes, 0); /* shorter than an xid */
+  add_int (bytes, 2);
+  g_byte_array_append (bytes, (const guint8 *) "\xff\xff", 2);
+  add_frame (bytes, EVENT, 3);
+  add_frame (bytes, PING, 0);
+  return bytes;
+}
+
+static void
+test_any_pieces (void **state)
+{
+  g_autoptr (GByteArray) bytes = five_frames ();
+
+  for (gsize first = 0; first <= bytes->len; first++)
+    {
+      for (gsize second = first; second <= bytes->len; second++)
+        {
+          CuratorPingScan scan = { 0 };
+          guint found = curator_ping_scan (&scan, bytes->data, first);
+          found += curator_ping_scan (&scan, bytes->data + first, second - first);
+          found += curator_ping_scan (&scan, bytes->data + second, bytes->len - second);
+          assert_int_equal (found, 2);
+        }
+    }
+}
+
+static void
+test_nonsense_is_the_end (void **state)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  CuratorPingScan scan = { 0 };
+
+  add_frame (bytes, PING, 0);
+  add_int (bytes, -1);
+  add_frame (bytes, PING, 0);
+  assert_int_equal (curator_ping_scan (&scan, bytes->data, bytes->len), 1);
+  assert_int_equal (curator_ping_scan (&scan, bytes->data, bytes->len), 0);
+}
+
+/* An answer is never dated later than its ping was sent. */
+static void
+test_dates (void **state)
+{
+  g_autoptr (GByteArray) ping = g_byte_array_new ();
+  g_autoptr (GByteArray) request = g_byte_array_new ();
+  CuratorPings pings = { 0 };
+
+  add_frame (ping, PING, 1);
+  add_frame (request, REQUEST, 3);
+  curator_pings_note_requests (&pings, request->data, request->len, 10);
+  assert_int_equal (curator_pings_note_answers (&pings, request->data, request->len), 0);
+  /* Nothing was asked. */
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data, ping->len), 0);
+  curator_pings_note_requests (&pings, ping->data, ping->len, 20);
+  assert_int_equal (curator_pings_note_answers (&pings, request->data, request->len), 0);
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data, 7), 0);
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data + 7, ping->len - 7), 20);
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data, ping->len), 0);
+  /* Two under way. */
+  curator_pings_note_requests (&pings, ping->data, ping->len, 30);
+  curator_pings_note_requests (&pings, ping->data, ping->len, 40);
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data, ping->len), 30);
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data, ping->len), 30);
+  curator_pings_note_requests (&pings, ping->data, ping->len, 50);
+  assert_int_equal (curator_pings_note_answers (&pings, ping->data, ping->len), 50);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_any_pieces),
+    cmocka_unit_test (test_nonsense_is_the_end),
+    cmocka_unit_test (test_dates),
+  };
+  return cmocka_run_group_tests_name ("channel_pings", tests, NULL, NULL);
+}
