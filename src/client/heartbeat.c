@@ -15,7 +15,7 @@
 /* Waiting nodes take turns, so that a deleted one is found and recreated in time. */
 #define MAX_WAITING_A_BEAT 16
 /* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
- * one is sent only if they fail to come after T/3. */
+ * one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
 #define PINGS_SHARE 2
 
