@@ -161,7 +161,7 @@ def main(argv):
     programs = dict(line.split("=", 1) for line in options.programs.splitlines() if line)
     results = Results()
     results.load = os.getloadavg()[0]
-    if results.load > 0.5:
+    if results.load > report.BUSY_LOAD:
         say(f"the machine is busy (load average {results.load:.1f}): do not trust the figures")
     rig = Rig({name: argv.split("\t") for name, argv in programs.items()}, options.lab, results,
               100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rows import JAVA, SECURED
 
+BUSY_LOAD = 0.5  # load average before a run
 METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
            "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
            "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
@@ -170,6 +171,8 @@ def secured_rows(rows, results):
 def secured_document(rows, results, command, when):
     yield f"Measured by `{command}` on {when}:"
     yield from machine(results.load)
+    if results.load > BUSY_LOAD:
+        yield "The machine was busy with other work: only the ratios say something, and only roughly."
     if results.failures:
         yield f"Failed measurements: {'; '.join(results.failures)}."
     yield ""
