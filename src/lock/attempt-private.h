@@ -48,7 +48,8 @@ typedef struct
   unsigned restarting : 1 CURATOR_GUARDED;
   unsigned unknown : 1 CURATOR_GUARDED; /* a create of this session may have succeeded unseen */
   unsigned watches_parent : 1 CURATOR_GUARDED;
-  unsigned is_next : 1 CURATOR_GUARDED; /* the watched node is the last one in front */
+  unsigned is_next : 1 CURATOR_GUARDED;    /* the watched node is the last one in front */
+  unsigned behind_two : 1 CURATOR_GUARDED; /* only the two watched nodes are in front */
   unsigned has_waited : 1 CURATOR_GUARDED;
   unsigned behind : 1 CURATOR_GUARDED; /* as far as the server has shown */
   GList link;                          /* in internals->attempts while it has a node */

@@ -24,6 +24,7 @@ curator_attempt_stop_watching (Attempt *attempt)
   g_clear_pointer (&attempt->watch, curator_watch_release);
   g_clear_pointer (&attempt->second_watch, curator_watch_release);
   attempt->is_next = FALSE;
+  attempt->behind_two = FALSE;
 }
 
 /* The ephemeralOwner of the attempt's node. */

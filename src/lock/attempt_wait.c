@@ -30,6 +30,14 @@ on_parent_armed (Attempt *attempt, const CuratorZkReply *reply)
   curator_attempt_enter (attempt, ATTEMPT_LISTING);
 }
 
+/* The end of a node of our session may be the first sign of the session's own end. */
+static CURATOR_LOCKED gboolean
+is_ours (const Attempt *attempt, const CuratorWatch *watch)
+{
+  return curator_watch_is_own (watch)
+         || curator_session_has_stake (attempt->session, curator_watch_get_path (watch));
+}
+
 /* A list of this session showed the node. Deleted before or after the watch was set, it is gone. */
 static CURATOR_LOCKED void
 on_front_gone (Attempt *attempt)
@@ -39,7 +47,13 @@ on_front_gone (Attempt *attempt)
   /* The second watch stays: its node is probably the next one in front. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
   attempt->is_next = FALSE;
-  if (attempt->node == NULL)
+  if (attempt->behind_two)
+    {
+      attempt->watch = g_steal_pointer (&attempt->second_watch);
+      attempt->behind_two = FALSE;
+      attempt->is_next = TRUE;
+    }
+  else if (attempt->node == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
     }
@@ -61,6 +75,27 @@ on_watch_failed (Attempt *attempt, int rc)
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
+/* If only the watched node is left in front, its end is our grant. Else a list tells, taken while the
+ * first one holds the lock. No waiter depends on this list. */
+static CURATOR_LOCKED void
+on_second_watch (Attempt *attempt, CuratorWatchEvent event)
+{
+  if (event == CURATOR_WATCH_ARMED)
+    {
+      attempt->behind_two = attempt->behind_two && !curator_watch_is_own (attempt->second_watch);
+    }
+  else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
+    {
+      g_clear_pointer (&attempt->second_watch, curator_watch_release);
+      attempt->is_next = attempt->is_next || (attempt->behind_two && event == CURATOR_WATCH_GONE);
+      attempt->behind_two = FALSE;
+      if (event == CURATOR_WATCH_GONE && !attempt->is_next && attempt->state == ATTEMPT_WAITING)
+        {
+          curator_attempt_list (attempt);
+        }
+    }
+}
+
 /* A change of data is ignored. A change of children is followed by ARMED with the new ones. */
 static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
@@ -68,13 +103,18 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 {
   Attempt *attempt = data;
 
-  if (event == CURATOR_WATCH_ARMED && attempt->watches_parent)
+  if (watch == attempt->second_watch)
+    {
+      on_second_watch (attempt, event);
+    }
+  else if (event == CURATOR_WATCH_ARMED && attempt->watches_parent)
     {
       on_parent_armed (attempt, reply);
     }
   else if (event == CURATOR_WATCH_ARMED)
     {
       attempt->is_next = attempt->is_next && !curator_watch_is_own (watch);
+      attempt->behind_two = attempt->behind_two && !curator_watch_is_own (watch);
     }
   else if (event == CURATOR_WATCH_GONE)
     {
@@ -83,25 +123,6 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
   else if (event == CURATOR_WATCH_FAILED)
     {
       on_watch_failed (attempt, rc);
-    }
-}
-
-/* The second node in front is gone. A list taken while the first one holds the lock shows that
- * it is the head; then its end is our grant. No waiter depends on this list. */
-static CURATOR_LOCKED void
-on_second_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
-                 gpointer data)
-{
-  Attempt *attempt = data;
-
-  if (event != CURATOR_WATCH_GONE && event != CURATOR_WATCH_FAILED)
-    {
-      return;
-    }
-  g_clear_pointer (&attempt->second_watch, curator_watch_release);
-  if (event == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
-    {
-      curator_attempt_list (attempt);
     }
 }
 
@@ -126,7 +147,7 @@ set_second_watch (Attempt *attempt, const char *leaf)
   if (leaf != NULL)
     {
       attempt->second_watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
-                                                 CURATOR_WATCH_OPTIONAL, on_second_watch, attempt);
+                                                 CURATOR_WATCH_OPTIONAL, on_watch, attempt);
     }
 }
 
@@ -181,6 +202,7 @@ curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second
   const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
 
   attempt->is_next = FALSE;
+  attempt->behind_two = FALSE;
   if (begin_to_wait (attempt) && watch_front (attempt, leaf, need))
     {
       set_second_watch (attempt, second);
@@ -195,12 +217,17 @@ curator_attempt_wait_behind (Attempt *attempt)
   begin_to_wait (attempt);
 }
 
-/* The end of a node of our session may be the first sign of the session's own end. */
-static CURATOR_LOCKED gboolean
-front_is_ours (const Attempt *attempt)
+static CURATOR_LOCKED void
+wait_as_judged (Attempt *attempt, const CuratorVerdict *verdict)
 {
-  return curator_watch_is_own (attempt->watch)
-         || curator_session_has_stake (attempt->session, curator_watch_get_path (attempt->watch));
+  curator_attempt_wait_for (attempt, verdict->watch, verdict->second_watch);
+  if (attempt->state == ATTEMPT_WAITING)
+    {
+      attempt->is_next = verdict->is_next && !is_ours (attempt, attempt->watch);
+      attempt->behind_two = verdict->are_last_two && attempt->second_watch != NULL
+                            && !is_ours (attempt, attempt->watch)
+                            && !is_ours (attempt, attempt->second_watch);
+    }
 }
 
 void
@@ -229,9 +256,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
-      curator_attempt_wait_for (attempt, verdict->watch, verdict->second_watch);
-      attempt->is_next =
-          attempt->state == ATTEMPT_WAITING && verdict->is_next && !front_is_ours (attempt);
+      wait_as_judged (attempt, verdict);
       break;
     default:
       g_assert_not_reached ();

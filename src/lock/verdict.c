@@ -22,8 +22,8 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
 }
 
 /* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock:
- * right behind them, the end of the very first lets us in. Further back, the end of the second
- * node in front is a reason to list again. */
+ * right behind them, the end of the very first lets us in. Behind two nodes, the end of both does.
+ * Further back, the end of the second node in front is a reason to list again. */
 static void
 apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
                  const CuratorQueue *order, gssize index)
@@ -37,6 +37,7 @@ apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int m
   if (is_front && max_leases == 1 && index >= 2)
     {
       verdict->second_watch = order->names[index - 2];
+      verdict->are_last_two = index == 2;
     }
 }
 

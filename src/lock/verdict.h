@@ -19,7 +19,8 @@ typedef struct
 {
   CuratorVerdictKind kind;
   const char *watch;        /* leaf name, valid as long as order; NULL: the parent's children */
-  const char *second_watch; /* one more leaf name, whose end is a reason to list again; or NULL */
+  const char *second_watch; /* the leaf name in front of watch, if its end matters, too; or NULL */
+  gboolean are_last_two;    /* watch and second_watch are the only ones in front, now and later */
   gboolean is_next;         /* the node to watch is the last one in front, now and later */
   gsize n_foreign;          /* children that are no lock nodes */
 } CuratorVerdict;

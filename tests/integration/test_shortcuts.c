@@ -16,7 +16,8 @@ typedef struct
   CuratorLock *lock;
   Taking *taking;
   gint64 session;
-  GString *wanted; /* words */
+  GString *wanted;     /* words */
+  gboolean behind_two; /* its last list named two in front */
 } Party;
 
 static void
@@ -29,6 +30,7 @@ party_join (Fixture *fixture, Party *party, const char *path)
   party->lock = path != NULL ? mutex_new (party->client, path) : NULL;
   party->taking = NULL;
   party->wanted = g_string_new (NULL);
+  party->behind_two = FALSE;
 }
 
 static void
@@ -397,7 +399,7 @@ test_foreign_node_between_neighbours (void **state)
 /* --- several sessions --- */
 
 /* The holder releases and queues again. Between the event and the next grant there is no request;
- * the waiter behind that lists off the critical path. */
+ * the waiter behind that lists off the critical path, unless two were in front when it listed. */
 static void
 hand_over (Scene *scene, int holder)
 {
@@ -409,9 +411,11 @@ hand_over (Scene *scene, int holder)
   check_granted (next->taking);
   party_want (last, "delete");
   party_want (next, "gone");
-  party_want (after, "gone list");
+  party_want (after, after->behind_two ? "gone" : "gone list");
+  after->behind_two = FALSE;
   check_words (scene);
   party_take (last);
+  last->behind_two = scene->n == 3;
   party_want (last, "create list watch watch");
   check_words (scene);
   for (int i = 0; i < scene->n; i++)
@@ -439,6 +443,7 @@ check_ring (Fixture *fixture, const char *path, int n)
       party_want (&parties[i], i == 0   ? "create list"
                                : i == 1 ? "create list watch"
                                         : "create list watch watch");
+      parties[i].behind_two = i == 2;
       check_words (&scene);
     }
   for (int i = 0; i < 2 * n; i++)
@@ -469,7 +474,8 @@ test_ring_of_eight (void **state)
   check_ring (*state, "/shortcuts/eight", 8);
 }
 
-/* The node in front was deleted without having held the lock: its deletion proves nothing. */
+/* The node in front was deleted without having held the lock: its deletion proves nothing. The list
+ * then names two in front; the end of both is the grant. */
 static void
 test_predecessor_gives_up (void **state)
 {
@@ -504,7 +510,7 @@ test_predecessor_gives_up (void **state)
   taking_give_back (parties[0].taking);
   party_want (&parties[0], "delete");
   party_want (&parties[1], "gone");
-  party_want (&parties[3], "gone list");
+  party_want (&parties[3], "gone");
   check_words (&scene);
   check_granted (parties[1].taking);
   assert_false (taking_has_returned (parties[3].taking));
@@ -515,6 +521,50 @@ test_predecessor_gives_up (void **state)
       party_leave (&parties[i]);
     }
   assert_no_residue (fixture, "/shortcuts/gives-up", PATIENCE_MS);
+}
+
+/* The two nodes in front end in one transaction: the events come in the order of its deletes. */
+static void
+check_both_end (Fixture *fixture, const char *path, gboolean first_one_first)
+{
+  Party party;
+  Scene scene = { fixture, &party, 1 };
+  g_autofree char *prefix =
+      g_strconcat (path, "/_c_00000000-0000-0000-0000-000000000000-lock-", NULL);
+  char *nodes[2];
+  party_join (fixture, &party, path);
+  warm_up (party.lock);
+  for (int i = 0; i < 2; i++)
+    {
+      assert_int_equal (
+          raw_zk_create (fixture->raw, prefix, "", ZOO_EPHEMERAL_SEQUENTIAL, &nodes[i]), ZOK);
+    }
+  proxy_log_start (fixture->proxy);
+  party_take (&party);
+  party_want (&party, "create list watch watch");
+  check_words (&scene);
+  taking_assert_waits (party.taking);
+
+  assert_int_equal (raw_zk_delete_both (fixture->raw, nodes[first_one_first ? 0 : 1],
+                                        nodes[first_one_first ? 1 : 0]),
+                    ZOK);
+  check_granted (party.taking);
+  party_want (&party, "gone gone");
+  check_words (&scene);
+  taking_give_back (party.taking);
+  party_want (&party, "delete");
+  check_words (&scene);
+  party_leave (&party);
+  assert_no_residue (fixture, path, PATIENCE_MS);
+  g_free (nodes[0]);
+  g_free (nodes[1]);
+}
+
+static void
+test_both_in_front_end_at_once (void **state)
+{
+  check_both_end (*state, "/shortcuts/both/rising", TRUE);
+  check_both_end (*state, "/shortcuts/both/falling", FALSE);
 }
 
 /* --- readers and writers --- */
@@ -791,6 +841,7 @@ main (void)
     heal_and_test (test_ring_of_three),
     heal_and_test (test_ring_of_eight),
     heal_and_test (test_predecessor_gives_up),
+    heal_and_test (test_both_in_front_end_at_once),
     heal_and_test (test_readers_share),
     heal_and_test (test_next_writer_waits_for_the_reader_within),
     heal_and_test (test_try_behind_own_node),

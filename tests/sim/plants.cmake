@@ -366,7 +366,26 @@ curator_plant(
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
   CHANGE "attempt->is_next = attempt->is_next && !curator_watch_is_own (watch)@" ""
-         "verdict->is_next && !front_is_ours (attempt)@" "verdict->is_next@")
+         "verdict->is_next && !is_ours (attempt, attempt->watch)@" "verdict->is_next@")
+curator_plant(
+  shortcut_own_end_of_two SCENE test_own_end_of_two_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
+  CHANGE "attempt->behind_two && !curator_watch_is_own (attempt->second_watch)" "attempt->behind_two"
+         "attempt->behind_two && !curator_watch_is_own (watch)" "attempt->behind_two"
+         "\n                            && !is_ours (attempt, attempt->watch)
+                            && !is_ours (attempt, attempt->second_watch)" "")
+# One of the two nodes in front is still there.
+curator_plant(
+  shortcut_first_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
+  CHANGE "attempt->watch = g_steal_pointer (&attempt->second_watch)@"
+         "curator_attempt_grant (attempt)@ return@")
+curator_plant(
+  shortcut_second_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
+  CHANGE "      attempt->is_next = attempt->is_next || (attempt->behind_two && event == CURATOR_WATCH_GONE)@"
+         "      if (attempt->behind_two && event == CURATOR_WATCH_GONE) { curator_attempt_grant (attempt)@ return@ }")
+# A third node in front is not watched.
+curator_plant(
+  shortcut_two_of_three RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
+  CHANGE "verdict->are_last_two = index == 2" "verdict->are_last_two = index >= 2")
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"

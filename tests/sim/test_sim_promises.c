@@ -420,6 +420,58 @@ test_own_end_grants_nothing (void **state)
   scene_play (&play);
 }
 
+/* --- nor does the end of two such nodes ---------------------------------------------------------- */
+
+static void
+expire_behind_two (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
+
+  EXPECT (scene, first != NULL);
+  scene->held = TRUE;
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
+  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 3);
+  scene->waited = TRUE;
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 4);
+  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
+  /* Those between the three give up, and one of them queues behind the third. */
+  AWAIT (scene, scene->n_refused == 2 && scene_n_children (scene, SCENE_PATH) == 4);
+  sim_sleep_ms (scene->world, 2000);
+  sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
+  AWAIT (scene, scene->over && scene_n_children (scene, SCENE_PATH) == 0);
+}
+
+static void
+stand_between_later (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *c = &scene->machines[2];
+  g_autoptr (GError) error = NULL;
+
+  AWAIT (scene, scene->waited);
+  EXPECT (scene, !curator_lock_acquire (c->mutex, 3000, NULL, &error));
+  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
+  scene->n_refused++;
+  AWAIT (scene, scene->n_refused == 2);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (c->mutex, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  scene->n_holders++;
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, !scene->over);
+  scene->n_holders--;
+  EXPECT (scene, curator_lease_release (lease, NULL));
+}
+
+static void
+test_own_end_of_two_grants_nothing (void **state)
+{
+  const ScenePlay play = { .roles = { expire_behind_two, stand_between, stand_between_later } };
+  scene_play (&play);
+}
+
 /* --- a member of a multi-lock is lost ----------------------------------------------------------- */
 
 #define LOST_PATH   "/sim/lost"
@@ -577,6 +629,7 @@ main (void)
     cmocka_unit_test (test_callbacks_may_block),
     cmocka_unit_test (test_release_in_an_outage),
     cmocka_unit_test (test_own_end_grants_nothing),
+    cmocka_unit_test (test_own_end_of_two_grants_nothing),
     cmocka_unit_test (test_member_lost_while_waiting),
     cmocka_unit_test (test_count_is_followed_after_a_refusal),
     cmocka_unit_test (test_timer_ends_with_its_state),
