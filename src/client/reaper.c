@@ -5,7 +5,7 @@
  * connection, and again after pauses that grow to one second, or to five while permissions are
  * missing, which may be granted again.
  */
-#include "client/reaper.h"
+#include "client/reaper-private.h"
 
 #include "client/client-private.h"
 #include "client/lease_clock.h"
@@ -24,34 +24,7 @@
 #define LAST_PAUSE_US    G_USEC_PER_SEC
 #define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
 
-typedef struct
-{
-  GList link;
-  CuratorClient *client;
-  char *path;            /* of the node; in a search, of its parent */
-  char *prefix;          /* search by prefix: how the node's name begins */
-  gboolean must_be_ours; /* others may use the name: check owner, czxid, payload */
-  gint64 owner;          /* ephemeralOwner, 0 for a persistent node */
-  gint64 czxid;          /* 0 if only the payload is known */
-  GBytes *payload;
-  char *sequential_name; /* search by name: the name before the sequence number */
-  CuratorRequest *request CURATOR_GUARDED;
-  gboolean deleting CURATOR_GUARDED;   /* the request deletes a node that was read before */
-  gboolean by_exists CURATOR_GUARDED;  /* the node may not be read: ask whether it exists */
-  gboolean is_refused CURATOR_GUARDED; /* for lack of a permission, which was reported */
-  CuratorTimer *pause CURATOR_GUARDED;
-  CuratorTimer *timeout CURATOR_GUARDED;
-  gint64 pause_us CURATOR_GUARDED;
-  CuratorReleaseDone done;
-  gpointer data;
-} Item;
-
-struct _CuratorReaper
-{
-  CuratorClient *client;
-  GQueue items CURATOR_GUARDED;
-  gboolean closed CURATOR_GUARDED;
-};
+typedef CuratorReaperItem Item;
 
 typedef struct
 {
@@ -59,8 +32,6 @@ typedef struct
   gpointer data;
   GError *error;
 } Report;
-
-static void item_try (Item *item) CURATOR_LOCKED;
 
 CuratorReaper *
 curator_reaper_new (CuratorClient *client)
@@ -139,6 +110,7 @@ item_end (Item *item, GError *error)
     {
       curator_request_forget (item->request);
     }
+  curator_reaper_group_leave (item);
   curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
   g_free (item->path);
@@ -153,7 +125,7 @@ on_pause_end (gpointer data)
 {
   Item *item = data;
   item->pause = NULL;
-  item_try (item);
+  curator_reaper_item_try (item);
 }
 
 static CURATOR_LOCKED void
@@ -192,11 +164,9 @@ item_refused (Item *item, int rc, GError *error)
   item_retry_later (item);
 }
 
-static CURATOR_LOCKED void
-on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+void
+curator_reaper_item_answered (Item *item, int rc)
 {
-  Item *item = data;
-  item->request = NULL;
   item->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE)
     {
@@ -212,6 +182,14 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       const char *path = curator_client_user_path (item->client, item->path);
       item_refused (item, rc, curator_error_from_zk_delete (rc, path));
     }
+}
+
+static CURATOR_LOCKED void
+on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Item *item = data;
+  item->request = NULL;
+  curator_reaper_item_answered (item, rc);
 }
 
 static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
@@ -331,8 +309,8 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
                       : curator_request_get (session, item->path, FALSE, on_owner_known, item);
 }
 
-static void
-item_try (Item *item)
+void
+curator_reaper_item_try (Item *item)
 {
   CuratorClient *client = item->client;
 
@@ -387,7 +365,10 @@ item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer dat
     {
       item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
     }
-  item_try (item);
+  if (!curator_reaper_group_take (item))
+    {
+      curator_reaper_item_try (item);
+    }
 }
 
 void
@@ -459,9 +440,9 @@ curator_reaper_connected (CuratorReaper *reaper)
       next = link->next;
       /* After a failure the pause still applies: the request itself may have cost the connection.
        * */
-      if (item->request == NULL && item->pause == NULL)
+      if (item->request == NULL && item->pause == NULL && item->group == NULL)
         {
-          item_try (item);
+          curator_reaper_item_try (item);
         }
     }
 }

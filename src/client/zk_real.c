@@ -374,8 +374,8 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
 }
 
 static int
-real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
-            CuratorZkTicket *ticket)
+send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
   Multi *multi = g_new0 (Multi, 1);
@@ -386,13 +386,27 @@ real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths
   for (int i = 0; i < n_paths; i++)
     {
       multi->paths[i] = g_strdup (paths[i]);
-      zoo_check_op_init (&multi->ops[i], multi->paths[i], -1);
+      init_op (&multi->ops[i], multi->paths[i], -1);
     }
   ticket->ops_data = multi;
   ticket->ops_free = multi_free;
   return undo_if_refused (
       handle, ticket,
       zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
+}
+
+static int
+real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            CuratorZkTicket *ticket)
+{
+  return send_multi (handle, paths, n_paths, zoo_check_op_init, ticket);
+}
+
+static int
+real_remove_all (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+                 CuratorZkTicket *ticket)
+{
+  return send_multi (handle, paths, n_paths, zoo_delete_op_init, ticket);
 }
 
 static int
@@ -483,6 +497,7 @@ curator_zk_ops_real (void)
     .get_children = real_get_children,
     .set = real_set,
     .check = real_check,
+    .remove_all = real_remove_all,
     .remove_all_watches = real_remove_all_watches,
     .monotonic_us = real_monotonic_us,
     .boottime_us = real_boottime_us,

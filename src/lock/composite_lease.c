@@ -76,11 +76,12 @@ composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
   CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
 
   g_atomic_int_set (&lease->is_ending, TRUE);
+  g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
   for (guint i = lease->members->len; i-- > 0;)
     {
-      curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
-                                   gather);
+      g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
     }
+  curator_gather_release (gather, reversed);
 }
 
 static CURATOR_UNLOCKED void

@@ -121,9 +121,8 @@ curator_plant(
 curator_plant(
   multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
   EXPECT "${two_holders}|is not held|is not acquired|does not hold"
-  CHANGE "  if (error == NULL)\n    {\n      chain->n_held++@" "  if (error == NULL || chain->n_held > 0)\n    chain->n_held++@\n  if (error == NULL)\n    {"
-         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)"
-         "g_ptr_array_remove_index (chain->leases, chain->n_held)" "g_ptr_array_set_size (chain->leases, (int) MIN (chain->n_held, chain->leases->len))")
+  CHANGE "take_over (chain, batch, n_held)@" "take_over (chain, batch, n_held)@\n  if (error != NULL && chain->n_held > 0)\n    chain->n_held++@"
+         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
 curator_plant(
   semaphore_counts_foreign PUBLISHED SCENE test_foreign_children FILE lock/queue.c EXPECT "leases != NULL"
   CHANGE "queue->n_foreign++@\n          continue@"
@@ -252,7 +251,13 @@ curator_plant(
 # --- the multi-lock ---
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
-  CHANGE "while (chain->n_held > 0)" "while (chain->n_held > 1)")
+  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
+         "for (guint i = chain->n_held@ i-- > 1@)
+            {
+              g_autoptr (GPtrArray) one = g_ptr_array_new ()@
+              g_ptr_array_add (one, member_at (chain->multi, i))@
+              curator_batch_release (one, 1, chain->owner, NULL)@
+            }")
 curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"
   CHANGE "are_all_held (chain) ?" "TRUE ?")
