@@ -328,10 +328,11 @@ start_entry (Entry *entry)
       return;
     }
   entry->hook.not_first = on_not_first;
-  follow_op (entry, spec->n > 1 ? klass->acquire_together (member, spec->owner, spec->deadline_us,
-                                                           &entry->hook, on_op_done, entry)
-                                : klass->acquire (member, spec->owner, spec->deadline_us,
-                                                  spec->once, on_op_done, entry));
+  follow_op (entry, spec->n > 1 && !spec->once
+                        ? klass->acquire_together (member, spec->owner, spec->deadline_us,
+                                                   &entry->hook, on_op_done, entry)
+                        : klass->acquire (member, spec->owner, spec->deadline_us, spec->once,
+                                          on_op_done, entry));
 }
 
 /* FALSE: it stands behind the cut already. */

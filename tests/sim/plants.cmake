@@ -264,6 +264,36 @@ curator_plant(
 curator_plant(
   multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
+curator_plant(
+  multilock_batches_across_clients TEST test_sim_together.c SCENE test_nothing_behind_another_client
+  FILE multilock/batch.c EXPECT "expectation failed"
+  CHANGE "member->client == client && " "")
+curator_plant(
+  multilock_member_with_two_nodes TEST test_sim_together.c SCENE test_waiting_keeps_a_prefix
+  FILE lock/attempt_end.c EXPECT "expectation failed|hang"
+  CHANGE "attempt->withdrawn = TRUE@" "attempt->withdrawn = TRUE@ attempt->node = NULL@")
+# A try that is refused by a node that is about to be withdrawn.
+curator_plant(
+  multilock_tries_together TEST test_sim_together.c SCENE test_one_try_wins
+  FILE multilock/multilock.c EXPECT "n_holders == 1"
+  CHANGE "chain->once || chain->n_taken" "chain->n_taken")
+# The same, with a second try of one member after another: another contender's first try may still refuse it.
+curator_plant(
+  multilock_tries_together_then_alone TEST test_sim_together.c SCENE test_one_try_wins
+  FILE multilock/multilock.c EXPECT "n_holders == 1"
+  CHANGE "chain->once || chain->n_taken" "chain->n_taken"
+         "take_over (chain, batch, n_held)@"
+         "take_over (chain, batch, n_held)@
+  if (error != NULL && chain->once && chain->n_taken == 1)
+    {
+      roll_back (chain)@
+      chain->n_taken = MAX_BATCHES@
+      error = NULL@
+    }")
+curator_plant(
+  multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
+  FILE client/reaper_group.c EXPECT "expectation failed"
+  CHANGE "hand_back (item, rc)@" "hand_back (item, ZOK)@")
 
 # --- leaders ---
 curator_plant(
