@@ -200,10 +200,22 @@ give_back (CuratorBatch *batch)
   curator_gather_release (NULL, leases);
 }
 
-static CURATOR_UNLOCKED void
-withdraw_behind_cut (CuratorBatch *batch)
+static CURATOR_LOCKED gboolean
+has_op_behind_cut (const CuratorBatch *batch)
 {
-  curator_client_lock (batch->client);
+  for (guint i = batch->cut + 1; i < batch->spec.n; i++)
+    {
+      if (batch->entries[i].op != NULL)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static CURATOR_LOCKED void
+withdraw_ops (CuratorBatch *batch)
+{
   curator_reaper_gather (batch->client->reaper);
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
     {
@@ -213,6 +225,16 @@ withdraw_behind_cut (CuratorBatch *batch)
         }
     }
   curator_reaper_send_gathered (batch->client->reaper);
+}
+
+static CURATOR_UNLOCKED void
+withdraw_behind_cut (CuratorBatch *batch)
+{
+  curator_client_lock (batch->client);
+  if (has_op_behind_cut (batch))
+    {
+      withdraw_ops (batch);
+    }
   curator_client_unlock (batch->client);
   give_back (batch);
 }
@@ -252,12 +274,13 @@ count_down (CuratorBatch *batch)
   const Entry *failed =
       cut < batch->spec.n && batch->entries[cut].state != ENTRY_HELD ? &batch->entries[cut] : NULL;
   const guint n_held = failed != NULL ? cut : MIN (cut + 1, batch->spec.n);
+  const GError *error = failed != NULL ? failed->error : NULL;
+  const gboolean waited = batch->waited;
   curator_client_unlock (batch->client);
   if (is_last)
     {
       give_back (batch);
-      batch->spec.done (batch, n_held, failed != NULL ? failed->error : NULL, batch->waited,
-                        batch->spec.data);
+      batch->spec.done (batch, n_held, error, waited, batch->spec.data);
     }
   curator_batch_unref (batch);
 }
@@ -371,8 +394,10 @@ curator_batch_start (const CuratorBatchSpec *spec)
   batch->client = member_of (batch, 0)->client;
   curator_client_memory_ref (batch->client);
   batch->entries = g_new0 (Entry, spec->n);
+  curator_client_lock (batch->client);
   batch->cut = spec->n;
   batch->n_running = 1;
+  curator_client_unlock (batch->client);
   for (guint i = 0; i < spec->n; i++)
     {
       batch->entries[i].batch = batch;
