@@ -1,13 +1,11 @@
-/* The inside of the reaper, for reaper.c and reaper_group.c. Any thread; guarded by the client's
- * mutex. */
+/* The records of the reaper and of a node to delete. Any thread; guarded by the client's mutex. */
 #ifndef CURATOR_REAPER_PRIVATE_H
 #define CURATOR_REAPER_PRIVATE_H
 
-#include "client/client-private.h"
+#include "client/delete_group.h"
 #include "client/reaper.h"
+#include "client/timers.h"
 #include "guards.h"
-
-typedef struct _CuratorReaperGroup CuratorReaperGroup;
 
 typedef struct
 {
@@ -21,33 +19,23 @@ typedef struct
   GBytes *payload;
   char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
-  gboolean deleting CURATOR_GUARDED;         /* the request deletes a node that was read before */
-  gboolean by_exists CURATOR_GUARDED;        /* the node may not be read: ask whether it exists */
-  gboolean is_refused CURATOR_GUARDED;       /* for lack of a permission, which was reported */
-  CuratorReaperGroup *group CURATOR_GUARDED; /* deletes it together with others */
+  gboolean deleting CURATOR_GUARDED;           /* the request deletes a node that was read before */
+  gboolean by_exists CURATOR_GUARDED;          /* the node may not be read: ask whether it exists */
+  gboolean is_refused CURATOR_GUARDED;         /* for lack of a permission, which was reported */
+  CuratorGroupMember together CURATOR_GUARDED; /* in a group that is deleted */
   CuratorTimer *pause CURATOR_GUARDED;
   CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
   CuratorReleaseDone done;
   gpointer data;
-} CuratorReaperItem;
+} Item;
 
 struct _CuratorReaper
 {
   CuratorClient *client;
   GQueue items CURATOR_GUARDED;
   gboolean closed CURATOR_GUARDED;
-  CuratorReaperGroup *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
+  CuratorDeleteGroup *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
 };
-
-/* Sends the item's next request, if there is a connection. */
-void curator_reaper_item_try (CuratorReaperItem *item) CURATOR_LOCKED;
-/* A server has answered its delete, or the connection is lost. */
-void curator_reaper_item_answered (CuratorReaperItem *item, int rc) CURATOR_LOCKED;
-
-/* TRUE if a group deletes the item. */
-gboolean curator_reaper_group_take (CuratorReaperItem *item) CURATOR_LOCKED;
-/* Harmless when it is in no group. */
-void curator_reaper_group_leave (CuratorReaperItem *item) CURATOR_LOCKED;
 
 #endif

@@ -16,15 +16,12 @@
 #include "client/settings.h"
 #include "client/stats-private.h"
 #include "client/zk_error.h"
+#include "container.h"
 #include "guards.h"
-
-#include <string.h>
 
 #define FIRST_PAUSE_US   (50 * 1000)
 #define LAST_PAUSE_US    G_USEC_PER_SEC
 #define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
-
-typedef CuratorReaperItem Item;
 
 typedef struct
 {
@@ -32,6 +29,8 @@ typedef struct
   gpointer data;
   GError *error;
 } Report;
+
+static void item_try (Item *item) CURATOR_LOCKED;
 
 CuratorReaper *
 curator_reaper_new (CuratorClient *client)
@@ -110,7 +109,7 @@ item_end (Item *item, GError *error)
     {
       curator_request_forget (item->request);
     }
-  curator_reaper_group_leave (item);
+  curator_delete_group_leave (&item->together);
   curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
   g_free (item->path);
@@ -125,7 +124,7 @@ on_pause_end (gpointer data)
 {
   Item *item = data;
   item->pause = NULL;
-  curator_reaper_item_try (item);
+  item_try (item);
 }
 
 static CURATOR_LOCKED void
@@ -164,8 +163,8 @@ item_refused (Item *item, int rc, GError *error)
   item_retry_later (item);
 }
 
-void
-curator_reaper_item_answered (Item *item, int rc)
+static CURATOR_LOCKED void
+item_answered (Item *item, int rc)
 {
   item->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE)
@@ -189,7 +188,7 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Item *item = data;
   item->request = NULL;
-  curator_reaper_item_answered (item, rc);
+  item_answered (item, rc);
 }
 
 static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
@@ -309,8 +308,8 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
                       : curator_request_get (session, item->path, FALSE, on_owner_known, item);
 }
 
-void
-curator_reaper_item_try (Item *item)
+static void
+item_try (Item *item)
 {
   CuratorClient *client = item->client;
 
@@ -348,6 +347,34 @@ item_new (CuratorClient *client, const char *path, const char *prefix)
 }
 
 static CURATOR_LOCKED void
+on_group_answered (CuratorGroupMember *member, int rc)
+{
+  item_answered (CURATOR_CONTAINER (member, Item, together), rc);
+}
+
+static CURATOR_LOCKED void
+on_group_failed (CuratorGroupMember *member)
+{
+  item_try (CURATOR_CONTAINER (member, Item, together));
+}
+
+static CURATOR_LOCKED gboolean
+joins_group (Item *item)
+{
+  CuratorDeleteGroup *group = item->client->reaper->gathering;
+
+  if (group == NULL || item->prefix != NULL || item->must_be_ours)
+    {
+      return FALSE;
+    }
+  item->together = (CuratorGroupMember){ .path = item->path,
+                                         .answered = on_group_answered,
+                                         .alone = on_group_failed };
+  curator_delete_group_add (group, &item->together);
+  return TRUE;
+}
+
+static CURATOR_LOCKED void
 item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = item->client;
@@ -365,9 +392,9 @@ item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer dat
     {
       item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
     }
-  if (!curator_reaper_group_take (item))
+  if (!joins_group (item))
     {
-      curator_reaper_item_try (item);
+      item_try (item);
     }
 }
 
@@ -431,6 +458,19 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate
 }
 
 void
+curator_reaper_gather (CuratorReaper *reaper)
+{
+  g_assert (reaper->gathering == NULL);
+  reaper->gathering = curator_delete_group_new ();
+}
+
+void
+curator_reaper_send_gathered (CuratorReaper *reaper)
+{
+  curator_delete_group_send (g_steal_pointer (&reaper->gathering), reaper->client);
+}
+
+void
 curator_reaper_connected (CuratorReaper *reaper)
 {
   GList *next;
@@ -438,11 +478,10 @@ curator_reaper_connected (CuratorReaper *reaper)
     {
       Item *item = link->data;
       next = link->next;
-      /* After a failure the pause still applies: the request itself may have cost the connection.
-       * */
-      if (item->request == NULL && item->pause == NULL && item->group == NULL)
+      /* After a failure the pause still applies: the request may have cost the connection. */
+      if (item->request == NULL && item->pause == NULL && item->together.group == NULL)
         {
-          curator_reaper_item_try (item);
+          item_try (item);
         }
     }
 }

@@ -13,8 +13,4 @@ CuratorGather *curator_gather_new (guint n, CuratorReleaseDone done, gpointer da
 /* A CuratorReleaseDone, to be called without a lock. */
 void curator_gather_one (const GError *error, gpointer gather);
 
-/* Ends leases of single nodes, in this order; those of one client are deleted together. Each reports
- * to gather, which may be NULL. */
-void curator_gather_release (CuratorGather *gather, GPtrArray *leases) CURATOR_UNLOCKED;
-
 #endif

@@ -16,6 +16,7 @@
 #include "client/session.h"
 #include "container.h"
 #include "guards.h"
+#include "lock/lease-private.h"
 #include "lock/line.h"
 
 typedef enum
@@ -122,11 +123,11 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorGather
           leave_member (member, owner, gather, leases);
           continue;
         }
-      curator_gather_release (gather, leases);
+      curator_leases_release (leases, gather);
       g_ptr_array_set_size (leases, 0);
       release_member (member, owner, gather);
     }
-  curator_gather_release (gather, leases);
+  curator_leases_release (leases, gather);
 }
 
 /* A path without an attempt or hold of this session, on which nobody was in front lately. */
@@ -197,7 +198,7 @@ give_back (CuratorBatch *batch)
     {
       curator_batch_release (members, members->len, batch->spec.owner, NULL);
     }
-  curator_gather_release (NULL, leases);
+  curator_leases_release (leases, NULL);
 }
 
 static CURATOR_LOCKED gboolean

@@ -70,7 +70,7 @@ roll_back (Chain *chain)
         {
           g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
         }
-      curator_gather_release (NULL, reversed);
+      curator_leases_release (reversed, NULL);
     }
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;

@@ -292,8 +292,8 @@ curator_plant(
     }")
 curator_plant(
   multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
-  FILE client/reaper_group.c EXPECT "expectation failed"
-  CHANGE "hand_back (item, rc)@" "hand_back (item, ZOK)@")
+  FILE client/delete_group.c EXPECT "expectation failed"
+  CHANGE "member->alone (member)@\n        }\n      else" "member->answered (member, ZOK)@\n        }\n      else")
 
 # --- leaders ---
 curator_plant(
