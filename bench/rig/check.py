@@ -13,7 +13,7 @@ from lab import Cast, Failure, Lab
 OPS = 200
 QUEUE = 8
 MEMBERS = 8  # as in recipe.c
-DELAY_MS = 40
+DELAY_MS = 200  # beside which a busy machine's own time is short
 SESSION_MS = 4000
 
 failures = 0
@@ -100,14 +100,14 @@ def check_uncontended(bench, java):
 
 
 def check_multi_lock(bench):
-    """Eight mutexes: all creates, all lists, one transaction that deletes. Times in units of a delay that exceeds all others."""
+    """Eight mutexes: all creates, all lists, one transaction that deletes. Its time in units of a delay."""
     for options, most in (("", 2.25), ("async=1", 1.25)):
         counts = bench.solo("c", "multi", options)
         kinds = costs(counts)[1]
         late = kinds.pop("get", 0)
         check(f"multi-lock of {MEMBERS} {options}: a create and a list for each member, no single delete",
               kinds == {"create2": MEMBERS * OPS, "list": MEMBERS * OPS, "to_server": counts["to_server"],
-                        "to_client": counts["to_client"]} and late <= OPS / 10, kinds)
+                        "to_client": counts["to_client"]} and late <= MEMBERS * OPS / 10, kinds)
         # The rest are heartbeats.
         check(f"multi-lock of {MEMBERS} {options}: one transaction to release", OPS <= counts["multi"] <= OPS + OPS / 10,
               counts["multi"])
