@@ -19,7 +19,7 @@ struct _CuratorGroupMember
   void (*alone) (CuratorGroupMember *member);
 };
 
-CuratorDeleteGroup *curator_delete_group_new (void);
+CuratorDeleteGroup *curator_delete_group_new (void) CURATOR_LOCKED;
 void curator_delete_group_add (CuratorDeleteGroup *group,
                                CuratorGroupMember *member) CURATOR_LOCKED;
 /* The group frees itself when it has no members left. */
