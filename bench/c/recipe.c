@@ -1,7 +1,8 @@
 /* One interface to all recipes. Threads: one thread uses a Recipe. */
 #include "peer.h"
 
-#define LEASES 1
+#define LEASES  1
+#define MEMBERS 8
 
 static void
 demand (gboolean went_well, const char *what, const GError *error)
@@ -10,6 +11,18 @@ demand (gboolean went_well, const char *what, const GError *error)
     {
       peer_die (what, error);
     }
+}
+
+static CuratorLock *
+multi_lock_new (CuratorClient *client, const char *path, GError **error)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  for (int i = 0; i < MEMBERS; i++)
+    {
+      g_ptr_array_add (paths, g_strdup_printf ("%s/%d", path, i));
+    }
+  g_ptr_array_add (paths, NULL);
+  return curator_multi_lock_new_for_paths (client, (const char *const *) paths->pdata, error);
 }
 
 void
@@ -21,6 +34,10 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
   if (g_str_equal (name, "mutex"))
     {
       recipe->lock = curator_mutex_new (client, path, &error);
+    }
+  else if (g_str_equal (name, "multi"))
+    {
+      recipe->lock = multi_lock_new (client, path, &error);
     }
   else if (g_str_equal (name, "semmutex"))
     {

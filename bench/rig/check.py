@@ -12,6 +12,8 @@ from lab import Cast, Failure, Lab
 
 OPS = 200
 QUEUE = 8
+MEMBERS = 8  # as in recipe.c
+DELAY_MS = 200  # beside which a busy machine's own time is short
 SESSION_MS = 4000
 
 failures = 0
@@ -37,6 +39,10 @@ class Bench:
 
     def where(self):
         self.paths += 1
+        return f"server={self.lab.proxy} observe={self.lab.server} path=/check/{self.paths}"
+
+    def again(self):
+        """The last path, whose parents exist."""
         return f"server={self.lab.proxy} observe={self.lab.server} path=/check/{self.paths}"
 
     def solo(self, name, recipe, options=""):
@@ -91,6 +97,25 @@ def check_uncontended(bench, java):
                 if theirs:
                     check(f"uncontended {recipe} {options}: bytes {way}, at most Java's", counts[way] <= 1.03 * theirs[way],
                           f"{counts[way] / OPS:.0f} against {theirs[way] / OPS:.0f}")
+
+
+def check_multi_lock(bench):
+    """Eight mutexes: all creates, all lists, one transaction that deletes. Its time in units of a delay."""
+    for options, most in (("", 2.25), ("async=1", 1.25)):
+        counts = bench.solo("c", "multi", options)
+        kinds = costs(counts)[1]
+        late = kinds.pop("get", 0)
+        check(f"multi-lock of {MEMBERS} {options}: a create and a list for each member, no single delete",
+              kinds == {"create2": MEMBERS * OPS, "list": MEMBERS * OPS, "to_server": counts["to_server"],
+                        "to_client": counts["to_client"]} and late <= MEMBERS * OPS / 10, kinds)
+        # The rest are heartbeats.
+        check(f"multi-lock of {MEMBERS} {options}: one transaction to release", OPS <= counts["multi"] <= OPS + OPS / 10,
+              counts["multi"])
+        bench.lab.ask(f"delay {DELAY_MS}")
+        answer = bench.cast.peer("c").ask(f"solo {bench.again()} recipe=multi ops=15 {options}")
+        bench.lab.ask("delay 0")
+        trips = float(answer["q"].split(",")[50]) / 1000 / DELAY_MS
+        check(f"multi-lock of {MEMBERS} {options}: at most {most} round trips", trips <= most, f"{trips:.2f}")
 
 
 def check_succession(bench):
@@ -159,6 +184,7 @@ def main(lab_program, peer_program, classpath, java=None):
     bench = Bench(lab, cast)
     try:
         check_uncontended(bench, java)
+        check_multi_lock(bench)
         check_succession(bench)
         check_queue(bench, java)
         check_readers(bench)

@@ -2,7 +2,9 @@
  *
  * Threads: any; guarded by the client's mutex. */
 #include "client/client-private.h"
+#include "client/parents.h"
 #include "client/reaper.h"
+#include "client/session.h"
 #include "client/zk_error.h"
 #include "guards.h"
 
@@ -11,6 +13,11 @@ typedef struct
   CuratorClient *client;
   CuratorUnknownCreate unknown;
 } Orphan;
+
+static CURATOR_LOCKED void
+ignore_parents (int rc, gpointer data)
+{
+}
 
 static CURATOR_LOCKED void
 on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
@@ -27,6 +34,10 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
     {
       curator_reaper_delete_owned (orphan->client, reply->path, unknown->session_id,
                                    reply->stat->czxid, G_MAXINT64, NULL, NULL);
+    }
+  else if (rc == ZNONODE && unknown->wants_parents && curator_client_is_connected (orphan->client))
+    {
+      curator_parents_make (orphan->client->session, unknown->parent, ignore_parents, NULL);
     }
   else if (curator_zk_is_ambiguous (rc))
     {
@@ -50,6 +61,7 @@ curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                                             .name = g_strdup (unknown->name),
                                             .sequential = unknown->sequential,
                                             .identifiable = unknown->identifiable,
+                                            .wants_parents = unknown->wants_parents,
                                             .session_id = unknown->session_id,
                                             .payload = g_bytes_ref (unknown->payload) };
   curator_request_redirect (request, on_orphan_created, orphan);

@@ -5,7 +5,7 @@
  * connection, and again after pauses that grow to one second, or to five while permissions are
  * missing, which may be granted again.
  */
-#include "client/reaper.h"
+#include "client/reaper-private.h"
 
 #include "client/client-private.h"
 #include "client/lease_clock.h"
@@ -16,43 +16,12 @@
 #include "client/settings.h"
 #include "client/stats-private.h"
 #include "client/zk_error.h"
+#include "container.h"
 #include "guards.h"
-
-#include <string.h>
 
 #define FIRST_PAUSE_US   (50 * 1000)
 #define LAST_PAUSE_US    G_USEC_PER_SEC
 #define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
-
-typedef struct
-{
-  GList link;
-  CuratorClient *client;
-  char *path;            /* of the node; in a search, of its parent */
-  char *prefix;          /* search by prefix: how the node's name begins */
-  gboolean must_be_ours; /* others may use the name: check owner, czxid, payload */
-  gboolean is_unique;    /* nobody else uses the name: the owner suffices as a proof */
-  gint64 owner;          /* ephemeralOwner, 0 for a persistent node */
-  gint64 czxid;          /* 0 if only the payload is known */
-  GBytes *payload;
-  char *sequential_name; /* search by name: the name before the sequence number */
-  CuratorRequest *request CURATOR_GUARDED;
-  gboolean deleting CURATOR_GUARDED;   /* the request deletes a node that was read before */
-  gboolean by_exists CURATOR_GUARDED;  /* the node may not be read: ask whether it exists */
-  gboolean is_refused CURATOR_GUARDED; /* for lack of a permission, which was reported */
-  CuratorTimer *pause CURATOR_GUARDED;
-  CuratorTimer *timeout CURATOR_GUARDED;
-  gint64 pause_us CURATOR_GUARDED;
-  CuratorReleaseDone done;
-  gpointer data;
-} Item;
-
-struct _CuratorReaper
-{
-  CuratorClient *client;
-  GQueue items CURATOR_GUARDED;
-  gboolean closed CURATOR_GUARDED;
-};
 
 typedef struct
 {
@@ -61,7 +30,7 @@ typedef struct
   GError *error;
 } Report;
 
-static void item_try (Item *item) CURATOR_LOCKED;
+static void item_try (CuratorReaperItem *item) CURATOR_LOCKED;
 
 CuratorReaper *
 curator_reaper_new (CuratorClient *client)
@@ -90,7 +59,7 @@ curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, const struc
 {
   for (GList *link = reaper->items.head; link != NULL; link = link->next)
     {
-      const Item *item = link->data;
+      const CuratorReaperItem *item = link->data;
       const gboolean is_search = item->prefix != NULL || item->sequential_name != NULL;
       const gboolean may_match =
           item->is_unique
@@ -116,7 +85,7 @@ call_done (gpointer data)
 
 /* Takes error. Calls done once. */
 static CURATOR_LOCKED void
-report_result (Item *item, GError *error)
+report_result (CuratorReaperItem *item, GError *error)
 {
   curator_timer_cancel (item->client, &item->timeout);
   if (item->done == NULL)
@@ -133,13 +102,14 @@ report_result (Item *item, GError *error)
 }
 
 static CURATOR_LOCKED void
-item_end (Item *item, GError *error)
+item_end (CuratorReaperItem *item, GError *error)
 {
   report_result (item, error);
   if (item->request != NULL)
     {
       curator_request_forget (item->request);
     }
+  curator_delete_group_leave (&item->together);
   curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
   g_free (item->path);
@@ -152,13 +122,13 @@ item_end (Item *item, GError *error)
 static CURATOR_LOCKED void
 on_pause_end (gpointer data)
 {
-  Item *item = data;
+  CuratorReaperItem *item = data;
   item->pause = NULL;
   item_try (item);
 }
 
 static CURATOR_LOCKED void
-item_retry_later (Item *item)
+item_retry_later (CuratorReaperItem *item)
 {
   const gint64 longest_us = item->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US;
   item->pause_us = CLAMP (item->pause_us * 2, FIRST_PAUSE_US, longest_us);
@@ -168,7 +138,7 @@ item_retry_later (Item *item)
 static CURATOR_LOCKED void
 on_timeout (gpointer data)
 {
-  Item *item = data;
+  CuratorReaperItem *item = data;
   item->timeout = NULL;
   report_result (item, g_error_new (CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING,
                                     "the server has not confirmed the deletion of %s yet",
@@ -177,7 +147,7 @@ on_timeout (gpointer data)
 
 /* Takes error, which is logged and reported once. A permission may be granted again. */
 static CURATOR_LOCKED void
-item_refused (Item *item, int rc, GError *error)
+item_refused (CuratorReaperItem *item, int rc, GError *error)
 {
   if (!item->is_refused)
     {
@@ -194,10 +164,8 @@ item_refused (Item *item, int rc, GError *error)
 }
 
 static CURATOR_LOCKED void
-on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+item_answered (CuratorReaperItem *item, int rc)
 {
-  Item *item = data;
-  item->request = NULL;
   item->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE)
     {
@@ -215,14 +183,19 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-static void delete_if_ours (CuratorClient *client, const char *path, gint64 session_id,
-                            GBytes *payload) CURATOR_LOCKED;
+static CURATOR_LOCKED void
+on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorReaperItem *item = data;
+  item->request = NULL;
+  item_answered (item, rc);
+}
 
 /* Deletes our nodes among the children. */
 static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
-  Item *item = data;
+  CuratorReaperItem *item = data;
   CuratorClient *client = item->client;
 
   item->request = NULL;
@@ -248,14 +221,14 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       else if (item->sequential_name != NULL
                && curator_path_is_numbered (name, item->sequential_name))
         {
-          delete_if_ours (client, path, item->owner, item->payload);
+          curator_reaper_delete_alike (client, path, item->owner, item->payload);
         }
     }
   item_end (item, NULL);
 }
 
 static CURATOR_LOCKED gboolean
-is_ours (const Item *item, const CuratorZkReply *reply)
+is_ours (const CuratorReaperItem *item, const CuratorZkReply *reply)
 {
   const gint64 session_id = item->client->session->id;
   if (item->is_unique)
@@ -271,11 +244,11 @@ is_ours (const Item *item, const CuratorZkReply *reply)
 
 /* TRUE if a delete of this path is in flight, after which the name may be another client's. */
 static CURATOR_LOCKED gboolean
-is_being_deleted (const Item *item)
+is_being_deleted (const CuratorReaperItem *item)
 {
   for (GList *link = item->client->reaper->items.head; link != NULL; link = link->next)
     {
-      const Item *other = link->data;
+      const CuratorReaperItem *other = link->data;
       if (other->deleting && g_str_equal (other->path, item->path))
         {
           return TRUE;
@@ -289,7 +262,7 @@ is_being_deleted (const Item *item)
 static CURATOR_LOCKED void
 on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
-  Item *item = data;
+  CuratorReaperItem *item = data;
   CuratorClient *client = item->client;
 
   item->request = NULL;
@@ -323,7 +296,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
 static CURATOR_LOCKED void
 on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
-  Item *item = data;
+  CuratorReaperItem *item = data;
   item->request = NULL;
   if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (item->client))
     {
@@ -338,7 +311,7 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 
 /* Somebody may have put another node in the place of ours in the meantime. */
 static CURATOR_LOCKED gboolean
-must_be_checked (const Item *item)
+must_be_checked (const CuratorReaperItem *item)
 {
   return item->must_be_ours
          || (item->is_unique && item->owner != 0
@@ -346,7 +319,7 @@ must_be_checked (const Item *item)
 }
 
 static void
-item_try (Item *item)
+item_try (CuratorReaperItem *item)
 {
   CuratorClient *client = item->client;
 
@@ -371,10 +344,10 @@ item_try (Item *item)
     }
 }
 
-static Item *
-item_new (CuratorClient *client, const char *path, const char *prefix)
+CuratorReaperItem *
+curator_reaper_item_new (CuratorClient *client, const char *path, const char *prefix)
 {
-  Item *item = g_new0 (Item, 1);
+  CuratorReaperItem *item = g_new0 (CuratorReaperItem, 1);
   item->link.data = item;
   item->client = client;
   item->path = g_strdup (path);
@@ -384,7 +357,37 @@ item_new (CuratorClient *client, const char *path, const char *prefix)
 }
 
 static CURATOR_LOCKED void
-item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer data)
+on_group_answered (CuratorGroupMember *member, int rc)
+{
+  item_answered (CURATOR_CONTAINER (member, CuratorReaperItem, together), rc);
+}
+
+static CURATOR_LOCKED void
+on_group_failed (CuratorGroupMember *member)
+{
+  item_try (CURATOR_CONTAINER (member, CuratorReaperItem, together));
+}
+
+static CURATOR_LOCKED gboolean
+joins_group (CuratorReaperItem *item)
+{
+  CuratorDeleteGroup *group = item->client->reaper->gathering;
+
+  if (group == NULL || item->prefix != NULL || item->sequential_name != NULL
+      || !curator_client_is_connected (item->client) || must_be_checked (item))
+    {
+      return FALSE;
+    }
+  item->together = (CuratorGroupMember){ .path = item->path,
+                                         .answered = on_group_answered,
+                                         .alone = on_group_failed };
+  curator_delete_group_add (group, &item->together);
+  return TRUE;
+}
+
+void
+curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorReleaseDone done,
+                           gpointer data)
 {
   CuratorClient *client = item->client;
   const gint64 now = curator_client_now_us (client);
@@ -401,69 +404,23 @@ item_start (Item *item, gint64 timeout_us, CuratorReleaseDone done, gpointer dat
     {
       item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
     }
-  item_try (item);
+  if (!joins_group (item))
+    {
+      item_try (item);
+    }
 }
 
 void
-curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
-                       gint64 timeout_us, CuratorReleaseDone done, gpointer data)
+curator_reaper_gather (CuratorReaper *reaper)
 {
-  Item *item = item_new (client, path, NULL);
-  item->is_unique = TRUE;
-  item->owner = session_id;
-  item_start (item, timeout_us, done, data);
+  g_assert (reaper->gathering == NULL);
+  reaper->gathering = curator_delete_group_new ();
 }
 
 void
-curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                             gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
-                             gpointer data)
+curator_reaper_send_gathered (CuratorReaper *reaper)
 {
-  Item *item = item_new (client, path, NULL);
-  item->must_be_ours = TRUE;
-  item->owner = session_id;
-  item->czxid = czxid;
-  item_start (item, timeout_us, done, data);
-}
-
-static void
-delete_if_ours (CuratorClient *client, const char *path, gint64 session_id, GBytes *payload)
-{
-  Item *item = item_new (client, path, NULL);
-  item->must_be_ours = TRUE;
-  item->owner = session_id;
-  item->payload = g_bytes_ref (payload);
-  item_start (item, G_MAXINT64, NULL, NULL);
-}
-
-void
-curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
-{
-  if (unknown->prefix != NULL)
-    {
-      item_start (item_new (client, unknown->parent, unknown->prefix), G_MAXINT64, NULL, NULL);
-      return;
-    }
-  if (!unknown->identifiable)
-    {
-      g_autofree char *shown = curator_path_escape (unknown->parent);
-      curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
-                    "nothing distinguishes it from nodes of other clients",
-                    shown);
-      return;
-    }
-  if (unknown->sequential)
-    {
-      Item *item = item_new (client, unknown->parent, NULL);
-      item->must_be_ours = TRUE;
-      item->sequential_name = g_strdup (unknown->name);
-      item->owner = unknown->session_id;
-      item->payload = g_bytes_ref (unknown->payload);
-      item_start (item, G_MAXINT64, NULL, NULL);
-      return;
-    }
-  g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
-  delete_if_ours (client, path, unknown->session_id, unknown->payload);
+  curator_delete_group_send (g_steal_pointer (&reaper->gathering), reaper->client);
 }
 
 void
@@ -472,11 +429,10 @@ curator_reaper_connected (CuratorReaper *reaper)
   GList *next;
   for (GList *link = reaper->items.head; link != NULL; link = next)
     {
-      Item *item = link->data;
+      CuratorReaperItem *item = link->data;
       next = link->next;
-      /* After a failure the pause still applies: the request itself may have cost the connection.
-       * */
-      if (item->request == NULL && item->pause == NULL)
+      /* After a failure the pause still applies: the request may have cost the connection. */
+      if (item->request == NULL && item->pause == NULL && item->together.group == NULL)
         {
           item_try (item);
         }

@@ -26,15 +26,21 @@ void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint6
                                   gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
                                   gpointer data) CURATOR_LOCKED;
 
+/* From now on deletes by path alone wait for send_gathered(), which sends them as one transaction.
+ * The mutex is held in between. */
+void curator_reaper_gather (CuratorReaper *reaper) CURATOR_LOCKED;
+void curator_reaper_send_gathered (CuratorReaper *reaper) CURATOR_LOCKED;
+
 /* A create whose outcome may stay unknown. */
 typedef struct
 {
   const char *parent;
-  const char *prefix;    /* "_c_<uuid>-" if the name begins with it, else NULL */
-  const char *name;      /* the name after the prefix */
-  gboolean sequential;   /* the server appends a number */
-  gboolean identifiable; /* no other client can have created an equal node */
-  gint64 session_id;     /* of the create; 0 for a persistent node */
+  const char *prefix;     /* "_c_<uuid>-" if the name begins with it, else NULL */
+  const char *name;       /* the name after the prefix */
+  gboolean sequential;    /* the server appends a number */
+  gboolean identifiable;  /* no other client can have created an equal node */
+  gboolean wants_parents; /* makes the parents if they are missing: a create will follow */
+  gint64 session_id;      /* of the create; 0 for a persistent node */
   GBytes *payload;
 } CuratorUnknownCreate;
 

@@ -26,6 +26,7 @@ typedef enum
   REQUEST_GET_CHILDREN,
   REQUEST_SET,
   REQUEST_CHECK,
+  REQUEST_REMOVE_ALL,
   REQUEST_REMOVE_WATCHES
 } RequestKind;
 
@@ -68,7 +69,8 @@ static gboolean
 is_write (const CuratorRequest *request)
 {
   return request->kind == REQUEST_CREATE || request->kind == REQUEST_REMOVE
-         || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK;
+         || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK
+         || request->kind == REQUEST_REMOVE_ALL;
 }
 
 /* Other codes may come from the library or from the end of the session. */
@@ -175,6 +177,9 @@ send_to_library (CuratorRequest *request)
     case REQUEST_CHECK:
       return ops->check (ops, handle, (const char *const *) request->paths->pdata,
                          (int) request->paths->len, ticket);
+    case REQUEST_REMOVE_ALL:
+      return ops->remove_all (ops, handle, (const char *const *) request->paths->pdata,
+                              (int) request->paths->len, ticket);
     case REQUEST_REMOVE_WATCHES:
       return ops->remove_all_watches (ops, handle, request->path, (ZooWatcherType) request->number,
                                       ticket);
@@ -310,6 +315,16 @@ curator_request_check (CuratorSession *session, GPtrArray *paths, CuratorRequest
   return submit (session,
                  (CuratorRequest){
                      .kind = REQUEST_CHECK, .paths = paths, .done = done, .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_remove_all (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
+                            gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_ALL,
+                                            .paths = paths,
+                                            .done = done,
+                                            .user_data = user_data });
 }
 
 CuratorRequest *

@@ -33,6 +33,10 @@ CuratorRequest *curator_request_set (CuratorSession *session, const char *path, 
 /* paths: array of full paths, transfer full. */
 CuratorRequest *curator_request_check (CuratorSession *session, GPtrArray *paths,
                                        CuratorRequestDone done, gpointer user_data) CURATOR_LOCKED;
+/* One transaction: all are deleted or none. paths: array of full paths, transfer full. */
+CuratorRequest *curator_request_remove_all (CuratorSession *session, GPtrArray *paths,
+                                            CuratorRequestDone done,
+                                            gpointer user_data) CURATOR_LOCKED;
 CuratorRequest *curator_request_remove_watches (CuratorSession *session, const char *path,
                                                 ZooWatcherType type, CuratorRequestDone done,
                                                 gpointer user_data) CURATOR_LOCKED;

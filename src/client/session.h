@@ -36,6 +36,15 @@ struct _CuratorSessionHook
   void (*died) (CuratorSessionHook *hook); /* with the mutex held; unlinked before */
 };
 
+/* Of the paths on which the session was behind another contender, the last ones by their hashes. */
+#define CURATOR_N_CONTENDED 64
+
+typedef struct
+{
+  guint hash;
+  gint64 seen_us; /* monotonic; 0: unused */
+} CuratorContended;
+
 struct _CuratorSession
 {
   CuratorRefs refs;
@@ -67,6 +76,7 @@ struct _CuratorSession
   guint64 n_rereads CURATOR_GUARDED; /* of watched nodes */
   GQueue hooks CURATOR_GUARDED;      /* CuratorSessionHook */
   GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLine, see lock/line.h */
+  CuratorContended contended[CURATOR_N_CONTENDED] CURATOR_GUARDED; /* by hash, see lock/line.h */
 
   /* The lease clock; see lease_clock.h. */
   GQueue held CURATOR_GUARDED;    /* CuratorStake */

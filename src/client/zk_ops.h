@@ -92,6 +92,9 @@ struct _CuratorZkOps
   /* One multi of check(path, any version): a transaction that a quorum must commit. */
   int (*check) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
                 CuratorZkTicket *ticket);
+  /* One multi of delete(path, any version): all or none. */
+  int (*remove_all) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths,
+                     int n_paths, CuratorZkTicket *ticket);
   /* type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. Removes every watch of ours on the path, from the
    * server too unless others share the handle. No event is delivered. */
   int (*remove_all_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,

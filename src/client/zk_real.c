@@ -13,6 +13,7 @@
 #include "client/cloexec.h"
 #include "client/log.h"
 #include "client/threads.h"
+#include "client/zk_multi.h"
 #include "thread_start.h"
 
 #include <errno.h>
@@ -31,14 +32,6 @@
  * client's mutex is held while a handle is opened, not later. */
 #define PATIENCE_OPENING_US 20000
 #define PATIENCE_US         G_USEC_PER_SEC
-
-typedef struct
-{
-  int n;
-  zoo_op_t *ops;
-  zoo_op_result_t *results;
-  char **paths;
-} Multi;
 
 /* Called on every connect, because each connection has a new socket. */
 static void
@@ -119,30 +112,11 @@ on_strings (int rc, const struct String_vector *strings, const void *data)
 static void
 on_multi (int rc, const void *data)
 {
-  CuratorZkTicket *ticket = (CuratorZkTicket *) data;
-  const Multi *multi = ticket->ops_data;
-  int failed = -1;
-
-  /* Operations before the failed one have ZOK, those after it a filler code. */
-  for (int i = 0; rc != ZOK && failed < 0 && i < multi->n; i++)
-    {
-      if (multi->results[i].err == rc)
-        {
-          failed = i;
-        }
-    }
-  const CuratorZkReply reply = { .data_length = -1, .failed_index = failed };
+  const CuratorZkTicket *ticket = data;
+  const CuratorZkReply reply = { .data_length = -1,
+                                 .failed_index =
+                                     curator_zk_multi_failed_index (ticket->ops_data, rc) };
   complete (rc, &reply, data);
-}
-
-static void
-multi_free (gpointer data)
-{
-  Multi *multi = data;
-  g_strfreev (multi->paths);
-  g_free (multi->ops);
-  g_free (multi->results);
-  g_free (multi);
 }
 
 static CuratorZkTicket *
@@ -374,25 +348,30 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
 }
 
 static int
-real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
-            CuratorZkTicket *ticket)
+send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)
 {
   ticket = begin (handle, ticket);
-  Multi *multi = g_new0 (Multi, 1);
-  multi->n = n_paths;
-  multi->ops = g_new0 (zoo_op_t, n_paths);
-  multi->results = g_new0 (zoo_op_result_t, n_paths);
-  multi->paths = g_new0 (char *, n_paths + 1);
-  for (int i = 0; i < n_paths; i++)
-    {
-      multi->paths[i] = g_strdup (paths[i]);
-      zoo_check_op_init (&multi->ops[i], multi->paths[i], -1);
-    }
+  CuratorZkMulti *multi = curator_zk_multi_new (paths, n_paths, init_op);
   ticket->ops_data = multi;
-  ticket->ops_free = multi_free;
+  ticket->ops_free = curator_zk_multi_free;
   return undo_if_refused (
       handle, ticket,
       zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
+}
+
+static int
+real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            CuratorZkTicket *ticket)
+{
+  return send_multi (handle, paths, n_paths, zoo_check_op_init, ticket);
+}
+
+static int
+real_remove_all (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+                 CuratorZkTicket *ticket)
+{
+  return send_multi (handle, paths, n_paths, zoo_delete_op_init, ticket);
 }
 
 static int
@@ -483,6 +462,7 @@ curator_zk_ops_real (void)
     .get_children = real_get_children,
     .set = real_set,
     .check = real_check,
+    .remove_all = real_remove_all,
     .remove_all_watches = real_remove_all_watches,
     .monotonic_us = real_monotonic_us,
     .boottime_us = real_boottime_us,

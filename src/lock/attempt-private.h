@@ -40,7 +40,8 @@ typedef struct
   CuratorOp op;
   CuratorLockInternals *internals;
   void (*granted) (CuratorLease *lease, gpointer data); /* takes the lease; or NULL */
-  CuratorNodeRequest *request;                          /* its own, or the shared default */
+  CuratorAttemptHook *together CURATOR_GUARDED; /* while it may be granted by its first list */
+  CuratorNodeRequest *request;                  /* its own, or the shared default */
   AttemptState state CURATOR_GUARDED;
   /* Bits, because there may be thousands of attempts. */
   unsigned once : 1;
@@ -51,8 +52,9 @@ typedef struct
   unsigned is_next : 1 CURATOR_GUARDED;    /* the watched node is the last one in front */
   unsigned behind_two : 1 CURATOR_GUARDED; /* only the two watched nodes are in front */
   unsigned has_waited : 1 CURATOR_GUARDED;
-  unsigned behind : 1 CURATOR_GUARDED; /* as far as the server has shown */
-  GList link;                          /* in internals->attempts while it has a node */
+  unsigned withdrawn : 1 CURATOR_GUARDED; /* another attempt on the path will follow */
+  unsigned behind : 1 CURATOR_GUARDED;    /* as far as the server has shown */
+  GList link;                             /* in internals->attempts while it has a node */
 
   CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
   CuratorSessionHook hook CURATOR_GUARDED;
@@ -91,6 +93,8 @@ gboolean curator_attempt_is_identifiable (const Attempt *attempt) CURATOR_LOCKED
 /* The node's name, without prefix and number. */
 const char *curator_attempt_name (const Attempt *attempt);
 
+/* The first list does not grant the lock, whatever comes now. */
+void curator_attempt_not_first (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_set_state (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
 void curator_attempt_forget_request (CuratorRequest **request) CURATOR_LOCKED;
 /* The read or listing in flight, if there is one. */

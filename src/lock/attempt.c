@@ -171,7 +171,7 @@ choose_payload (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 lists_after_create (const Attempt *attempt)
 {
-  return curator_attempt_has_queue (attempt)
+  return attempt->together == NULL && curator_attempt_has_queue (attempt)
          && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line))
          && !curator_line_is_listing (attempt->line);
 }
@@ -280,6 +280,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->request = spec->request != NULL ? spec->request : curator_node_request_default ();
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
+  attempt->together = spec->hook;
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
@@ -316,6 +317,22 @@ curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAt
   CuratorOp *op = curator_lock_internals_attempt_locked (internals, &described);
   curator_client_unlock (internals->client);
   return op;
+}
+
+gboolean
+curator_lock_internals_is_exclusive (const CuratorLockInternals *internals)
+{
+  return internals->driver->neighbours_succeed && internals->max_leases == 1;
+}
+
+void
+curator_lock_internals_list (CuratorOp *op)
+{
+  Attempt *attempt = (Attempt *) op;
+  if (!op->finished && attempt->state == ATTEMPT_CREATING && attempt->listing.listing == NULL)
+    {
+      curator_attempt_list (attempt);
+    }
 }
 
 void

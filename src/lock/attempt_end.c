@@ -72,6 +72,7 @@ discard_node (Attempt *attempt)
                                          .sequential = curator_attempt_is_sequential (attempt),
                                          .identifiable = curator_attempt_is_identifiable (attempt),
                                          .session_id = owner_of (attempt),
+                                         .wants_parents = attempt->withdrawn,
                                          .payload = attempt->payload };
   if (attempt->create != NULL)
     {
@@ -193,6 +194,23 @@ curator_attempt_refuse (Attempt *attempt)
   finish_failed (attempt);
 }
 
+/* The caller has not failed: another attempt will follow, so no failure is counted. */
+void
+curator_lock_internals_withdraw (CuratorOp *op)
+{
+  Attempt *attempt = (Attempt *) op;
+  if (op->finished || attempt->state == ATTEMPT_DELETING)
+    {
+      return;
+    }
+  op->client->n_waiting -= attempt->has_waited ? 1 : 0;
+  attempt->withdrawn = TRUE;
+  curator_attempt_reset (attempt);
+  curator_attempt_set_state (attempt, ATTEMPT_DONE);
+  curator_op_finish (op, NULL,
+                     g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "it is not its turn"));
+}
+
 void
 curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 {
@@ -219,6 +237,7 @@ curator_attempt_restart (Attempt *attempt, int rc)
 void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
+  curator_attempt_not_first (attempt);
   if (curator_zk_is_retryable (rc))
     {
       curator_retry_loop_again (&attempt->tries, rc);

@@ -45,6 +45,7 @@ typedef struct
   const char *name;
   guint next;          /* bits: the states that may follow; any may be entered again */
   gboolean is_passive; /* waits for an event: no step and no retry timer runs */
+  gboolean is_later;   /* the first list has not granted the lock */
 } StateRow;
 
 #define BIT(state) (1U << ATTEMPT_##state)
@@ -52,21 +53,22 @@ typedef struct
 #define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
 
 static const StateRow rows[] = {
-  [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE },
+  [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE, TRUE },
   [ATTEMPT_CREATING] = { "CREATING",
                          BIT (PARENTS) | BIT (NAME_TAKEN) | BIT (FINDING) | BIT (LISTING)
                              | WITH_NODE,
-                         FALSE },
-  [ATTEMPT_PARENTS] = { "PARENTS", BIT (STARTING) | BIT (CREATING) | BIT (DONE), FALSE },
-  [ATTEMPT_FINDING] = { "FINDING", BIT (LISTING) | WITH_NODE, FALSE },
-  [ATTEMPT_NAME_TAKEN] = { "NAME_TAKEN", BIT (LISTING) | WITH_NODE, FALSE },
-  [ATTEMPT_LISTING] = { "LISTING", BIT (DECIDING) | WITH_NODE, FALSE },
-  [ATTEMPT_DECIDING] = { "DECIDING", BIT (LISTING) | WITH_NODE, TRUE },
+                         FALSE, FALSE },
+  [ATTEMPT_PARENTS] = { "PARENTS", BIT (STARTING) | BIT (CREATING) | BIT (DONE), FALSE, TRUE },
+  [ATTEMPT_FINDING] = { "FINDING", BIT (LISTING) | WITH_NODE, FALSE, TRUE },
+  [ATTEMPT_NAME_TAKEN] = { "NAME_TAKEN", BIT (LISTING) | WITH_NODE, FALSE, TRUE },
+  [ATTEMPT_LISTING] = { "LISTING", BIT (DECIDING) | WITH_NODE, FALSE, FALSE },
+  [ATTEMPT_DECIDING] = { "DECIDING", BIT (LISTING) | WITH_NODE, TRUE, TRUE },
   [ATTEMPT_WAITING] = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (NAME_TAKEN) | WITH_NODE,
-                        TRUE },
-  [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (DELETING) | BIT (DONE), FALSE },
-  [ATTEMPT_DELETING] = { "DELETING", BIT (DONE), TRUE },
-  [ATTEMPT_DONE] = { "DONE", 0, TRUE },
+                        TRUE, TRUE },
+  [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (DELETING) | BIT (DONE), FALSE,
+                           FALSE },
+  [ATTEMPT_DELETING] = { "DELETING", BIT (DONE), TRUE, TRUE },
+  [ATTEMPT_DONE] = { "DONE", 0, TRUE, FALSE },
 };
 
 void
@@ -83,6 +85,20 @@ curator_attempt_set_state (Attempt *attempt, AttemptState state)
   if (rows[state].is_passive)
     {
       curator_retry_loop_stop (&attempt->tries);
+    }
+  if (rows[state].is_later)
+    {
+      curator_attempt_not_first (attempt);
+    }
+}
+
+void
+curator_attempt_not_first (Attempt *attempt)
+{
+  CuratorAttemptHook *hook = g_steal_pointer (&attempt->together);
+  if (hook != NULL)
+    {
+      hook->not_first (hook);
     }
 }
 

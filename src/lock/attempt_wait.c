@@ -187,6 +187,7 @@ begin_to_wait (Attempt *attempt)
   attempt->has_waited = TRUE;
   attempt->behind = TRUE;
   attempt->op.waited = TRUE;
+  curator_line_note_contender (attempt->line);
   if (attempt->once)
     {
       curator_attempt_refuse (attempt);

@@ -69,6 +69,49 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
     }
 }
 
+/* Ends the leases from first to end, which are of one client. */
+static CURATOR_UNLOCKED void
+release_of_client (CuratorGather *gather, GPtrArray *leases, guint first, guint end)
+{
+  CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
+  const gint64 patience_us = curator_client_release_patience_us (client);
+  guint n_over = 0;
+
+  curator_client_lock (client);
+  curator_reaper_gather (client->reaper);
+  for (guint i = first; i < end; i++)
+    {
+      CuratorLease *lease = g_ptr_array_index (leases, i);
+      n_over +=
+          curator_lease_end (lease, patience_us, gather != NULL ? curator_gather_one : NULL, gather)
+              ? 0
+              : 1;
+    }
+  curator_reaper_send_gathered (client->reaper);
+  curator_client_unlock (client);
+  for (guint i = 0; gather != NULL && i < n_over; i++)
+    {
+      curator_gather_one (NULL, gather);
+    }
+}
+
+void
+curator_leases_release (GPtrArray *leases, CuratorGather *gather)
+{
+  guint first = 0;
+
+  for (guint i = 1; i <= leases->len; i++)
+    {
+      if (i == leases->len
+          || curator_lease_get_client (g_ptr_array_index (leases, i))
+                 != curator_lease_get_client (g_ptr_array_index (leases, first)))
+        {
+          release_of_client (gather, leases, first, i);
+          first = i;
+        }
+    }
+}
+
 /* Releases every member, in reverse, whatever fails. */
 static void
 composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
@@ -76,11 +119,12 @@ composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
   CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
 
   g_atomic_int_set (&lease->is_ending, TRUE);
+  g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
   for (guint i = lease->members->len; i-- > 0;)
     {
-      curator_lease_release_start (g_ptr_array_index (lease->members, i), curator_gather_one,
-                                   gather);
+      g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
     }
+  curator_leases_release (reversed, gather);
 }
 
 static CURATOR_UNLOCKED void

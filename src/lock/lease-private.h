@@ -7,6 +7,7 @@
 #include "client/reaper.h"
 #include "client/session.h"
 #include "curator/lease.h"
+#include "lock/gather.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
 
@@ -55,6 +56,10 @@ gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorRele
 /* The same for any lease, composite ones too; done is always called, once, without a lock. */
 void curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done,
                                   gpointer data) CURATOR_UNLOCKED;
+
+/* Ends leases of single nodes, in this order; those of one client are deleted together. Each reports
+ * to gather, which may be NULL. */
+void curator_leases_release (GPtrArray *leases, CuratorGather *gather) CURATOR_UNLOCKED;
 
 /* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);

@@ -9,9 +9,13 @@
 #include "lock/line.h"
 
 #include "client/lease_clock.h"
+#include "client/monitor.h"
 #include "client/request.h"
 #include "client/session.h"
 #include "guards.h"
+
+/* How long a path counts as contended. */
+#define CONTENDED_US G_USEC_PER_SEC
 
 struct _CuratorLine
 {
@@ -73,6 +77,31 @@ curator_line_is_occupied (CuratorSession *session, const char *base, const char 
   const CuratorLine *line = g_hash_table_lookup (session->lines, base);
   return line != NULL && line->last != NULL && g_str_equal (line->last->kind, kind)
          && curator_session_is_current (session) && curator_lease_clock_remaining_ms (session) > 0;
+}
+
+static CURATOR_LOCKED CuratorContended *
+contended_slot (CuratorSession *session, guint hash)
+{
+  return &session->contended[hash % CURATOR_N_CONTENDED];
+}
+
+void
+curator_line_note_contender (CuratorLine *line)
+{
+  const guint hash = g_str_hash (line->base);
+  *contended_slot (line->session, hash) =
+      (CuratorContended){ .hash = hash, .seen_us = curator_client_now_us (line->session->client) };
+}
+
+gboolean
+curator_line_is_contended (CuratorSession *session, const char *base)
+{
+  const guint hash = g_str_hash (base);
+  const CuratorContended *slot = contended_slot (session, hash);
+
+  return g_hash_table_contains (session->lines, base)
+         || (slot->hash == hash && slot->seen_us != 0
+             && curator_client_now_us (session->client) - slot->seen_us < CONTENDED_US);
 }
 
 gboolean

@@ -40,6 +40,11 @@ gboolean curator_line_is_alone (const CuratorLine *line) CURATOR_LOCKED;
  * the session. FALSE proves nothing. */
 gboolean curator_line_is_occupied (CuratorSession *session, const char *base,
                                    const char *kind) CURATOR_LOCKED;
+/* A server has shown a node in front of one of the session's. */
+void curator_line_note_contender (CuratorLine *line) CURATOR_LOCKED;
+/* TRUE if a node created below base now would probably stand behind another: the session has one
+ * here, or stood behind one within the last second. */
+gboolean curator_line_is_contended (CuratorSession *session, const char *base) CURATOR_LOCKED;
 /* TRUE if a listing is in flight. */
 gboolean curator_line_is_listing (const CuratorLine *line) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */

@@ -11,6 +11,7 @@
 #include "client/reaper.h"
 #include "curator/lease.h"
 #include "curator/lock.h"
+#include "lock/lock_internals-private.h"
 
 typedef struct
 {
@@ -28,6 +29,15 @@ typedef struct
    * has timed out. */
   gboolean (*release) (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
                        GError **error);
+  /* Ends one level of owner's hold. If it was the last, the caller ends the lease that is returned, a
+   * new reference; otherwise NULL. error: NOT_OWNER. NULL: release has to be called. */
+  CuratorLease *(*leave) (CuratorLock *lock, guint64 owner, GError **error);
+  /* For locks that a multi-lock may take together with others; else both are NULL. get_queue: the
+   * lock's path, or NULL if this one has to be taken alone. acquire_together is acquire, except that
+   * the queue is not listed before curator_lock_internals_list(). */
+  CuratorLockInternals *(*get_queue) (CuratorLock *lock);
+  CuratorOp *(*acquire_together) (CuratorLock *lock, guint64 owner, gint64 deadline_us,
+                                  CuratorAttemptHook *hook, CuratorOpDone done, gpointer data);
   gboolean (*is_acquired) (CuratorLock *lock);
   gboolean (*is_owned) (CuratorLock *lock, guint64 owner);
   char **(*get_participants) (CuratorLock *lock, const CuratorLimits *limits, GError **error);

@@ -92,12 +92,23 @@ const char *curator_lock_internals_shown (const CuratorLockInternals *internals)
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);
 
+/* Follows an attempt that is taken together with others. */
+typedef struct _CuratorAttemptHook CuratorAttemptHook;
+
+struct _CuratorAttemptHook
+{
+  /* Called with the client's mutex held, once at most: the first list does not grant the lock. The
+   * attempt goes on like any other. */
+  void (*not_first) (CuratorAttemptHook *hook);
+};
+
 /* What an attempt is to do, and what to call at its end. */
 typedef struct
 {
   CuratorNodeRequest *request; /* transfer full; NULL: what the driver describes */
   gint64 deadline_us;
-  gboolean once; /* does not wait in the queue: ends with TIMED_OUT */
+  gboolean once;            /* does not wait in the queue: ends with TIMED_OUT */
+  CuratorAttemptHook *hook; /* NULL: taken alone */
   /* Called with the client's mutex held, at the grant. It takes the lease, and the op has no
    * result. NULL: the op's result is the CuratorLease. */
   void (*granted) (CuratorLease *lease, gpointer data);
@@ -111,6 +122,13 @@ CuratorOp *curator_lock_internals_attempt (CuratorLockInternals *internals,
 /* The same without asking the driver; no request means the default. */
 CuratorOp *curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
                                                   const CuratorAttemptSpec *spec) CURATOR_LOCKED;
+/* TRUE if a sequential ephemeral node is taken, and the first in the queue is granted. */
+gboolean curator_lock_internals_is_exclusive (const CuratorLockInternals *internals) CURATOR_LOCKED;
+/* Sends the list that an attempt with a hook has put off. */
+void curator_lock_internals_list (CuratorOp *op) CURATOR_LOCKED;
+/* Ends an attempt with a hook that others will follow; its node is deleted. Harmless when it has
+ * ended. */
+void curator_lock_internals_withdraw (CuratorOp *op) CURATOR_LOCKED;
 /* max_leases has changed: every waiter lists again. */
 void curator_lock_internals_recheck (CuratorLockInternals *internals) CURATOR_LOCKED;
 /* The lock nodes as user paths in order, holder first; foreign children are left out. accept

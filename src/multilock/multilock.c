@@ -14,6 +14,10 @@
 #include "lock/gather.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
+#include "multilock/batch.h"
+
+/* Of one acquire. */
+#define MAX_BATCHES 2
 
 typedef struct
 {
@@ -31,9 +35,10 @@ typedef struct
   gboolean waited; /* for a member's contender; as in the operation of each member */
   guint n_held;
   GPtrArray *leases; /* of the members held; NULL for one that owner no longer holds */
-  guint n_done;      /* operations of members that have ended */
-  CuratorOp *current CURATOR_GUARDED; /* the member's operation in progress */
-  GError *failure CURATOR_GUARDED;    /* the result, once all is rolled back */
+  guint n_taken;     /* batches of several members */
+  guint n_done;      /* batches that have ended */
+  CuratorBatch *current CURATOR_GUARDED; /* in progress */
+  GError *failure CURATOR_GUARDED;       /* the result, once all is rolled back */
 } Chain;
 
 static void chain_next (Chain *chain) CURATOR_UNLOCKED;
@@ -50,24 +55,31 @@ member_at (MultiLock *multi, guint index)
   return g_ptr_array_index (multi->members, index);
 }
 
-static void
-ignore_result (const GError *error, gpointer data)
-{
-}
-
 /* Called without a mutex. Releases what was acquired, in reverse. */
 static void
 roll_back (Chain *chain)
 {
-  while (chain->n_held > 0)
+  if (chain->owner != 0)
     {
-      CuratorLock *member = member_at (chain->multi, --chain->n_held);
-      if (chain->owner != 0)
-        {
-          member->klass->release (member, chain->owner, ignore_result, NULL, NULL);
-        }
-      g_ptr_array_remove_index (chain->leases, chain->n_held);
+      curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
     }
+  else
+    {
+      g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
+      for (guint i = chain->leases->len; i-- > 0;)
+        {
+          g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
+        }
+      curator_leases_release (reversed, NULL);
+    }
+  g_ptr_array_set_size (chain->leases, 0);
+  chain->n_held = 0;
+}
+
+static GError *
+given_up_error (void)
+{
+  return g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the multi-lock was given up");
 }
 
 static CURATOR_UNLOCKED void
@@ -77,14 +89,13 @@ cancel_current (gpointer data)
   CuratorClient *client = chain->op.client;
 
   curator_client_lock (client);
-  CuratorOp *current = g_steal_pointer (&chain->current);
+  CuratorBatch *current = g_steal_pointer (&chain->current);
   curator_client_unlock (client);
   if (current != NULL)
     {
       /* Its end rolls back. */
-      curator_op_cancel (current, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
-                                                       "the multi-lock was given up"));
-      curator_op_unref (current);
+      curator_batch_cancel (current, given_up_error ());
+      curator_batch_unref (current);
     }
   curator_op_unref (&chain->op);
 }
@@ -113,7 +124,7 @@ static void
 chain_finalize (CuratorOp *op)
 {
   Chain *chain = (Chain *) op;
-  g_clear_pointer (&chain->current, curator_op_unref);
+  g_clear_pointer (&chain->current, curator_batch_unref);
   g_clear_pointer (&chain->leases, g_ptr_array_unref);
   g_clear_error (&chain->failure);
   curator_lock_unref (&chain->multi->lock);
@@ -143,25 +154,30 @@ chain_fail (Chain *chain)
   curator_client_unlock (client);
 }
 
+/* The members that the batch holds belong to the chain now. */
+static void
+take_over (Chain *chain, CuratorBatch *batch, guint n_held)
+{
+  for (guint i = 0; i < n_held; i++)
+    {
+      CuratorLock *member = member_at (chain->multi, chain->n_held++);
+      g_ptr_array_add (chain->leases, chain->owner != 0
+                                          ? member->klass->dup_lease (member, chain->owner)
+                                          : curator_batch_steal_lease (batch, i));
+    }
+}
+
 static CURATOR_UNLOCKED void
-on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean waited,
+               gpointer data)
 {
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
 
-  curator_client_lock (op->client);
-  chain->waited = chain->waited || op->waited;
-  curator_client_unlock (op->client);
-  if (error == NULL)
-    {
-      chain->n_held++;
-      CuratorLock *member = member_at (chain->multi, chain->n_held - 1);
-      g_ptr_array_add (chain->leases, chain->owner != 0
-                                          ? member->klass->dup_lease (member, chain->owner)
-                                          : result);
-    }
+  chain->waited = chain->waited || waited;
+  take_over (chain, batch, n_held);
   curator_client_lock (client);
-  CuratorOp *ended = g_steal_pointer (&chain->current);
+  CuratorBatch *ended = g_steal_pointer (&chain->current);
   chain->n_done++;
   if (error != NULL && chain->failure == NULL)
     {
@@ -169,7 +185,7 @@ on_member_done (CuratorOp *op, gpointer result, const GError *error, gpointer da
     }
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
-  g_clear_pointer (&ended, curator_op_unref);
+  g_clear_pointer (&ended, curator_batch_unref);
   if (failed)
     {
       chain_fail (chain);
@@ -248,20 +264,30 @@ chain_start_over (Chain *chain)
     }
 }
 
-static CURATOR_UNLOCKED CuratorOp *
-start_member (Chain *chain)
+/* The next member, or several. Once two batches were cut off by contenders, they only get in the way. */
+static CURATOR_UNLOCKED CuratorBatch *
+start_batch (Chain *chain)
 {
-  /* Read first: once the member has started, the chain may go on in another thread. */
-  const gboolean waited = chain->waited;
-  CuratorOp *op = curator_lock_start (member_at (chain->multi, chain->n_held), chain->owner,
-                                      chain->deadline_us, chain->once, on_member_done, chain);
-  curator_client_lock (op->client);
-  curator_op_continue (op, chain->op.begun_us, waited);
-  curator_client_unlock (op->client);
-  return op;
+  const gboolean alone = chain->once || chain->n_taken >= MAX_BATCHES;
+  CuratorBatchSpec spec = { .members = chain->multi->members,
+                            .first = chain->n_held,
+                            .n = 1,
+                            .owner = chain->owner,
+                            .deadline_us = chain->deadline_us,
+                            .once = chain->once,
+                            .begun_us = chain->op.begun_us,
+                            .waited = chain->waited,
+                            .done = on_batch_done,
+                            .data = chain };
+  if (!alone)
+    {
+      spec.n = curator_batch_length (spec.members, spec.first, spec.owner);
+    }
+  chain->n_taken += spec.n > 1 ? 1 : 0;
+  return curator_batch_start (&spec);
 }
 
-/* Starts the next member, or succeeds. */
+/* Starts the next members, or succeeds. */
 static void
 chain_next (Chain *chain)
 {
@@ -275,20 +301,19 @@ chain_next (Chain *chain)
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
   curator_op_ref (&chain->op);
-  CuratorOp *op = start_member (chain);
+  CuratorBatch *batch = start_batch (chain);
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
   if (!failed && chain->n_done == n_done)
     {
-      chain->current = g_steal_pointer (&op);
+      chain->current = g_steal_pointer (&batch);
     }
   curator_client_unlock (client);
-  if (op != NULL && failed)
+  if (batch != NULL && failed)
     {
-      curator_op_cancel (op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED,
-                                                  "the multi-lock was given up"));
+      curator_batch_cancel (batch, given_up_error ());
     }
-  g_clear_pointer (&op, curator_op_unref);
+  g_clear_pointer (&batch, curator_batch_unref);
   curator_op_unref (&chain->op);
 }
 
@@ -336,17 +361,8 @@ multi_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
                GError **error)
 {
   GPtrArray *members = multi_of (lock)->members;
-  CuratorGather *gather = curator_gather_new (members->len, done, data);
-
-  for (guint i = members->len; i-- > 0;)
-    {
-      CuratorLock *member = g_ptr_array_index (members, i);
-      g_autoptr (GError) not_owner = NULL;
-      if (!member->klass->release (member, owner, curator_gather_one, gather, &not_owner))
-        {
-          curator_gather_one (not_owner, gather);
-        }
-    }
+  curator_batch_release (members, members->len, owner,
+                         curator_gather_new (members->len, done, data));
   return TRUE;
 }
 

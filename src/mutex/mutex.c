@@ -142,8 +142,7 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 }
 
 static CuratorOp *
-mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
-               CuratorOpDone done, gpointer data)
+start_attempt (CuratorLock *lock, guint64 owner, CuratorAttemptSpec spec)
 {
   CuratorMutex *mutex = mutex_of (lock);
   GError *error = NULL;
@@ -154,21 +153,58 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
       request = mutex->kind->new_request (mutex, owner, &error);
       if (request == NULL)
         {
-          return curator_lock_finished_op (lock->client, error, done, data);
+          return curator_lock_finished_op (lock->client, error, spec.done, spec.data);
         }
     }
   PendingAcquire *pending = g_new (PendingAcquire, 1);
   pending->mutex = mutex_of (curator_lock_ref (lock));
   pending->owner = owner;
-  pending->done = done;
-  pending->data = data;
-  const CuratorAttemptSpec spec = { .request = request,
-                                    .deadline_us = deadline_us,
-                                    .once = once,
-                                    .granted = owner != 0 ? record_hold : NULL,
-                                    .done = on_granted,
-                                    .data = pending };
+  pending->done = spec.done;
+  pending->data = spec.data;
+  spec.request = request;
+  spec.granted = owner != 0 ? record_hold : NULL;
+  spec.done = on_granted;
+  spec.data = pending;
   return curator_lock_internals_attempt (mutex->internals, &spec);
+}
+
+static CuratorOp *
+mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
+               CuratorOpDone done, gpointer data)
+{
+  const CuratorAttemptSpec spec = {
+    .deadline_us = deadline_us, .once = once, .done = done, .data = data
+  };
+  return start_attempt (lock, owner, spec);
+}
+
+static CuratorOp *
+mutex_acquire_together (CuratorLock *lock, guint64 owner, gint64 deadline_us,
+                        CuratorAttemptHook *hook, CuratorOpDone done, gpointer data)
+{
+  const CuratorAttemptSpec spec = {
+    .deadline_us = deadline_us, .hook = hook, .done = done, .data = data
+  };
+  return start_attempt (lock, owner, spec);
+}
+
+static CURATOR_UNLOCKED CuratorLockInternals *
+mutex_get_queue (CuratorLock *lock)
+{
+  CuratorLockInternals *internals = mutex_of (lock)->internals;
+
+  curator_client_lock (lock->client);
+  const gboolean is_exclusive = curator_lock_internals_is_exclusive (internals);
+  curator_client_unlock (lock->client);
+  return is_exclusive ? internals : NULL;
+}
+
+static void
+set_not_owner (CuratorMutex *mutex, GError **error)
+{
+  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+               "%s: release: this thread does not hold the %s",
+               curator_lock_internals_shown (mutex->internals), mutex->kind->name);
 }
 
 static CURATOR_UNLOCKED gboolean
@@ -194,9 +230,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
   curator_client_unlock (client);
   if (hold == NULL)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-                   "%s: release: this thread does not hold the %s",
-                   curator_lock_internals_shown (mutex->internals), mutex->kind->name);
+      set_not_owner (mutex, error);
       return FALSE;
     }
   g_clear_pointer (&last, free_lock_data);
@@ -205,6 +239,33 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
       done (NULL, data);
     }
   return TRUE;
+}
+
+static CURATOR_UNLOCKED CuratorLease *
+mutex_leave (CuratorLock *lock, guint64 owner, GError **error)
+{
+  CuratorMutex *mutex = mutex_of (lock);
+  CuratorLease *lease = NULL;
+
+  curator_client_lock (lock->client);
+  LockData *hold = find_hold (mutex, owner);
+  if (hold != NULL && --hold->count == 0)
+    {
+      lease = curator_lease_ref (hold->lease);
+      curator_reentry_forget (lock);
+      g_hash_table_steal (mutex->lock_data, &owner);
+      drop_empty_table (mutex);
+    }
+  curator_client_unlock (lock->client);
+  if (hold == NULL)
+    {
+      set_not_owner (mutex, error);
+    }
+  if (lease != NULL)
+    {
+      free_lock_data (hold);
+    }
+  return lease;
 }
 
 static CURATOR_UNLOCKED gboolean
@@ -317,6 +378,9 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                           .acquire = mutex_acquire,
                                           .reenter = mutex_reenter,
                                           .release = mutex_release,
+                                          .leave = mutex_leave,
+                                          .get_queue = mutex_get_queue,
+                                          .acquire_together = mutex_acquire_together,
                                           .is_acquired = mutex_is_acquired,
                                           .is_owned = mutex_is_owned,
                                           .get_participants = mutex_get_participants,

@@ -121,9 +121,8 @@ curator_plant(
 curator_plant(
   multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
   EXPECT "${two_holders}|is not held|is not acquired|does not hold"
-  CHANGE "  if (error == NULL)\n    {\n      chain->n_held++@" "  if (error == NULL || chain->n_held > 0)\n    chain->n_held++@\n  if (error == NULL)\n    {"
-         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)"
-         "g_ptr_array_remove_index (chain->leases, chain->n_held)" "g_ptr_array_set_size (chain->leases, (int) MIN (chain->n_held, chain->leases->len))")
+  CHANGE "take_over (chain, batch, n_held)@" "take_over (chain, batch, n_held)@\n  if (error != NULL && chain->n_held > 0)\n    chain->n_held++@"
+         "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
 curator_plant(
   semaphore_counts_foreign PUBLISHED SCENE test_foreign_children FILE lock/queue.c EXPECT "leases != NULL"
   CHANGE "queue->n_foreign++@\n          continue@"
@@ -252,13 +251,49 @@ curator_plant(
 # --- the multi-lock ---
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
-  CHANGE "while (chain->n_held > 0)" "while (chain->n_held > 1)")
+  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
+         "for (guint i = chain->n_held@ i-- > 1@)
+            {
+              g_autoptr (GPtrArray) one = g_ptr_array_new ()@
+              g_ptr_array_add (one, member_at (chain->multi, i))@
+              curator_batch_release (one, 1, chain->owner, NULL)@
+            }")
 curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"
   CHANGE "are_all_held (chain) ?" "TRUE ?")
 curator_plant(
   multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
+curator_plant(
+  multilock_batches_across_clients TEST test_sim_together.c SCENE test_nothing_behind_another_client
+  FILE multilock/batch.c EXPECT "expectation failed"
+  CHANGE "member->client == client && " "")
+curator_plant(
+  multilock_member_with_two_nodes TEST test_sim_together.c SCENE test_waiting_keeps_a_prefix
+  FILE lock/attempt_end.c EXPECT "expectation failed|hang"
+  CHANGE "attempt->withdrawn = TRUE@" "attempt->withdrawn = TRUE@ attempt->node = NULL@")
+# A try that is refused by a node that is about to be withdrawn.
+curator_plant(
+  multilock_tries_together TEST test_sim_together.c SCENE test_one_try_wins
+  FILE multilock/multilock.c EXPECT "n_holders == 1"
+  CHANGE "chain->once || chain->n_taken" "chain->n_taken")
+# The same, with a second try of one member after another: another contender's first try may still refuse it.
+curator_plant(
+  multilock_tries_together_then_alone TEST test_sim_together.c SCENE test_one_try_wins
+  FILE multilock/multilock.c EXPECT "n_holders == 1"
+  CHANGE "chain->once || chain->n_taken" "chain->n_taken"
+         "take_over (chain, batch, n_held)@"
+         "take_over (chain, batch, n_held)@
+  if (error != NULL && chain->once && chain->n_taken == 1)
+    {
+      roll_back (chain)@
+      chain->n_taken = MAX_BATCHES@
+      error = NULL@
+    }")
+curator_plant(
+  multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
+  FILE client/delete_group.c EXPECT "expectation failed"
+  CHANGE "member->alone (member)@\n        }\n      else" "member->answered (member, ZOK)@\n        }\n      else")
 
 # --- leaders ---
 curator_plant(

@@ -166,6 +166,7 @@ typedef enum
   SIM_OP_CHECK,
   SIM_OP_UNWATCH,
   SIM_OP_CLOSE,
+  SIM_OP_REMOVE_ALL,
   SIM_N_OPS
 } SimOp;
 

@@ -246,19 +246,19 @@ forget_ephemeral (SimWorld *world, SimNode *node)
 }
 
 static int
-leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
+may_remove (SimWorld *world, const char *path, int version)
 {
-  SimNode *node = sim_tree_lookup (world->tree, request->path);
+  SimNode *node = sim_tree_lookup (world->tree, path);
 
   if (node == NULL)
     {
       return ZNONODE;
     }
-  if (sim_world_is_forbidden (world, request->path))
+  if (sim_world_is_forbidden (world, path))
     {
       return ZNOAUTH;
     }
-  if (request->number != -1 && request->number != node->version)
+  if (version != -1 && version != node->version)
     {
       return ZBADVERSION;
     }
@@ -266,13 +266,52 @@ leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
     {
       return ZNOTEMPTY;
     }
+  return ZOK;
+}
+
+static void
+remove_node (SimWorld *world, SimSession *session, const char *path)
+{
+  SimNode *node = sim_tree_lookup (world->tree, path);
+
   if (world->config.private_nodes && node->owner != 0 && session != NULL
       && session->id != node->owner)
     {
       sim_world_fail (world, "%s was deleted by another session than its owner", node->path);
     }
   forget_ephemeral (world, node);
-  commit (world, txn_new (SIM_TXN_DELETE, request->path));
+  commit (world, txn_new (SIM_TXN_DELETE, path));
+}
+
+static int
+leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
+{
+  const int rc = may_remove (world, request->path, request->number);
+
+  if (rc == ZOK)
+    {
+      remove_node (world, session, request->path);
+    }
+  return rc;
+}
+
+/* All or none. A follower may apply a part of them first, which is more than a real one does. */
+static int
+leader_remove_all (SimWorld *world, SimSession *session, SimRequest *request)
+{
+  for (int i = 0; request->paths[i] != NULL; i++)
+    {
+      const int rc = may_remove (world, request->paths[i], -1);
+      if (rc != ZOK)
+        {
+          request->failed_index = i;
+          return rc;
+        }
+    }
+  for (int i = 0; request->paths[i] != NULL; i++)
+    {
+      remove_node (world, session, request->paths[i]);
+    }
   return ZOK;
 }
 
@@ -344,6 +383,10 @@ sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request)
   else if (request->op == SIM_OP_CHECK)
     {
       rc = leader_check (world, request);
+    }
+  else if (request->op == SIM_OP_REMOVE_ALL)
+    {
+      rc = leader_remove_all (world, session, request);
     }
   else if (request->op == SIM_OP_CLOSE)
     {

@@ -101,6 +101,7 @@ needs_quorum (SimConn *conn, SimRequest *request)
     case SIM_OP_REMOVE:
     case SIM_OP_SET:
     case SIM_OP_CHECK:
+    case SIM_OP_REMOVE_ALL:
     case SIM_OP_CLOSE:
     case SIM_N_OPS:
       break;

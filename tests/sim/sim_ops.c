@@ -314,13 +314,12 @@ sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket
 /* The real library allocates the results of a multi, so the simulator does too: a leak of them must
  * show. */
 static int
-op_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
-          CuratorZkTicket *ticket)
+submit_multi (CuratorZkHandle *handle, SimOp op, const char *const *paths, int n_paths,
+              CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (SIM_OP_CHECK, paths[0], ticket);
+  SimRequest *request = request_new (op, paths[0], ticket);
   int rc;
 
-  (void) ops;
   request->paths = g_new0 (char *, n_paths + 1);
   for (int i = 0; i < n_paths; i++)
     {
@@ -333,6 +332,22 @@ op_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, 
       ticket->ops_free = g_free;
     }
   return rc;
+}
+
+static int
+op_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+          CuratorZkTicket *ticket)
+{
+  (void) ops;
+  return submit_multi (handle, SIM_OP_CHECK, paths, n_paths, ticket);
+}
+
+static int
+op_remove_all (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+               CuratorZkTicket *ticket)
+{
+  (void) ops;
+  return submit_multi (handle, SIM_OP_REMOVE_ALL, paths, n_paths, ticket);
 }
 
 static int
@@ -391,6 +406,7 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->get_children = op_get_children;
   ops->set = op_set;
   ops->check = op_check;
+  ops->remove_all = op_remove_all;
   ops->remove_all_watches = op_remove_all_watches;
   ops->monotonic_us = op_monotonic_us;
   ops->boottime_us = op_boottime_us;

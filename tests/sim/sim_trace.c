@@ -152,8 +152,9 @@ sim_world_trace_hash (SimWorld *world)
 const char *
 sim_op_name (SimOp op)
 {
-  static const char *const names[SIM_N_OPS] = { "create", "remove", "get",   "exists",  "children",
-                                                "set",    "sync",   "check", "unwatch", "close" };
+  static const char *const names[SIM_N_OPS] = { "create",   "remove", "get",       "exists",
+                                                "children", "set",    "sync",      "check",
+                                                "unwatch",  "close",  "remove-all" };
 
   return names[op];
 }

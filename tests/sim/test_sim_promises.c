@@ -493,7 +493,8 @@ hold_the_waited_one (gpointer data)
 
   EXPECT (scene, curator_lock_acquire (lock, -1, NULL, NULL));
   scene->held = TRUE;
-  AWAIT (scene, scene_n_children (scene, WAITED_PATH) == 2);
+  AWAIT (scene,
+         scene_n_children (scene, WAITED_PATH) == 2 && scene_n_children (scene, LOST_PATH) == 1);
   g_auto (GStrv) nodes = sim_world_children (scene->world, LOST_PATH);
   g_autofree char *node = g_strconcat (LOST_PATH "/", nodes[0], NULL);
   EXPECT (scene, sim_world_delete (scene->world, node));

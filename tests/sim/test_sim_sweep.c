@@ -69,14 +69,15 @@ static gboolean
 is_hopeless (int rc, SimOp op, guint nth)
 {
   gboolean cuts = rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED;
-  gboolean reads = op != SIM_OP_CREATE && op != SIM_OP_CHECK && op != SIM_OP_REMOVE;
+  gboolean reads =
+      op != SIM_OP_CREATE && op != SIM_OP_CHECK && op != SIM_OP_REMOVE && op != SIM_OP_REMOVE_ALL;
 
   return (op == SIM_OP_REMOVE && rc == ZNOAUTH)
          || (nth == 0 && (rc == ZNODEEXISTS || (cuts && reads)));
 }
 
 static gboolean
-run_case (const Code *code, SimOp op, guint nth, SimWhen when)
+run_case (const SimRecipe *recipe, const Code *code, SimOp op, guint nth, SimWhen when)
 {
   SimContestRules rules = { .n_members = 2,
                             .n_contenders = 1,
@@ -99,7 +100,7 @@ run_case (const Code *code, SimOp op, guint nth, SimWhen when)
   config.time_limit_us = G_GINT64_CONSTANT (300) * G_USEC_PER_SEC;
   world = sim_world_new ((guint32) (code->rc * -100 + (int) op * 10 + (int) nth), &config);
   sim_world_set_label (world, label);
-  contest = sim_contest_new (world, &rules, &sim_recipe_mutex);
+  contest = sim_contest_new (world, &rules, recipe);
   sim_world_script (world, ((SimMember *) contest->members->pdata[0])->process, op, nth, code->rc,
                     when);
   good = sim_contest_run (contest);
@@ -110,17 +111,15 @@ run_case (const Code *code, SimOp op, guint nth, SimWhen when)
 }
 
 static void
-sweep (SimWhen when)
+sweep_recipe (const SimRecipe *recipe, const SimOp *ops, gsize n_ops, SimWhen when)
 {
-  static const SimOp ops[] = { SIM_OP_CREATE,   SIM_OP_REMOVE, SIM_OP_GET,   SIM_OP_EXISTS,
-                               SIM_OP_CHILDREN, SIM_OP_SYNC,   SIM_OP_CHECK, SIM_OP_UNWATCH };
   guint n = 0;
   guint n_bad = 0;
 
   sim_report_crashes ();
   for (guint c = 0; c < G_N_ELEMENTS (codes); c++)
     {
-      for (guint o = 0; o < G_N_ELEMENTS (ops); o++)
+      for (guint o = 0; o < n_ops; o++)
         {
           for (guint nth = 0; nth <= 4; nth++)
             {
@@ -129,12 +128,20 @@ sweep (SimWhen when)
                   continue;
                 }
               n++;
-              n_bad += run_case (&codes[c], ops[o], nth, when) ? 0 : 1;
+              n_bad += run_case (recipe, &codes[c], ops[o], nth, when) ? 0 : 1;
             }
         }
     }
   fprintf (stderr, "%u cases, %u bad\n", n, n_bad);
   assert_int_equal (n_bad, 0);
+}
+
+static void
+sweep (SimWhen when)
+{
+  static const SimOp ops[] = { SIM_OP_CREATE,   SIM_OP_REMOVE, SIM_OP_GET,   SIM_OP_EXISTS,
+                               SIM_OP_CHILDREN, SIM_OP_SYNC,   SIM_OP_CHECK, SIM_OP_UNWATCH };
+  sweep_recipe (&sim_recipe_mutex, ops, G_N_ELEMENTS (ops), when);
 }
 
 static void
@@ -155,6 +162,18 @@ test_after_effect (void **state)
   sweep (SIM_AFTER_EFFECT);
 }
 
+/* Members that are taken and released together: each answer may be lost. */
+static void
+test_multi_lock (void **state)
+{
+  static const SimOp ops[] = { SIM_OP_CREATE, SIM_OP_CHILDREN, SIM_OP_REMOVE, SIM_OP_REMOVE_ALL };
+  static const SimWhen whens[] = { SIM_AT_SUBMIT, SIM_BEFORE_EFFECT, SIM_AFTER_EFFECT };
+  for (gsize i = 0; i < G_N_ELEMENTS (whens); i++)
+    {
+      sweep_recipe (&sim_recipe_multilock, ops, G_N_ELEMENTS (ops), whens[i]);
+    }
+}
+
 int
 main (void)
 {
@@ -162,6 +181,7 @@ main (void)
     cmocka_unit_test (test_at_the_call),
     cmocka_unit_test (test_before_effect),
     cmocka_unit_test (test_after_effect),
+    cmocka_unit_test (test_multi_lock),
   };
 
   g_set_prgname ("test_sim_sweep");

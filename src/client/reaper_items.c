@@ -1,0 +1,75 @@
+/* What the reaper is asked to delete: a node, one among others of its name, or whatever a lost reply to
+ * a create may have left.
+ *
+ * Mirrors FailedDeleteManager.addFailedOperation. Threads: any; guarded by the client's mutex.
+ */
+#include "client/reaper-private.h"
+
+#include "client/client-private.h"
+#include "client/log.h"
+#include "client/path.h"
+#include "guards.h"
+
+void
+curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
+                       gint64 timeout_us, CuratorReleaseDone done, gpointer data)
+{
+  CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
+  item->is_unique = TRUE;
+  item->owner = session_id;
+  curator_reaper_item_start (item, timeout_us, done, data);
+}
+
+void
+curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
+                             gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
+                             gpointer data)
+{
+  CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
+  item->must_be_ours = TRUE;
+  item->owner = session_id;
+  item->czxid = czxid;
+  curator_reaper_item_start (item, timeout_us, done, data);
+}
+
+void
+curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 session_id,
+                             GBytes *payload)
+{
+  CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
+  item->must_be_ours = TRUE;
+  item->owner = session_id;
+  item->payload = g_bytes_ref (payload);
+  curator_reaper_item_start (item, G_MAXINT64, NULL, NULL);
+}
+
+void
+curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
+{
+  if (unknown->prefix != NULL)
+    {
+      curator_reaper_item_start (curator_reaper_item_new (client, unknown->parent, unknown->prefix),
+                                 G_MAXINT64, NULL, NULL);
+      return;
+    }
+  if (!unknown->identifiable)
+    {
+      g_autofree char *shown = curator_path_escape (unknown->parent);
+      curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
+                    "nothing distinguishes it from nodes of other clients",
+                    shown);
+      return;
+    }
+  if (unknown->sequential)
+    {
+      CuratorReaperItem *item = curator_reaper_item_new (client, unknown->parent, NULL);
+      item->must_be_ours = TRUE;
+      item->sequential_name = g_strdup (unknown->name);
+      item->owner = unknown->session_id;
+      item->payload = g_bytes_ref (unknown->payload);
+      curator_reaper_item_start (item, G_MAXINT64, NULL, NULL);
+      return;
+    }
+  g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
+  curator_reaper_delete_alike (client, path, unknown->session_id, unknown->payload);
+}

@@ -1,0 +1,448 @@
+/* Members of a multi-lock that are acquired together: all creates, then all lists.
+ *
+ * Mirrors the loops of InterProcessMultiLock.acquire and release, at the cost of one round trip
+ * instead of one for each member. Threads: any; guarded by the mutex of the members' client.
+ *
+ * NOTES: each member has an attempt of its own, which waits in its queue like any other. The first
+ * one that its first list does not grant is the cut: those behind it are withdrawn at once, so that
+ * at rest a multi-lock holds the members before the cut and waits for that one, as if it had taken
+ * them one after another. A withdrawn node has stood in other contenders' way for a round trip. So
+ * a call without patience must not batch: two of them could refuse each other on free members.
+ */
+#include "multilock/batch.h"
+
+#include "client/client-private.h"
+#include "client/monitor.h"
+#include "client/session.h"
+#include "container.h"
+#include "guards.h"
+#include "lock/lease-private.h"
+#include "lock/line.h"
+
+typedef enum
+{
+  ENTRY_RUNNING,
+  ENTRY_HELD,
+  ENTRY_ENDED
+} EntryState;
+
+typedef struct
+{
+  CuratorAttemptHook hook;
+  CuratorBatch *batch;
+  guint index;
+  EntryState state CURATOR_GUARDED;
+  CuratorOp *op CURATOR_GUARDED; /* while it is running and known */
+  CuratorLease *lease CURATOR_GUARDED;
+  GError *error CURATOR_GUARDED;
+} Entry;
+
+struct _CuratorBatch
+{
+  CuratorRefs refs;
+  CuratorBatchSpec spec;
+  CuratorClient *client;
+  Entry *entries;
+  guint cut CURATOR_GUARDED; /* index of the first one not granted by its first list; or n */
+  guint n_running CURATOR_GUARDED;
+  gboolean waited CURATOR_GUARDED;
+};
+
+static CuratorLock *
+member_of (CuratorBatch *batch, guint index)
+{
+  return g_ptr_array_index (batch->spec.members, batch->spec.first + index);
+}
+
+static CuratorBatch *
+batch_ref (CuratorBatch *batch)
+{
+  curator_refs_inc (&batch->refs);
+  return batch;
+}
+
+void
+curator_batch_unref (CuratorBatch *batch)
+{
+  if (curator_refs_dec (&batch->refs))
+    {
+      for (guint i = 0; i < batch->spec.n; i++)
+        {
+          g_clear_error (&batch->entries[i].error);
+          g_clear_pointer (&batch->entries[i].lease, curator_lease_unref);
+        }
+      curator_client_memory_unref (batch->client);
+      g_free (batch->entries);
+      g_free (batch);
+    }
+}
+
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
+
+static void
+leave_member (CuratorLock *member, guint64 owner, CuratorGather *gather, GPtrArray *leases)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorLease *lease = member->klass->leave (member, owner, &error);
+  if (lease != NULL)
+    {
+      g_ptr_array_add (leases, lease);
+    }
+  else if (gather != NULL)
+    {
+      curator_gather_one (error, gather);
+    }
+}
+
+static void
+release_member (CuratorLock *member, guint64 owner, CuratorGather *gather)
+{
+  g_autoptr (GError) error = NULL;
+  if (!member->klass->release (member, owner, gather != NULL ? curator_gather_one : NULL, gather,
+                               &error)
+      && gather != NULL)
+    {
+      curator_gather_one (error, gather);
+    }
+}
+
+void
+curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorGather *gather)
+{
+  g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
+
+  for (guint i = n; i-- > 0;)
+    {
+      CuratorLock *member = g_ptr_array_index (members, i);
+      if (member->klass->leave != NULL)
+        {
+          leave_member (member, owner, gather, leases);
+          continue;
+        }
+      curator_leases_release (leases, gather);
+      g_ptr_array_set_size (leases, 0);
+      release_member (member, owner, gather);
+    }
+  curator_leases_release (leases, gather);
+}
+
+/* A path without an attempt or hold of this session, on which nobody was in front lately. */
+static CURATOR_UNLOCKED gboolean
+is_probably_free (CuratorClient *client, const char *base)
+{
+  curator_client_lock (client);
+  const gboolean is_free =
+      curator_client_is_connected (client) && !curator_line_is_contended (client->session, base);
+  curator_client_unlock (client);
+  return is_free;
+}
+
+/* bases: of the members before it that have to be created. */
+static CURATOR_UNLOCKED gboolean
+may_join (CuratorLock *member, CuratorClient *client, guint64 owner, GHashTable *bases)
+{
+  CuratorLockInternals *queue = member->client == client && member->klass->get_queue != NULL
+                                    ? member->klass->get_queue (member)
+                                    : NULL;
+  if (queue == NULL)
+    {
+      return FALSE;
+    }
+  /* A hold of the owner's is entered again, without a node. */
+  return (owner != 0 && member->klass->is_owned (member, owner))
+         || (is_probably_free (client, queue->base) && g_hash_table_add (bases, queue->base));
+}
+
+guint
+curator_batch_length (GPtrArray *members, guint first, guint64 owner)
+{
+  CuratorClient *client = ((CuratorLock *) g_ptr_array_index (members, first))->client;
+  g_autoptr (GHashTable) bases = g_hash_table_new (g_str_hash, g_str_equal);
+  guint n = 0;
+
+  while (first + n < members->len
+         && may_join (g_ptr_array_index (members, first + n), client, owner, bases))
+    {
+      n++;
+    }
+  return MAX (n, 1);
+}
+
+/* Those behind the cut that are held: a level of the owner's hold, or a lease. */
+static CURATOR_UNLOCKED void
+give_back (CuratorBatch *batch)
+{
+  g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
+  g_autoptr (GPtrArray) members = g_ptr_array_new ();
+
+  curator_client_lock (batch->client);
+  for (guint i = batch->cut + 1; i < batch->spec.n; i++)
+    {
+      Entry *entry = &batch->entries[i];
+      if (entry->state == ENTRY_HELD)
+        {
+          entry->state = ENTRY_ENDED;
+          g_ptr_array_add (members, member_of (batch, i));
+        }
+      if (entry->lease != NULL)
+        {
+          g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
+        }
+    }
+  curator_client_unlock (batch->client);
+  if (batch->spec.owner != 0)
+    {
+      curator_batch_release (members, members->len, batch->spec.owner, NULL);
+    }
+  curator_leases_release (leases, NULL);
+}
+
+static CURATOR_LOCKED gboolean
+has_op_behind_cut (const CuratorBatch *batch)
+{
+  for (guint i = batch->cut + 1; i < batch->spec.n; i++)
+    {
+      if (batch->entries[i].op != NULL)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static CURATOR_LOCKED void
+withdraw_ops (CuratorBatch *batch)
+{
+  curator_reaper_gather (batch->client->reaper);
+  for (guint i = batch->cut + 1; i < batch->spec.n; i++)
+    {
+      if (batch->entries[i].op != NULL)
+        {
+          curator_lock_internals_withdraw (batch->entries[i].op);
+        }
+    }
+  curator_reaper_send_gathered (batch->client->reaper);
+}
+
+static CURATOR_UNLOCKED void
+withdraw_behind_cut (CuratorBatch *batch)
+{
+  curator_client_lock (batch->client);
+  if (has_op_behind_cut (batch))
+    {
+      withdraw_ops (batch);
+    }
+  curator_client_unlock (batch->client);
+  give_back (batch);
+}
+
+static CURATOR_UNLOCKED void
+withdraw_later (gpointer data)
+{
+  withdraw_behind_cut (data);
+  curator_batch_unref (data);
+}
+
+/* What an attempt is doing must not be disturbed: others end when the mutex is released. */
+static CURATOR_LOCKED void
+set_cut (CuratorBatch *batch, guint index)
+{
+  if (index < batch->cut)
+    {
+      batch->cut = index;
+      curator_client_after_unlock (batch->client, withdraw_later, batch_ref (batch));
+    }
+}
+
+static CURATOR_LOCKED void
+on_not_first (CuratorAttemptHook *hook)
+{
+  const Entry *entry = CURATOR_CONTAINER (hook, Entry, hook);
+  set_cut (entry->batch, entry->index);
+}
+
+/* One thing less to wait for. The last one ends the batch. */
+static CURATOR_UNLOCKED void
+count_down (CuratorBatch *batch)
+{
+  curator_client_lock (batch->client);
+  const gboolean is_last = --batch->n_running == 0;
+  const guint cut = batch->cut;
+  const Entry *failed =
+      cut < batch->spec.n && batch->entries[cut].state != ENTRY_HELD ? &batch->entries[cut] : NULL;
+  const guint n_held = failed != NULL ? cut : MIN (cut + 1, batch->spec.n);
+  const GError *error = failed != NULL ? failed->error : NULL;
+  const gboolean waited = batch->waited;
+  curator_client_unlock (batch->client);
+  if (is_last)
+    {
+      give_back (batch);
+      batch->spec.done (batch, n_held, error, waited, batch->spec.data);
+    }
+  curator_batch_unref (batch);
+}
+
+/* Takes lease. */
+static CURATOR_UNLOCKED void
+end_entry (Entry *entry, CuratorLease *lease, const GError *error, gboolean waited)
+{
+  CuratorBatch *batch = entry->batch;
+
+  curator_client_lock (batch->client);
+  batch->waited = batch->waited || (waited && entry->index <= batch->cut);
+  entry->state = error == NULL ? ENTRY_HELD : ENTRY_ENDED;
+  entry->lease = lease;
+  entry->error = error != NULL ? g_error_copy (error) : NULL;
+  CuratorOp *op = g_steal_pointer (&entry->op);
+  if (error != NULL)
+    {
+      set_cut (batch, entry->index);
+    }
+  curator_client_unlock (batch->client);
+  g_clear_pointer (&op, curator_op_unref);
+  give_back (batch);
+  count_down (batch);
+}
+
+static CURATOR_UNLOCKED void
+on_op_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  curator_client_lock (op->client);
+  const gboolean waited = op->waited;
+  curator_client_unlock (op->client);
+  end_entry (data, result, error, waited);
+}
+
+/* Takes op. The entry may have ended already. */
+static CURATOR_UNLOCKED void
+follow_op (Entry *entry, CuratorOp *op)
+{
+  CuratorBatch *batch = entry->batch;
+
+  curator_client_lock (batch->client);
+  curator_op_continue (op, batch->spec.begun_us, batch->spec.waited);
+  if (entry->state == ENTRY_RUNNING)
+    {
+      entry->op = g_steal_pointer (&op);
+    }
+  if (entry->op != NULL && entry->index > batch->cut)
+    {
+      curator_lock_internals_withdraw (entry->op);
+    }
+  curator_client_unlock (batch->client);
+  g_clear_pointer (&op, curator_op_unref);
+}
+
+static CURATOR_UNLOCKED void
+start_entry (Entry *entry)
+{
+  CuratorBatch *batch = entry->batch;
+  const CuratorBatchSpec *spec = &batch->spec;
+  CuratorLock *member = member_of (batch, entry->index);
+  const CuratorLockClass *klass = member->klass;
+  g_autoptr (GError) lost = NULL;
+
+  if (spec->owner != 0 && klass->reenter != NULL && klass->reenter (member, spec->owner, &lost))
+    {
+      end_entry (entry, NULL, lost, FALSE);
+      return;
+    }
+  entry->hook.not_first = on_not_first;
+  follow_op (entry, spec->n > 1 && !spec->once
+                        ? klass->acquire_together (member, spec->owner, spec->deadline_us,
+                                                   &entry->hook, on_op_done, entry)
+                        : klass->acquire (member, spec->owner, spec->deadline_us, spec->once,
+                                          on_op_done, entry));
+}
+
+/* FALSE: it stands behind the cut already. */
+static CURATOR_UNLOCKED gboolean
+begin_entry (CuratorBatch *batch, guint index)
+{
+  curator_client_lock (batch->client);
+  const gboolean begins = index <= batch->cut;
+  batch->entries[index].state = begins ? ENTRY_RUNNING : ENTRY_ENDED;
+  batch->n_running += begins ? 1 : 0;
+  curator_client_unlock (batch->client);
+  return begins;
+}
+
+static CURATOR_UNLOCKED void
+list_all (CuratorBatch *batch)
+{
+  curator_client_lock (batch->client);
+  for (guint i = 0; batch->spec.n > 1 && i < batch->spec.n; i++)
+    {
+      if (batch->entries[i].op != NULL)
+        {
+          curator_lock_internals_list (batch->entries[i].op);
+        }
+    }
+  curator_client_unlock (batch->client);
+}
+
+CuratorBatch *
+curator_batch_start (const CuratorBatchSpec *spec)
+{
+  CuratorBatch *batch = g_new0 (CuratorBatch, 1);
+
+  curator_refs_init (&batch->refs);
+  batch->spec = *spec;
+  batch->client = member_of (batch, 0)->client;
+  curator_client_memory_ref (batch->client);
+  batch->entries = g_new0 (Entry, spec->n);
+  curator_client_lock (batch->client);
+  batch->cut = spec->n;
+  batch->n_running = 1;
+  curator_client_unlock (batch->client);
+  for (guint i = 0; i < spec->n; i++)
+    {
+      batch->entries[i].batch = batch;
+      batch->entries[i].index = i;
+      if (begin_entry (batch, i))
+        {
+          batch_ref (batch);
+          start_entry (&batch->entries[i]);
+        }
+    }
+  list_all (batch);
+  count_down (batch_ref (batch));
+  return batch;
+}
+
+CuratorLease *
+curator_batch_steal_lease (CuratorBatch *batch, guint index)
+{
+  curator_client_lock (batch->client);
+  CuratorLease *lease = g_steal_pointer (&batch->entries[index].lease);
+  curator_client_unlock (batch->client);
+  return lease;
+}
+
+void
+curator_batch_cancel (CuratorBatch *batch, GError *reason)
+{
+  CuratorOp *first = NULL;
+
+  curator_client_lock (batch->client);
+  for (guint i = 0; first == NULL && i < batch->spec.n; i++)
+    {
+      if (batch->entries[i].op != NULL)
+        {
+          first = curator_op_ref (batch->entries[i].op);
+          set_cut (batch, i);
+        }
+    }
+  curator_client_unlock (batch->client);
+  if (first == NULL)
+    {
+      g_error_free (reason);
+      return;
+    }
+  curator_op_cancel (first, reason);
+  curator_op_unref (first);
+}

@@ -1,0 +1,408 @@
+/* Members of a multi-lock that are taken together: what is left at rest, whom the transient nodes
+ * meet, and what each answer that is missing leads to. */
+#include "sim_scene.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_PATHS    4
+#define MANY_SEEDS 300
+
+static const char *const paths[N_PATHS + 1] = { "/t/a", "/t/b", "/t/c", "/t/d", NULL };
+
+static CuratorLock *
+multi_lock_of (SceneMachine *machine)
+{
+  return curator_multi_lock_new_for_paths (machine->client, paths, NULL);
+}
+
+static CuratorLock *
+mutex_of (SceneMachine *machine, int i)
+{
+  return curator_mutex_new (machine->client, paths[i], NULL);
+}
+
+static void
+make_parents (Scene *scene)
+{
+  sim_world_put (scene->world, "/t", "", 0);
+  for (int i = 0; i < N_PATHS; i++)
+    {
+      sim_world_put (scene->world, paths[i], "", 0);
+    }
+}
+
+static guint
+n_creates (Scene *scene, int machine)
+{
+  return sim_world_n_requests (scene->world, scene->machines[machine].process, SIM_OP_CREATE);
+}
+
+static void
+expect_nodes (Scene *scene, guint a, guint b, guint c, guint d)
+{
+  const guint wanted[N_PATHS] = { a, b, c, d };
+  for (int i = 0; i < N_PATHS; i++)
+    {
+      EXPECT (scene, scene_n_children (scene, paths[i]) == wanted[i]);
+    }
+}
+
+/* The session's first requests: its creates are sent together only while it is connected. */
+static void
+connect_first (SceneMachine *machine)
+{
+  curator_client_block_until_connected (machine->client, -1, NULL, NULL);
+}
+
+/* --- several tries at once -------------------------------------------------------------------- */
+
+static void
+try_once (Scene *scene, SceneMachine *machine)
+{
+  g_autoptr (CuratorLock) multi = multi_lock_of (machine);
+
+  connect_first (machine);
+  AWAIT (scene, sim_world_exists (scene->world, paths[N_PATHS - 1]));
+  sim_sleep_us (scene->world, g_rand_int_range (sim_world_rand (scene->world), 0, 2000));
+  const gboolean granted = curator_lock_acquire (multi, 0, NULL, NULL);
+  scene->n_holders += granted ? 1 : 0;
+  scene->n_refused++;
+  AWAIT (scene, scene->n_refused == SCENE_MACHINES);
+  EXPECT (scene, !granted || curator_lock_release (multi, NULL));
+}
+
+static void
+try_first (gpointer data)
+{
+  make_parents (data);
+  try_once (data, &((Scene *) data)->machines[0]);
+}
+
+static void
+try_second (gpointer data)
+{
+  try_once (data, &((Scene *) data)->machines[1]);
+}
+
+static void
+try_third (gpointer data)
+{
+  try_once (data, &((Scene *) data)->machines[2]);
+}
+
+static void
+expect_one_holder (Scene *scene)
+{
+  EXPECT (scene, scene->n_holders == 1);
+}
+
+/* With the recipe the first to create a node of the first member has nobody in front of any. */
+static void
+test_one_try_wins (void **state)
+{
+  const ScenePlay play = { .roles = { try_first, try_second, try_third },
+                           .check = expect_one_holder,
+                           .n_seeds = MANY_SEEDS };
+  scene_play (&play);
+}
+
+/* --- at rest ------------------------------------------------------------------------------------- */
+
+static void
+hold_the_third (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[0], 2);
+
+  make_parents (scene);
+  EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
+  scene->held = TRUE;
+  AWAIT (scene, scene->waited);
+  sim_sleep_ms (scene->world, 500);
+  expect_nodes (scene, 1, 1, 2, 0);
+  EXPECT (scene, curator_lock_release (third, NULL));
+}
+
+static void
+wait_for_the_third (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *machine = &scene->machines[1];
+  g_autoptr (CuratorLock) multi = multi_lock_of (machine);
+
+  connect_first (machine);
+  AWAIT (scene, scene->held);
+  scene->waited = TRUE;
+  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  expect_nodes (scene, 1, 1, 1, 1);
+  /* The fourth one twice. */
+  EXPECT (scene, n_creates (scene, 1) == N_PATHS + 1);
+  EXPECT (scene, curator_lock_release (multi, NULL));
+  expect_nodes (scene, 0, 0, 0, 0);
+  /* The withdrawn one by itself. */
+  EXPECT (scene, sim_world_n_requests (scene->world, machine->process, SIM_OP_REMOVE) == 1);
+  EXPECT (scene, sim_world_n_requests (scene->world, machine->process, SIM_OP_REMOVE_ALL) == 1);
+}
+
+static void
+test_waiting_keeps_a_prefix (void **state)
+{
+  const ScenePlay play = { .roles = { hold_the_third, wait_for_the_third }, .n_seeds = 100 };
+  scene_play (&play);
+}
+
+/* --- a member of another client in between -------------------------------------------------------- */
+
+static void
+hold_the_middle (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) middle = mutex_of (&scene->machines[0], 1);
+
+  make_parents (scene);
+  EXPECT (scene, curator_lock_acquire (middle, -1, NULL, NULL));
+  scene->held = TRUE;
+  AWAIT (scene, scene_n_children (scene, paths[1]) == 2);
+  sim_sleep_ms (scene->world, 500);
+  EXPECT (scene, n_creates (scene, 1) == 1);
+  EXPECT (scene, curator_lock_release (middle, NULL));
+}
+
+static void
+acquire_across (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) first = mutex_of (&scene->machines[1], 0);
+  g_autoptr (CuratorLock) theirs = mutex_of (&scene->machines[2], 1);
+  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[1], 2);
+  g_autoptr (CuratorLock) fourth = mutex_of (&scene->machines[1], 3);
+  CuratorLock *const members[] = { first, theirs, third, fourth };
+  g_autoptr (CuratorLock) multi = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+
+  connect_first (&scene->machines[1]);
+  connect_first (&scene->machines[2]);
+  AWAIT (scene, scene->held);
+  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  expect_nodes (scene, 1, 1, 1, 1);
+  EXPECT (scene, curator_lock_release (multi, NULL));
+  expect_nodes (scene, 0, 0, 0, 0);
+}
+
+static void
+test_nothing_behind_another_client (void **state)
+{
+  const ScenePlay play = { .roles = { hold_the_middle, acquire_across } };
+  scene_play (&play);
+}
+
+/* --- members that are held already ---------------------------------------------------------------- */
+
+static void
+enter_twice (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *machine = &scene->machines[0];
+  g_autoptr (CuratorLock) first = mutex_of (machine, 0);
+  g_autoptr (CuratorLock) second = mutex_of (machine, 1);
+  g_autoptr (CuratorLock) third = mutex_of (machine, 2);
+  CuratorLock *const inside[] = { second, third };
+  g_autoptr (CuratorLock) inner = curator_multi_lock_new (inside, G_N_ELEMENTS (inside));
+  CuratorLock *const members[] = { first, second, first, inner };
+  g_autoptr (CuratorLock) multi = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+
+  make_parents (scene);
+  EXPECT (scene, curator_lock_acquire (second, -1, NULL, NULL));
+  EXPECT (scene, n_creates (scene, 0) == 1);
+  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  EXPECT (scene, n_creates (scene, 0) == 3);
+  expect_nodes (scene, 1, 1, 1, 0);
+  EXPECT (scene, curator_lock_acquire (multi, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (multi, NULL));
+  expect_nodes (scene, 1, 1, 1, 0);
+  EXPECT (scene, curator_lock_release (multi, NULL));
+  expect_nodes (scene, 0, 1, 0, 0);
+  EXPECT (scene, curator_lock_is_owned_by_current_thread (second));
+  EXPECT (scene, curator_lock_release (second, NULL));
+  expect_nodes (scene, 0, 0, 0, 0);
+}
+
+static void
+test_held_members_are_counted (void **state)
+{
+  const ScenePlay play = { .roles = { enter_twice } };
+  scene_play (&play);
+}
+
+/* The thread's level of a member behind the one that is waited for is given back. */
+static void
+hold_the_third_for_long (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[0], 2);
+
+  make_parents (scene);
+  EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
+  scene->held = TRUE;
+  AWAIT (scene, scene->n_refused == 1);
+  EXPECT (scene, curator_lock_release (third, NULL));
+}
+
+static void
+time_out_with_a_held_one_behind (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *machine = &scene->machines[1];
+  g_autoptr (CuratorLock) fourth = mutex_of (machine, 3);
+  g_autoptr (CuratorLock) third = mutex_of (machine, 2);
+  CuratorLock *const members[] = { third, fourth };
+  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+  g_autoptr (GError) error = NULL;
+
+  connect_first (machine);
+  AWAIT (scene, scene->held);
+  EXPECT (scene, curator_lock_acquire (fourth, -1, NULL, NULL));
+  EXPECT (scene, !curator_lock_acquire (both, 200, NULL, &error));
+  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
+  EXPECT (scene, curator_lock_is_owned_by_current_thread (fourth));
+  expect_nodes (scene, 0, 0, 1, 1);
+  EXPECT (scene, curator_lock_release (fourth, NULL));
+  EXPECT (scene, !curator_lock_is_owned_by_current_thread (fourth));
+  expect_nodes (scene, 0, 0, 1, 0);
+  scene->n_refused++;
+}
+
+static void
+test_held_member_behind_is_given_back (void **state)
+{
+  const ScenePlay play = { .roles = { hold_the_third_for_long, time_out_with_a_held_one_behind } };
+  scene_play (&play);
+}
+
+/* --- missing parents --------------------------------------------------------------------------- */
+
+/* Four creates that are refused, four parents, and four creates again. */
+static void
+acquire_without_parents (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *machine = &scene->machines[0];
+  g_autoptr (CuratorLock) multi = multi_lock_of (machine);
+
+  sim_world_put (scene->world, "/t", "", 0);
+  connect_first (machine);
+  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  expect_nodes (scene, 1, 1, 1, 1);
+  EXPECT (scene, n_creates (scene, 0) == 3 * N_PATHS);
+  EXPECT (scene, curator_lock_release (multi, NULL));
+  expect_nodes (scene, 0, 0, 0, 0);
+}
+
+static void
+test_missing_parents (void **state)
+{
+  const ScenePlay play = { .roles = { acquire_without_parents } };
+  scene_play (&play);
+}
+
+/* --- a delete that is refused ------------------------------------------------------------------- */
+
+static void
+release_with_one_refused (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) multi = multi_lock_of (&scene->machines[0]);
+  g_autoptr (GError) error = NULL;
+
+  make_parents (scene);
+  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  g_auto (GStrv) nodes = sim_world_children (scene->world, paths[1]);
+  g_autofree char *refused = g_strconcat (paths[1], "/", nodes[0], NULL);
+  sim_world_set_noauth (scene->world, refused);
+  EXPECT (scene, !curator_lock_release (multi, &error));
+  EXPECT (scene, error != NULL && strstr (error->message, refused) != NULL);
+  EXPECT (scene, error != NULL && strstr (error->message, paths[0]) == NULL);
+  expect_nodes (scene, 0, 1, 0, 0);
+  sim_world_set_noauth (scene->world, NULL);
+  AWAIT (scene, scene_n_children (scene, paths[1]) == 0);
+}
+
+static void
+test_one_delete_refused (void **state)
+{
+  const ScenePlay play = { .roles = { release_with_one_refused } };
+  scene_play (&play);
+}
+
+/* --- death between the creates and the deletes ---------------------------------------------------- */
+
+static int n_in_between; /* schedules in which it died then */
+
+static void
+die_in_between (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) multi = multi_lock_of (&scene->machines[1]);
+
+  connect_first (&scene->machines[1]);
+  AWAIT (scene, scene->held);
+  scene->waited = TRUE;
+  curator_lock_acquire (multi, -1, NULL, NULL);
+}
+
+/* The dead client's nodes stand on all members until its session ends, and no longer. */
+static void
+outlive_it (gpointer data)
+{
+  Scene *scene = data;
+  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[0], 2);
+  g_autoptr (CuratorLock) fourth = mutex_of (&scene->machines[0], 3);
+
+  make_parents (scene);
+  EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
+  scene->held = TRUE;
+  AWAIT (scene, scene->waited);
+  for (int i = 0; i < 100 && scene_n_children (scene, paths[3]) == 0; i++)
+    {
+      sim_sleep_us (scene->world, 50);
+    }
+  n_in_between += scene_n_children (scene, paths[3]) > 0 ? 1 : 0;
+  sim_world_strike (scene->world, SIM_FAULT_CRASH, scene->machines[1].process, 0);
+  const gint64 died_us = sim_world_now_us (scene->world);
+  EXPECT (scene, curator_lock_acquire (fourth, -1, NULL, NULL));
+  EXPECT (scene, sim_world_now_us (scene->world) - died_us < 10 * G_USEC_PER_SEC);
+  EXPECT (scene, curator_lock_release (fourth, NULL));
+  EXPECT (scene, curator_lock_release (third, NULL));
+}
+
+static void
+test_death_in_between (void **state)
+{
+  const ScenePlay play = { .roles = { outlive_it, die_in_between },
+                           .session_ms = 6000,
+                           .n_seeds = 100 };
+  scene_play (&play);
+  assert_in_range (n_in_between, 50, 100);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_one_try_wins),
+    cmocka_unit_test (test_waiting_keeps_a_prefix),
+    cmocka_unit_test (test_nothing_behind_another_client),
+    cmocka_unit_test (test_held_members_are_counted),
+    cmocka_unit_test (test_held_member_behind_is_given_back),
+    cmocka_unit_test (test_missing_parents),
+    cmocka_unit_test (test_one_delete_refused),
+    cmocka_unit_test (test_death_in_between),
+  };
+  scene_prepare ("test_sim_together");
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
