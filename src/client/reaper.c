@@ -216,7 +216,9 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       g_autofree char *path = curator_path_join (item->path, name);
       if (item->prefix != NULL && g_str_has_prefix (name, item->prefix))
         {
-          curator_reaper_delete (client, path, 0, G_MAXINT64, NULL, NULL);
+          CuratorReaperItem *found = curator_reaper_item_new (client, path, NULL);
+          found->is_unique = TRUE;
+          curator_reaper_item_start (found, G_MAXINT64, NULL, NULL);
         }
       else if (item->sequential_name != NULL
                && curator_path_is_numbered (name, item->sequential_name))
@@ -408,6 +410,17 @@ curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorRe
     {
       item_try (item);
     }
+}
+
+void
+curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 session_id,
+                             GBytes *payload)
+{
+  CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
+  item->must_be_ours = TRUE;
+  item->owner = session_id;
+  item->payload = g_bytes_ref (payload);
+  curator_reaper_item_start (item, G_MAXINT64, NULL, NULL);
 }
 
 void

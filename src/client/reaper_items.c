@@ -33,17 +33,6 @@ curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 ses
 }
 
 void
-curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 session_id,
-                             GBytes *payload)
-{
-  CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
-  item->must_be_ours = TRUE;
-  item->owner = session_id;
-  item->payload = g_bytes_ref (payload);
-  curator_reaper_item_start (item, G_MAXINT64, NULL, NULL);
-}
-
-void
 curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
 {
   if (unknown->prefix != NULL)
