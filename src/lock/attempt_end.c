@@ -72,7 +72,7 @@ discard_node (Attempt *attempt)
                                          .sequential = curator_attempt_is_sequential (attempt),
                                          .identifiable = curator_attempt_is_identifiable (attempt),
                                          .session_id = owner_of (attempt),
-                                         .wants_parents = attempt->withdrawn,
+                                         .wants_parents = attempt->withdrawn != 0,
                                          .payload = attempt->payload };
   if (attempt->create != NULL)
     {
