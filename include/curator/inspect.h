@@ -97,7 +97,7 @@ char **curator_find_locks_full (CuratorClient *client, const char *path, guint m
 /** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the paths.
  *  Given the result of the last call, it reads again only the locks whose nodes have changed, whatever
  *  the number of participants. It watches what has not changed between two calls, and then needs no
- *  request for it; a minute after the last call these watches are removed. The payload of a participant
+ *  request for it; within two minutes after the last call these watches are removed. The payload of a participant
  *  is as it was when its lock was last read.
  *  @param path      absolute; "/" for all
  *  @param previous  may be NULL: an array of CuratorInspection, which is not changed

@@ -6,7 +6,7 @@
  *
  * NOTES: a node gets a watch when two lists in a row were equal. A change takes the watch away, so a
  * busy lock costs one list for each look, not one for each change. Nobody has to say that the looks
- * have ended: what was not asked for in a minute is dropped, with its watch.
+ * have ended: what was not asked for in a minute is dropped by the next sweep, with its watch.
  */
 #include "inspect/listings.h"
 

@@ -68,9 +68,6 @@ void curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owne
 /* Frees the lock itself, whatever references it. */
 void curator_lock_destroy (CuratorLock *lock);
 
-/* Re-enters owner's hold, which ends the op at once, or acquires. Parameters as for acquire. */
-CuratorOp *curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
-                               CuratorOpDone done, gpointer data);
 /* An op that finishes at once, without any request: refused with error (which it takes), or
  * granted if error is NULL. */
 CuratorOp *curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done,

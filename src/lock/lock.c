@@ -117,19 +117,6 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
   return TRUE;
 }
 
-CuratorOp *
-curator_lock_start (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
-                    CuratorOpDone done, gpointer data)
-{
-  GError *error = NULL;
-
-  if (owner != 0 && lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &error))
-    {
-      return curator_lock_finished_op (lock->client, error, done, data);
-    }
-  return lock->klass->acquire (lock, owner, deadline_us, once, done, data);
-}
-
 /* Called without the mutex. The caller has ruled out a re-entry. */
 static CuratorOp *
 begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, gpointer data)
