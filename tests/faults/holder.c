@@ -26,7 +26,7 @@ typedef struct
   CuratorLeaderSelector *selector;
   CuratorLeaderLatch *latch;
   GCancellable *cancellable;
-  GCancellable *returned; /* the selector's function has, or cannot be called any more */
+  gint returned; /* atomic: the selector's function has, or cannot be called any more */
   RecordEvent event;
   gboolean tried; /* the result has been recorded */
   gboolean failed;
@@ -145,22 +145,19 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   Holder *holder = user_data;
   g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), NULL, NULL);
   holder->failed = !hold (holder, lease);
-  g_cancellable_cancel (holder->returned);
+  g_atomic_int_set (&holder->returned, TRUE);
 }
 
 static void
 on_destroyed (gpointer user_data)
 {
-  g_cancellable_cancel (((Holder *) user_data)->returned);
+  g_atomic_int_set (&((Holder *) user_data)->returned, TRUE);
 }
 
-static void
-wait_for (GCancellable *cancellable)
+static gboolean
+has_returned (const Holder *holder)
 {
-  while (!g_cancellable_is_cancelled (cancellable))
-    {
-      wait_ms (1);
-    }
+  return g_atomic_int_get (&holder->returned);
 }
 
 static gboolean
@@ -169,16 +166,17 @@ run_selector (Holder *holder, CuratorClient *client, const char *path)
   CuratorLeaderSelector *selector =
       curator_leader_selector_new (client, path, lead, holder, on_destroyed, NULL);
   holder->selector = selector;
-  holder->returned = g_cancellable_new ();
   note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
   gboolean fine = curator_leader_selector_start (selector, NULL);
-  while (!g_cancellable_is_cancelled (holder->cancellable)
-         && !g_cancellable_is_cancelled (holder->returned))
+  while (!g_cancellable_is_cancelled (holder->cancellable) && !has_returned (holder))
     {
       wait_ms (1);
     }
   curator_leader_selector_unref (selector);
-  wait_for (holder->returned);
+  while (!has_returned (holder))
+    {
+      wait_ms (1);
+    }
   if (!holder->tried)
     {
       note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
