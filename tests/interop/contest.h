@@ -18,9 +18,11 @@
 #define CONTEST_COMPRESSION "CURATOR_TEST_COMPRESSION"
 
 /* C:    mutex, semmutex, semaphore:N[:Q], counted:PATH, read, write, rw (each fifth turn writes),
- *       downgrade (acquires as a writer, then downgrades), multi (a mutex and more)
+ *       downgrade (acquires as a writer, then downgrades), multi (a mutex and more),
+ *       paths:N (a multi-lock of the mutexes PATH/0, PATH/1, ...), paths:N:sorted (by the sorting
+ *       constructor, from another order in each process), paths:N:apart (one mutex after another)
  * Java: mutex, semmutex, semaphore:N, counted:PATH, read, write, rw (threads are
- *       readers and writers alternately) */
+ *       readers and writers alternately), paths:N */
 typedef struct
 {
   const char *recipe; /* NULL ends the list */

@@ -17,10 +17,12 @@ typedef struct
   CuratorRwLock *rw_lock;
   CuratorSemaphore *semaphore;
   CuratorSharedCount *count;
+  GPtrArray *apart; /* locks that are acquired one after another, by hand */
   int permits;
   int limit;
   int acquisitions;
   int hold_ms;
+  int process;
 } Work;
 
 typedef struct
@@ -105,9 +107,50 @@ take_lease (Turns *turns, RecordKind kind)
 }
 
 static gboolean
+release_in_reverse (GPtrArray *leases, GError **error)
+{
+  gboolean released = TRUE;
+  for (guint i = leases->len; released && i-- > 0;)
+    {
+      released = curator_lease_release (g_ptr_array_index (leases, i), error);
+    }
+  return released;
+}
+
+static gboolean
+take_all_apart (Turns *turns)
+{
+  GPtrArray *locks = turns->work->apart;
+  g_autoptr (GPtrArray) leases =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
+  note (turns, RECORD_ACQUIRE_CALLED, RECORD_MUTEX, NULL);
+  for (guint i = 0; i < locks->len; i++)
+    {
+      CuratorLease *lease = curator_lock_acquire_lease (g_ptr_array_index (locks, i),
+                                                        CURATOR_WAIT_FOREVER, NULL, &turns->error);
+      if (lease == NULL)
+        {
+          return FALSE;
+        }
+      g_ptr_array_add (leases, lease);
+    }
+  CuratorLease *first = g_ptr_array_index (leases, 0);
+  note (turns, RECORD_ACQUIRE_RETURNED, RECORD_MUTEX, first);
+  wait_ms (turns->work->hold_ms);
+  note (turns, RECORD_RELEASE_CALLED, RECORD_MUTEX, first);
+  const gboolean released = release_in_reverse (leases, &turns->error);
+  note (turns, RECORD_RELEASE_RETURNED, RECORD_MUTEX, first);
+  return released;
+}
+
+static gboolean
 take_turn (Turns *turns, int i)
 {
   const Work *work = turns->work;
+  if (work->apart != NULL)
+    {
+      return take_all_apart (turns);
+    }
   if (work->rw_lock == NULL)
     {
       return take_lease (turns, work->semaphore != NULL ? RECORD_SEMAPHORE : RECORD_MUTEX);
@@ -161,11 +204,60 @@ multi_new (CuratorClient *client, const char *path, GError **error)
   return curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
 }
 
+/* path/0, path/1, ..., the first of them being path/(start mod n). */
+static char **
+paths_below (const char *path, int n, int start)
+{
+  char **paths = g_new0 (char *, n + 1);
+  for (int i = 0; i < n; i++)
+    {
+      paths[i] = g_strdup_printf ("%s/%d", path, (start + i) % n);
+    }
+  return paths;
+}
+
+static gboolean
+open_apart (Work *work, CuratorClient *client, char **paths, GError **error)
+{
+  work->apart = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref);
+  for (; *paths != NULL; paths++)
+    {
+      CuratorLock *lock = curator_mutex_new (client, *paths, error);
+      if (lock == NULL)
+        {
+          return FALSE;
+        }
+      g_ptr_array_add (work->apart, lock);
+    }
+  return TRUE;
+}
+
+/* words: of "paths:N:HOW". */
+static gboolean
+open_paths (Work *work, CuratorClient *client, const char *path, char **words, GError **error)
+{
+  const gboolean is_sorted = g_strcmp0 (words[2], "sorted") == 0;
+  g_auto (GStrv) paths = paths_below (path, atoi (words[1]), is_sorted ? work->process : 0);
+  const char *const *constant = (const char *const *) paths;
+
+  if (g_strcmp0 (words[2], "apart") == 0)
+    {
+      return open_apart (work, client, paths, error);
+    }
+  work->lock = is_sorted ? curator_multi_lock_new_for_paths_sorted (client, constant, error)
+                         : curator_multi_lock_new_for_paths (client, constant, error);
+  return work->lock != NULL;
+}
+
 static gboolean
 open_recipe (Work *work, CuratorClient *client, const char *path, GError **error)
 {
   g_auto (GStrv) words = g_strsplit (work->recipe, ":", -1);
   work->permits = 1;
+  if (strcmp (words[0], "paths") == 0)
+    {
+      return open_paths (work, client, path, words, error);
+    }
   if (strcmp (words[0], "mutex") == 0)
     {
       work->lock = curator_mutex_new (client, path, error);
@@ -205,11 +297,12 @@ close_recipe (Work *work)
   g_clear_pointer (&work->lock, curator_lock_unref);
   g_clear_pointer (&work->semaphore, curator_semaphore_unref);
   g_clear_pointer (&work->count, curator_shared_count_unref);
+  g_clear_pointer (&work->apart, g_ptr_array_unref);
   g_clear_pointer (&work->rw_lock, curator_rw_lock_unref);
 }
 
 static gboolean
-run_threads (const Work *work, int n, int process, const char *directory)
+run_threads (const Work *work, int n, const char *directory)
 {
   gboolean fine = TRUE;
   g_autofree Turns *turns = g_new0 (Turns, n);
@@ -218,7 +311,8 @@ run_threads (const Work *work, int n, int process, const char *directory)
     {
       turns[i].work = work;
       turns[i].number = i;
-      turns[i].recorder = recorder_open (directory, process, i + 1, (gsize) work->acquisitions * 8);
+      turns[i].recorder =
+          recorder_open (directory, work->process, i + 1, (gsize) work->acquisitions * 8);
       pthread_create (&threads[i], NULL, take_turns, &turns[i]);
     }
   for (int i = 0; i < n; i++)
@@ -272,11 +366,12 @@ main (int argc, char **argv)
   Work work = { .recipe = argv[6],
                 .acquisitions = atoi (argv[4]),
                 .hold_ms = atoi (argv[5]),
-                .limit = atoi (argv[7]) };
+                .limit = atoi (argv[7]),
+                .process = atoi (argv[8]) };
   g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
   gboolean fine = set_up (client, &error) && curator_client_start (client, &error)
                   && open_recipe (&work, client, argv[2], &error)
-                  && run_threads (&work, atoi (argv[3]), atoi (argv[8]), argv[9]);
+                  && run_threads (&work, atoi (argv[3]), argv[9]);
   if (error != NULL)
     {
       g_printerr ("%s\n", error->message);

@@ -25,7 +25,7 @@ final class LockWorker
 {
     private static final String USAGE =
         "connect-string path threads acquisitions(0: until stdin closes) hold-ms RECIPE [think-ms]; RECIPE: "
-            + "mutex|semmutex|semaphore:N|counted:SHARED-COUNT-PATH|read|write|rw(odd threads read, even ones write)";
+            + "mutex|semmutex|semaphore:N|counted:SHARED-COUNT-PATH|paths:N|read|write|rw(odd threads read, even ones write)";
 
     private final CuratorFramework client;
     private final Recipe.Factory recipes;

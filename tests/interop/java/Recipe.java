@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
@@ -57,6 +61,11 @@ interface Recipe
             InterProcessSemaphoreV2 shared = new InterProcessSemaphoreV2(client, path, count);
             return thread -> new Semaphore(shared, path);
         }
+        if (name.startsWith("paths:"))
+        {
+            Paths shared = new Paths(client, path, Integer.parseInt(name.substring("paths:".length())));
+            return thread -> shared;
+        }
         throw new IllegalArgumentException("no such recipe: " + name);
     }
 
@@ -72,6 +81,30 @@ interface Recipe
         public String nodePath()
         {
             return getLockPath();
+        }
+    }
+
+    /** A multi-lock of the mutexes path/0, path/1, and so on. */
+    class Paths extends InterProcessMultiLock implements Recipe
+    {
+        private final Mutex first;
+
+        Paths(CuratorFramework client, String path, int n)
+        {
+            this(IntStream.range(0, n).mapToObj(i -> new Mutex(client, ZKPaths.makePath(path, "" + i)))
+                .collect(Collectors.toList()));
+        }
+
+        private Paths(List<Mutex> members)
+        {
+            super(List.copyOf(members));
+            first = members.get(0);
+        }
+
+        @Override
+        public String nodePath()
+        {
+            return first.nodePath();
         }
     }
 
