@@ -9,6 +9,7 @@ typedef struct
   Recipe recipe;
   pthread_barrier_t *start;
   const int *stop;
+  gulong hold_us;
   gint64 ops;   /* granted before the end */
   gint64 total; /* including those granted later */
   Samples waits;
@@ -28,21 +29,47 @@ contend (void *data)
           samples_add (&me->waits, peer_now_ns () - began);
           me->ops++;
         }
+      if (me->hold_us > 0)
+        {
+          g_usleep (me->hold_us);
+        }
       recipe_release (&me->recipe);
       me->total++;
     }
   return NULL;
 }
 
+/* Of "rw" one in ten writes; with "apart" each has a path of its own. */
 static void
 contender_init (Contender *me, const Request *request, int i)
 {
-  recipe_init_asked (&me->recipe, request, i);
+  g_autoptr (GHashTable) values = g_hash_table_new (g_str_hash, g_str_equal);
+  const Request mine = { request->verb, values };
+  g_autofree char *path = request_flag (request, "apart")
+                              ? g_strdup_printf ("%s-%d", request_text (request, "path"), i)
+                              : g_strdup (request_text (request, "path"));
+  GHashTableIter iter;
+  gpointer key;
+  gpointer value;
+  g_hash_table_iter_init (&iter, request->values);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    {
+      g_hash_table_insert (values, key, value);
+    }
+  g_hash_table_insert (values, (gpointer) "path", path);
+  if (g_strcmp0 (g_hash_table_lookup (values, "recipe"), "rw") == 0)
+    {
+      g_hash_table_insert (values, (gpointer) "recipe",
+                           (gpointer) (i % 10 == 0 ? "write" : "read"));
+    }
+  recipe_init_asked (&me->recipe, &mine, i);
   samples_init (&me->waits);
+  me->hold_us =
+      request_flag (request, "hold_ms") ? (gulong) request_number (request, "hold_ms") * 1000 : 0;
 }
 
-/* crowd server= path= n= ms= [recipe=] [async=1]: ready; ok ops= ns= (of the window) total= (with
- * those granted after its end) q= (of waits) */
+/* crowd server= path= n= ms= [recipe=] [async=1] [apart=1] [hold_ms=]: ready; ok ops= ns= (of the
+ * window) total= (with those granted after its end) q= (of waits) */
 void
 verb_crowd (const Request *request)
 {

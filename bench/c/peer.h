@@ -67,6 +67,14 @@ void bare_queue (Bare *bare, guint n);
 void bare_drain (Bare *bare);
 void bare_free (Bare *bare);
 
+/* Another one without libzookeeper: a blocking socket, for a mutex without contention. */
+typedef struct _BareSocket BareSocket;
+
+BareSocket *bare_socket_new (const char *server, const char *path, gboolean async);
+void bare_socket_acquire (BareSocket *bare);
+void bare_socket_release (BareSocket *bare);
+void bare_socket_free (BareSocket *bare);
+
 /* A lock of any recipe, acquired and released by one thread. */
 typedef struct
 {
@@ -75,14 +83,15 @@ typedef struct
   CuratorSemaphore *semaphore;
   CuratorLease *lease;
   Bare *bare;
+  BareSocket *socket;
   gboolean async; /* does not wait until a release is confirmed */
 } Recipe;
 
-/* name: mutex, read, write, semaphore, semmutex */
+/* name: mutex, read, write, semaphore (of one lease), semaphore8, semmutex, multi (of eight mutexes) */
 void recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char *path,
                   gboolean async);
-/* The request's recipe, or a mutex if it names none, in the i-th session to its server. "bare" and
- * "bare-semaphore" are baselines without this library. */
+/* The request's recipe, or a mutex if it names none, in the i-th session to its server. "bare",
+ * "bare-semaphore" and "bare-socket" are baselines without this library. */
 void recipe_init_asked (Recipe *recipe, const Request *request, int i);
 void recipe_acquire (Recipe *recipe);
 void recipe_release (Recipe *recipe);
@@ -96,5 +105,7 @@ void verb_paths (const Request *request);
 void verb_hold (const Request *request);
 void verb_reentrant (const Request *request);
 void verb_idle (const Request *request);
+void verb_try (const Request *request);
+void verb_fleet (const Request *request);
 
 #endif

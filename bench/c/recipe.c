@@ -1,7 +1,6 @@
 /* One interface to all recipes. Threads: one thread uses a Recipe. */
 #include "peer.h"
 
-#define LEASES  1
 #define MEMBERS 8
 
 static void
@@ -43,9 +42,10 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
     {
       recipe->lock = curator_semaphore_mutex_new (client, path, &error);
     }
-  else if (g_str_equal (name, "semaphore"))
+  else if (g_str_has_prefix (name, "semaphore"))
     {
-      recipe->semaphore = curator_semaphore_new (client, path, LEASES, &error);
+      const int leases = g_str_equal (name, "semaphore8") ? 8 : 1;
+      recipe->semaphore = curator_semaphore_new (client, path, leases, &error);
     }
   else if ((recipe->pair = curator_rw_lock_new (client, path, NULL, 0, &error)) != NULL)
     {
@@ -70,6 +70,11 @@ init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
                    peer_session (request, "server", i), path, async);
       recipe_acquire (recipe);
       recipe_release (recipe);
+    }
+  if (g_str_equal (request_text (request, "recipe"), "bare-socket"))
+    {
+      recipe->socket = bare_socket_new (request_text (request, "server"), path, async);
+      return;
     }
   recipe->bare = bare_new (request_text (request, "server"), path, is_semaphore, async);
 }
@@ -96,6 +101,10 @@ recipe_acquire (Recipe *recipe)
   if (recipe->bare != NULL)
     {
       bare_acquire (recipe->bare);
+    }
+  else if (recipe->socket != NULL)
+    {
+      bare_socket_acquire (recipe->socket);
     }
   else if (recipe->semaphore != NULL)
     {
@@ -131,6 +140,10 @@ recipe_release (Recipe *recipe)
     {
       bare_release (recipe->bare);
     }
+  else if (recipe->socket != NULL)
+    {
+      bare_socket_release (recipe->socket);
+    }
   else if (recipe->async)
     {
       recipe_release_async (recipe);
@@ -153,6 +166,7 @@ recipe_clear (Recipe *recipe)
   g_clear_pointer (&recipe->pair, curator_rw_lock_unref);
   g_clear_pointer (&recipe->semaphore, curator_semaphore_unref);
   g_clear_pointer (&recipe->bare, bare_free);
+  g_clear_pointer (&recipe->socket, bare_socket_free);
 }
 
 void

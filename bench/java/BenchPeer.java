@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
@@ -27,6 +28,7 @@ final class BenchPeer
 {
     private static final int SESSION_TIMEOUT_MS = 30000;
     private static final int ENOUGH_SAMPLES = 200000;
+    private static final int MEMBERS = 8; // of a multi-lock, as in ../c/recipe.c
 
     private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
     private final Map<String, CuratorFramework> sessions = new HashMap<>();
@@ -169,6 +171,15 @@ final class BenchPeer
                 return new MutexRecipe(new InterProcessReadWriteLock(client, path).writeLock());
             case "semmutex":
                 return new SemaphoreMutexRecipe(new InterProcessSemaphoreMutex(client, path));
+            case "multi":
+                List<String> members = new ArrayList<>();
+                for (int i = 0; i < MEMBERS; i++)
+                {
+                    members.add(path + "/" + i);
+                }
+                return new MultiRecipe(new InterProcessMultiLock(client, members));
+            case "semaphore8":
+                return new SemaphoreRecipe(new InterProcessSemaphoreV2(client, path, 8));
             case "semaphore":
                 return new SemaphoreRecipe(new InterProcessSemaphoreV2(client, path, 1));
             default:
@@ -195,6 +206,28 @@ final class BenchPeer
         public void release() throws Exception
         {
             mutex.release();
+        }
+    }
+
+    private static final class MultiRecipe implements Recipe
+    {
+        private final InterProcessMultiLock all;
+
+        MultiRecipe(InterProcessMultiLock all)
+        {
+            this.all = all;
+        }
+
+        @Override
+        public void acquire() throws Exception
+        {
+            all.acquire();
+        }
+
+        @Override
+        public void release() throws Exception
+        {
+            all.release();
         }
     }
 
@@ -264,6 +297,34 @@ final class BenchPeer
         tell("ok ops=" + ops + " ns=" + (now - began) + " q=" + Samples.quantiles(List.of(samples)));
     }
 
+    /** Tries that are refused: another session holds the mutex, or another object of the same one. */
+    private void tryInVain() throws Exception
+    {
+        int ops = (int)number("ops");
+        boolean own = number("own", 0) != 0;
+        InterProcessMutex holder = new InterProcessMutex(own ? session(0) : session(text("observe"), 1), text("path"));
+        InterProcessMutex other = new InterProcessMutex(session(0), text("path"));
+        Samples samples = new Samples();
+        holder.acquire();
+        readySteady(ops);
+        long began = System.nanoTime();
+        long now = began;
+        for (int i = 0; i < ops; i++)
+        {
+            if (other.acquire(0, TimeUnit.MILLISECONDS))
+            {
+                throw new IllegalStateException("a try should have been refused");
+            }
+            long then = now;
+            now = System.nanoTime();
+            samples.add(now - then);
+        }
+        tell("ready ops=" + ops + " q=" + Samples.quantiles(List.of(samples)));
+        in.readLine();
+        holder.release();
+        tell("ok ops=" + ops + " ns=" + (now - began));
+    }
+
     private static final class Contender
     {
         final Samples waits = new Samples();
@@ -271,7 +332,7 @@ final class BenchPeer
         long total;
         Thread thread;
 
-        void contend(Recipe recipe, CountDownLatch begin, AtomicLong stop) throws Exception
+        void contend(Recipe recipe, CountDownLatch begin, AtomicLong stop, long holdMs) throws Exception
         {
             begin.await();
             while (stop.get() == 0)
@@ -283,6 +344,10 @@ final class BenchPeer
                     waits.add(System.nanoTime() - began);
                     ops++;
                 }
+                if (holdMs > 0)
+                {
+                    Thread.sleep(holdMs);
+                }
                 recipe.release();
                 total++;
             }
@@ -292,14 +357,18 @@ final class BenchPeer
     private void crowd() throws Exception
     {
         int n = (int)number("n");
+        boolean apart = number("apart", 0) != 0;
+        long holdMs = number("hold_ms", 0);
         CountDownLatch begin = new CountDownLatch(1);
         AtomicLong stop = new AtomicLong();
         List<Contender> contenders = new ArrayList<>();
         for (int i = 0; i < n; i++)
         {
-            Recipe recipe = recipe("mutex", session(i), text("path"));
+            String name = request.getOrDefault("recipe", "mutex");
+            name = !name.equals("rw") ? name : i % 10 == 0 ? "write" : "read";
+            Recipe recipe = recipe(name, session(i), text("path") + (apart ? "-" + i : ""));
             Contender contender = new Contender();
-            contender.thread = start(() -> contender.contend(recipe, begin, stop));
+            contender.thread = start(() -> contender.contend(recipe, begin, stop, holdMs));
             contenders.add(contender);
         }
         readySteady(n);
@@ -473,6 +542,7 @@ final class BenchPeer
             case "paths": paths(); break;
             case "reentrant": reentrant(); break;
             case "idle": idle(); break;
+            case "try": tryInVain(); break;
             default: throw new IllegalArgumentException(line);
         }
     }

@@ -32,6 +32,11 @@ class Rig:
     def _warm_up(self, peer, lab, role):
         """Runs each recipe often enough for Java and the server to have compiled it. The peers send different requests,
         so the server is warmed up by each of them."""
+        if role == "scale":
+            words = f"crowd server={lab.server} path=/bench/warm n=8 ms={self.warm_up_ops // 5}"
+            peer.ask(words, "ready")
+            peer.ask("go")
+            return
         if peer.name != "java":
             if role == "main":
                 peer.ask(f"solo server={lab.server} path=/bench/warm recipe=mutex ops={self.warm_up_ops // 5}")
@@ -129,24 +134,40 @@ def write_report(rows, results, options):
     options.output.mkdir(parents=True, exist_ok=True)
     results.write_csv(options.output / "figures.csv")
     results.write_shapes(options.output / "latency.csv")
-    for headings, lines in ((report.PEER_HEADINGS, report.peer_rows(rows, results)),
+    for headings, lines in ((report.TRIP_HEADINGS, report.trip_rows(rows, results)),
+                            (report.FLEET_HEADINGS, report.fleet_rows(rows, results)),
+                            (report.SCALE_HEADINGS, report.scale_rows(rows, results)),
+                            (report.PEER_HEADINGS, report.peer_rows(rows, results)),
                             (report.MEMORY_HEADINGS, report.memory_rows(rows, results)),
                             (report.TARGET_HEADINGS, report.target_rows(rows, results)),
                             (report.SECURED_HEADINGS, report.secured_rows(rows, results))):
         lines = list(lines)
         if lines:
             print("\n".join(report.plain(headings, lines)) + "\n")
-    drawn = plots.draw(rows, results, options.output)
+    drawn = plots.draw(rows, results, options.output) + plots.draw_scale(rows, results, options.output)
     say(f"figures.csv, latency.csv and {len(drawn)} plots are in {options.output}")
     if options.publish:
-        page, today = options.publish / "performance.md", date.today().isoformat()
-        others = [row for row in rows if not row.secured]
-        if others:
-            drawn = plots.draw(others, results, options.publish / "plots")
-            report.replace_measured(page, report.document(others, results, options.command, today, drawn))
-        if len(others) < len(rows):
-            report.replace_measured(page, report.secured_document(rows, results, options.command, today), "secured")
-        say(f"{options.publish / 'performance.md'} is up to date")
+        publish(rows, results, options)
+
+
+def publish(rows, results, options):
+    """Only the parts of the documents whose rows were measured."""
+    page, today = options.publish / "performance.md", date.today().isoformat()
+    for part, document, file in (("trips", report.trip_document, page), ("secured", report.secured_document, page),
+                                 ("capacity", report.fleet_document, options.publish / "operations.md")):
+        chosen = [row for row in rows if row.part == part]
+        if chosen:
+            report.replace_measured(file, document(chosen, results, options.command, today), part)
+    chosen = [row for row in rows if row.part == "scale"]
+    if chosen:
+        drawn = plots.draw_scale(chosen, results, options.publish / "plots")
+        report.replace_measured(page, report.scale_document(chosen, results, options.command, today, drawn), "scale")
+    chosen = [row for row in rows if row.part == "measured"]
+    if chosen:
+        drawn = plots.draw(chosen, results, options.publish / "plots")
+        report.replace_measured(page, report.document(chosen, results, options.command, today, drawn), "measured")
+        report.replace_measured(page, report.appendix(chosen, results, options.command, today), "appendix")
+    say(f"{options.publish} is up to date")
 
 
 def main(argv):

@@ -118,6 +118,21 @@ def check_multi_lock(bench):
         check(f"multi-lock of {MEMBERS} {options}: at most {most} round trips", trips <= most, f"{trips:.2f}")
 
 
+def check_tries(bench):
+    """A create, a list and a delete where another session holds the lock; nothing where the same one does."""
+    for own, each in (("", 3), ("own=1", 0)):
+        peer = bench.cast.peer("c")
+        peer.ask(f"try {bench.where()} ops={OPS} {own}", "ready")
+        bench.lab.ask("reset")
+        peer.ask("go", "ready")
+        bench.lab.settle()
+        requests, kinds = costs(bench.lab.counts())
+        peer.ask("go")
+        # An idle session reads now and then, and a lock that is held for long reads its own node.
+        late = kinds.pop("exists", 0) + kinds.pop("get", 0)
+        check(f"refused try {own}: {each} requests", requests - late == each * OPS and late <= OPS / 10, kinds)
+
+
 def check_succession(bench):
     """One session: a create and a delete for each waiter. The first one and the holder need a constant number more."""
     counts, watches = bench.queue("c", f"waiters n={OPS}")
@@ -185,6 +200,7 @@ def main(lab_program, peer_program, classpath, java=None):
     try:
         check_uncontended(bench, java)
         check_multi_lock(bench)
+        check_tries(bench)
         check_succession(bench)
         check_queue(bench, java)
         check_readers(bench)

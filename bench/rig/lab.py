@@ -5,6 +5,7 @@ import select
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 ANSWER_S = 300  # longer than any request takes on any machine
 
@@ -54,6 +55,12 @@ class Process:
     def cpu_ns(self):
         """Processor time of the whole process so far. Linux encodes the pid in the clock's id."""
         return time.clock_gettime_ns((~self.pid << 3) | 2)
+
+    def size(self):
+        """Resident bytes and threads of the process."""
+        text = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
+        values = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        return {"resident_mb": int(values["VmRSS"].split()[0]) / 1024, "threads": int(values["Threads"])}
 
     def stop(self, patience_s=30):
         try:

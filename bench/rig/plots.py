@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four plots, by gnuplot, as SVG."""
+"""The plots, by gnuplot, as SVG."""
 import subprocess
 
 from rows import GO, JAVA, KAZOO, LOOPBACK, OURS, OURS_ASYNC
@@ -47,6 +47,22 @@ def _against_n(rows, results, prefix, metric):
                 if spread is not None and spread.median > 0:
                     series.setdefault(entry.label, []).append((row.n, spread.median, spread.low, spread.high))
     return {label: points for label, points in series.items() if len(points) > 1}
+
+
+def draw_scale(rows, results, directory):
+    """The cost of an acquisition against the number of sessions."""
+    directory.mkdir(parents=True, exist_ok=True)
+    log = "set logscale xy\nset format y '%g'\n"
+    drawn = []
+    for metric, file, caption, y in (
+            ("to_client", "sessions-bytes.svg", "Bytes from the server per acquisition, by number of sessions", "bytes per acquisition"),
+            ("server_cpu_us", "sessions-cpu.svg", "Processor time of the server per acquisition, by number of sessions",
+             "microseconds per acquisition")):
+        series = _against_n(rows, results, "scale-one-", metric)
+        if series:
+            _plot(directory / file, "sessions of one process on one path", y, series, setup=log)
+            drawn.append((file, caption))
+    return drawn
 
 
 def draw(rows, results, directory):

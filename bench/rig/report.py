@@ -5,10 +5,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from rows import JAVA, SECURED
+from rows import GO, JAVA, KAZOO, SECURED, SOCKETS
 
 BUSY_LOAD = 0.5  # load average before a run
-METRICS = {"rate": ("rate", "/s", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
+METRICS = {"rate": ("rate", "/s", 1), "trips": ("round trips", "", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
            "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
            "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
            "to_server": ("bytes to the server", "bytes", 1), "resident": ("resident memory", "bytes", 1)}
@@ -40,27 +40,74 @@ def target_rows(rows, results):
             name, unit, _ = METRICS[target.metric]
             who = target.entry.label.removeprefix("C, ").removeprefix("C")
             what = row.title if target.metric == row.show else f"{row.title.split(':')[0]}: {name}"
-            workload = f"{what}{', ' + who if who and who != target.entry.label and target.limit is None else ''}"
-            net = "" if row.net == "loopback" else f", {row.net}"
-            against = JAVA if target.limit is not None else target.against
+            workload = f"{what}{', ' + who if who and who != target.entry.label else ''}"
+            if row.net != "loopback":
+                workload += f", {row.net}"
             if target.limit is not None:
-                ratio, goal = "", f"≤ {number(target.limit)} {unit}".strip()
-            elif target.no_loss:
-                ratio, goal = spread_text(verdict.spread), "reaches 1"
+                against, ratio, goal = "", "", f"≤ {number(target.limit)} {unit}".strip()
             else:
-                ratio, goal = spread_text(verdict.spread), f"≥ {target.factor:g}"
-            yield (workload + net, spread_text(results.spread(row, against, target.metric), unit),
-                   spread_text(results.spread(row, target.entry, target.metric), unit), ratio, goal,
-                   "yes" if verdict.met else "**no**", spread_text(verdict.floor) if verdict.floor else "")
+                label = target.against.label.split(",")[0]
+                against = f"{label}: {spread_text(results.spread(row, target.against, target.metric), unit)}"
+                ratio, goal = spread_text(verdict.spread), "reaches 1" if target.no_loss else f"≥ {target.factor:g}"
+            others = [results.ratios(row, target.entry, other, target.metric)
+                      for other in (SOCKETS.get(target.entry, JAVA), JAVA, GO, KAZOO)]
+            others[0] = others[0] if target.entry in SOCKETS else None
+            yield (workload, spread_text(results.spread(row, target.entry, target.metric), unit), against, ratio, goal,
+                   "yes" if verdict.met else "**no**", *(spread_text(other) if other else "" for other in others))
 
 
-TARGET_HEADINGS = ("workload", "compared with", "this library", "ratio", "target", "met", "libzookeeper alone")
+TARGET_HEADINGS = ("workload", "this library", "compared with", "ratio", "target", "met", "ratio to a socket alone", "to Java",
+                   "to go", "to kazoo")
+
+
+def trip_rows(rows, results):
+    """A line for each competitor of each operation, counted rather than timed."""
+    for row in rows:
+        for entry in row.entries:
+            figures = [results.spread(row, entry, metric)
+                       for metric in ("trips", "requests", "writes", "to_server", "to_client")]
+            if row.part == "trips" and figures[0] is not None:
+                yield (row.title, entry.label, f"{figures[0].median:.2f}", *(f"{figure.median:.1f}" for figure in figures[1:3]),
+                       *(f"{figure.median:,.0f}" for figure in figures[3:]))
+
+
+TRIP_HEADINGS = ("operation", "who", "round trips", "requests", "writes", "bytes to the server", "bytes from it")
+
+
+def fleet_rows(rows, results):
+    for row in rows:
+        if row.part == "capacity" and results.spread(row, row.entries[0], "writes") is not None:
+            writes, requests, pings = (results.spread(row, row.entries[0], metric).median
+                                       for metric in ("writes", "requests", "pings"))
+            carried = [f"{CARRIED * seconds / writes:,.0f}" if writes > 0.005 else "-" for seconds in FLEET_TIMEOUTS_S]
+            yield (row.title, f"{writes:.2f}", f"{requests - writes:.2f}", f"{pings:.2f}", *carried)
+
+
+def scale_rows(rows, results):
+    for row in rows:
+        for entry in row.entries:
+            rate = results.spread(row, entry, "rate") if row.part == "scale" else None
+            if rate is None:
+                continue
+            ratio = results.ratios(row, entry, JAVA, "rate")
+            yield (row.title, f"{row.n:,}", entry.label, spread_text(rate, row.unit),
+                   spread_text(ratio) if ratio and entry is not JAVA else "",
+                   *(spread_text(results.spread(row, entry, m))
+                     for m in ("requests", "to_client", "server_cpu_us", "resident_mb", "threads")))
+
+
+SCALE_HEADINGS = ("workload", "sessions", "who", "acquisitions", "ratio to Java", "requests", "bytes from the server",
+                  "server CPU µs", "resident MB of the process", "its threads")
+CARRIED = 1000  # transactions a second
+FLEET_TIMEOUTS_S = (15, 30, 60)
+FLEET_HEADINGS = ("a client that", "transactions per T", "reads per T", "pings per T",
+                  *(f"clients per {CARRIED:,} transactions a second, T = {seconds} s" for seconds in FLEET_TIMEOUTS_S))
 
 
 def peer_rows(rows, results):
     """A line for each competitor of each row, with its ratio to Java."""
     for row in rows:
-        if len(row.entries) < 2 or JAVA not in row.entries or results.spread(row, JAVA, row.show) is None:
+        if row.part != "measured" or len(row.entries) < 2 or JAVA not in row.entries or results.spread(row, JAVA, row.show) is None:
             continue
         for entry in row.entries:
             spread = results.spread(row, entry, row.show)
@@ -124,24 +171,50 @@ def machine(load):
            f"go-zookeeper {_version('golang-github-samuel-go-zookeeper-dev')}.")
 
 
-def document(rows, results, command, when, plots):
-    """The measured part of docs/performance.md."""
-    verdicts = [v for row in rows for v in (results.verdict(row, t) for t in row.targets) if v]
+def _heading(results, command, when):
     yield f"Measured by `{command}` on {when}:"
     yield from machine(results.load)
-    yield ""
-    yield (f"{sum(v.met for v in verdicts)} of {len(verdicts)} targets are met. "
-           f"{sum(v.above_floor for v in verdicts)} of the others are beyond what libzookeeper alone reached in the same rounds.")
     if results.failures:
         yield f"Failed measurements: {'; '.join(results.failures)}."
     yield ""
-    yield from markdown(TARGET_HEADINGS, target_rows(rows, results))
-    yield ""
+
+
+def _pictures(plots):
     for file, caption in plots:
-        yield f"![{caption}](plots/{file})"
         yield ""
-    yield "### All measurements"
+        yield f"![{caption}](plots/{file})"
+
+
+def trip_document(rows, results, command, when):
+    yield from _heading(results, command, when)
+    yield from markdown(TRIP_HEADINGS, trip_rows(rows, results))
+
+
+def fleet_document(rows, results, command, when):
+    yield from _heading(results, command, when)
+    yield from markdown(FLEET_HEADINGS, fleet_rows(rows, results))
+
+
+def scale_document(rows, results, command, when, plots):
+    yield "## Many sessions"
     yield ""
+    yield from _heading(results, command, when)
+    yield from markdown(SCALE_HEADINGS, scale_rows(rows, results))
+    yield from _pictures(plots)
+
+
+def document(rows, results, command, when, plots):
+    """The figures on loopback."""
+    verdicts = [v for row in rows for v in (results.verdict(row, t) for t in row.targets) if v]
+    yield from _heading(results, command, when)
+    yield f"{sum(v.met for v in verdicts)} of {len(verdicts)} targets are met."
+    yield ""
+    yield from markdown(TARGET_HEADINGS, target_rows(rows, results))
+    yield from _pictures(plots)
+
+
+def appendix(rows, results, command, when):
+    yield from _heading(results, command, when)
     yield from markdown(PEER_HEADINGS, peer_rows(rows, results))
     yield ""
     yield "### Memory per waiter"
@@ -157,7 +230,7 @@ def secured_rows(rows, results):
     """A line for each competitor over each kind of connection."""
     for row in rows:
         for (peer, kind), entry in SECURED.items():
-            rate = results.spread(row, entry, "rate") if row.secured else None
+            rate = results.spread(row, entry, "rate") if row.part == "secured" else None
             if rate is None:
                 continue
             java, clear = SECURED["java", kind], SECURED[peer, "clear text"]
@@ -169,17 +242,14 @@ def secured_rows(rows, results):
 
 
 def secured_document(rows, results, command, when):
-    yield f"Measured by `{command}` on {when}:"
-    yield from machine(results.load)
+    yield from _heading(results, command, when)
     if results.load > BUSY_LOAD:
         yield "The machine was busy with other work: only the ratios say something, and only roughly."
-    if results.failures:
-        yield f"Failed measurements: {'; '.join(results.failures)}."
-    yield ""
+        yield ""
     yield from markdown(SECURED_HEADINGS, secured_rows(rows, results))
 
 
-def replace_measured(path, lines, part="measured"):
+def replace_measured(path, lines, part):
     begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
     text = path.read_text(encoding="utf-8")
     head, rest = text.split(begin, 1)

@@ -4,7 +4,7 @@ import csv
 from dataclasses import dataclass
 from statistics import median
 
-from rows import FLOORS, HIGHER_IS_BETTER
+from rows import HIGHER_IS_BETTER
 
 
 @dataclass
@@ -32,12 +32,6 @@ class Verdict:
     target: object
     spread: Spread  # of the ratios; of the figure itself if the target is a limit
     met: bool
-    floor: Spread = None  # the ratios of libzookeeper alone, where it has an entry
-
-    @property
-    def above_floor(self):
-        """Not met, and libzookeeper alone does not reach it either."""
-        return not self.met and self.floor is not None and self.floor.median < self.target.factor
 
 
 class Results:
@@ -78,8 +72,7 @@ class Results:
         if spread is None:
             return None
         met = spread.high >= 1.0 if target.no_loss else spread.median >= target.factor
-        floor = FLOORS.get(target.entry)
-        return Verdict(row, target, spread, met, floor and self.ratios(row, floor, target.against, target.metric))
+        return Verdict(row, target, spread, met)
 
     def write_csv(self, path):
         with open(path, "w", newline="", encoding="utf-8") as file:
