@@ -8,6 +8,7 @@ from pathlib import Path
 from rows import GO, JAVA, KAZOO, SECURED, SOCKETS
 
 BUSY_LOAD = 0.5  # load average before a run
+BUSY_TRIPS = "The machine was busy with other work, which adds a fraction of a round trip. The other columns are counted."
 METRICS = {"rate": ("rate", "/s", 1), "trips": ("round trips", "", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
            "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
            "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
@@ -187,6 +188,9 @@ def _pictures(plots):
 
 def trip_document(rows, results, command, when):
     yield from _heading(results, command, when)
+    if results.load > BUSY_LOAD:
+        yield BUSY_TRIPS
+        yield ""
     yield from markdown(TRIP_HEADINGS, trip_rows(rows, results))
 
 
