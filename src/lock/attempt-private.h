@@ -114,15 +114,16 @@ void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 /* The answer to a listing, which several attempts may share. */
 void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
                                 gpointer attempt) CURATOR_LOCKED;
-/* Takes over the node at path, created in the current session. */
+/* Takes over the node at path, created in the current session. The stake's checked_us is set. */
 void curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* Watches leaf (NULL: the parent's children), and second if not NULL. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf,
                                const char *second) CURATOR_LOCKED;
-/* A place's ahead_left. */
+/* A place's ahead_left and ahead_held. */
 void curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released,
                                     const char *leaf) CURATOR_LOCKED;
+void curator_attempt_on_ahead_held (CuratorPlace *place) CURATOR_LOCKED;
 void curator_attempt_wait_behind (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_stop_watching (Attempt *attempt) CURATOR_LOCKED;
 

@@ -73,7 +73,11 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
       curator_attempt_apply_verdict (attempt, &verdict);
       return;
     }
-  curator_stake_register (&attempt->stake, attempt->session, FALSE);
+  take_place (attempt);
+  const CuratorPlace *ahead = attempt->place.ahead;
+  curator_stake_register (&attempt->stake, attempt->session,
+                          ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
+                                                           : CURATOR_STAKE_NEAR);
   if (curator_revocation_is_on (internals))
     {
       attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid);
@@ -83,8 +87,7 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
       curator_attempt_grant (attempt);
       return;
     }
-  take_place (attempt);
-  if (attempt->place.ahead != NULL)
+  if (ahead != NULL)
     {
       curator_attempt_wait_behind (attempt);
       return;
@@ -94,6 +97,13 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
     {
       curator_attempt_enter (attempt, ATTEMPT_LISTING);
     }
+}
+
+void
+curator_attempt_on_ahead_held (CuratorPlace *place)
+{
+  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
+  curator_stake_set_near (&attempt->stake, TRUE);
 }
 
 void

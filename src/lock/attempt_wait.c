@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/heartbeat.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
@@ -52,6 +53,7 @@ on_front_gone (Attempt *attempt)
       attempt->watch = g_steal_pointer (&attempt->second_watch);
       attempt->behind_two = FALSE;
       attempt->is_next = TRUE;
+      curator_stake_set_near (&attempt->stake, TRUE);
     }
   else if (attempt->node == NULL)
     {
@@ -89,6 +91,10 @@ on_second_watch (Attempt *attempt, CuratorWatchEvent event)
       g_clear_pointer (&attempt->second_watch, curator_watch_release);
       attempt->is_next = attempt->is_next || (attempt->behind_two && event == CURATOR_WATCH_GONE);
       attempt->behind_two = FALSE;
+      if (attempt->is_next)
+        {
+          curator_stake_set_near (&attempt->stake, TRUE);
+        }
       if (event == CURATOR_WATCH_GONE && !attempt->is_next && attempt->state == ATTEMPT_WAITING)
         {
           curator_attempt_list (attempt);
@@ -258,6 +264,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
       break;
     case VERDICT_WAIT:
       wait_as_judged (attempt, verdict);
+      curator_stake_set_near (&attempt->stake, verdict->is_near);
       break;
     default:
       g_assert_not_reached ();

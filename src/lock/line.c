@@ -147,15 +147,17 @@ curator_place_move (CuratorPlace *from, CuratorPlace *to)
     }
   g_assert (from->ahead == NULL);
   *to = *from;
+  to->is_held = TRUE;
   if (to->behind != NULL)
     {
       to->behind->ahead = to;
+      to->behind->ahead_held (to->behind);
     }
   if (to->line->last == from)
     {
       to->line->last = to;
     }
-  *from = (CuratorPlace){ .ahead_left = from->ahead_left };
+  *from = (CuratorPlace){ .ahead_left = from->ahead_left, .ahead_held = from->ahead_held };
 }
 
 void
@@ -170,7 +172,7 @@ curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
       return;
     }
   released = released && !place->number_is_shared;
-  *place = (CuratorPlace){ .ahead_left = place->ahead_left };
+  *place = (CuratorPlace){ .ahead_left = place->ahead_left, .ahead_held = place->ahead_held };
   if (line->last == place)
     {
       line->last = ahead;

@@ -26,9 +26,12 @@ struct _CuratorPlace
   gint64 number CURATOR_GUARDED;
   gboolean number_is_shared
       CURATOR_GUARDED; /* a node of the same number may stand right behind this one */
+  gboolean is_held CURATOR_GUARDED;
   /* Called with the client's mutex held, when the place ahead has left. released: that one held
    * the lock and this one holds it now; otherwise the node leaf may still exist. */
   void (*ahead_left) (CuratorPlace *place, gboolean released, const char *leaf);
+  /* The same, when the place ahead has become a hold. */
+  void (*ahead_held) (CuratorPlace *place);
 };
 
 /* The session's line below base; adds a user. */

@@ -89,7 +89,8 @@ curator_plant(
 # Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
-  CHANGE "g_ptr_array_add (paths, g_strdup (attempt->node))" "g_ptr_array_add (paths, g_strdup (attempt->internals->base))"
+  CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)"
+         "&& curator_stake_is_checked (&attempt->stake)" ""
          "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
     {
@@ -394,8 +395,9 @@ curator_plant(
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
-  CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      finish_granted (attempt)@"
-         "  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
+  CHANGE "  curator_attempt_stop_watching (attempt)@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
+         "  curator_attempt_stop_watching (attempt)@
+  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
   atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
