@@ -431,6 +431,38 @@ curator_plant(
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)"
          "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)")
 
+# --- sessions that wait ---
+# A turn without warning is granted on the list alone.
+curator_plant(
+  waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_end.c EXPECT "test_old_proof"
+  CHANGE "curator_attempt_stop_watching (attempt)@\n  if (is_proven (attempt))" "curator_attempt_stop_watching (attempt)@\n  if (TRUE)")
+# The session is checked before the grant, but not the node.
+curator_plant(
+  waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_end.c EXPECT "test_node_gone"
+  CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)")
+# The node of a far waiter counts as checked recently, as that of a near one.
+curator_plant(
+  waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE client/lease_clock.c EXPECT "test_node_gone"
+  CHANGE "<= curator_lease_newest_us (&stake->session->terms)" "<= stake->session->terms.session_us")
+# So does the proof of its session.
+curator_plant(
+  waiting_old_proof_is_fresh TEST test_sim_waiting.c SCENE test_old_proof FILE client/lease_math.c EXPECT "test_old_proof"
+  CHANGE "return most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "return terms->session_us"
+         "curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms)" "1")
+curator_plant(
+  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE client/heartbeat.c EXPECT "test_election"
+  CHANGE "now_us (session) + random_us (session, session->terms.session_us)@" "0@"
+         "if (session->far_due_us <= now_us (session))" "if (TRUE)")
+curator_plant(
+  waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE client/heartbeat.c EXPECT "test_deleted_nodes_are_found"
+  CHANGE "#define MAX_WAITING_A_BEAT       1000" "#define MAX_WAITING_A_BEAT 16")
+curator_plant(
+  waiting_slow_by_policy TEST test_sim_waiting.c SCENE test_slow_confirmation FILE lock/attempt_end.c EXPECT "test_slow_confirmation"
+  CHANGE "curator_lease_terms_are_too_short (&session->terms)" "TRUE")
+curator_plant(
+  waiting_all_are_near TEST test_sim_waiting.c SCENE test_rates FILE lock/verdict.c EXPECT "test_rates"
+  CHANGE "index < max_leases)" "TRUE)")
+
 # --- the arithmetic of the lease clock ---
 curator_plant(
   lease_guard_without_period TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
