@@ -2,15 +2,10 @@
  *
  * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer lane,
  * answered on ZooKeeper's thread. What an answer proves, and for how long, is lease_clock.c's.
- *
- * NOTES: a session that holds something sends one every period of the lease clock. One that only waits
- * needs a proof when its turn comes. Right behind a holder that may be any moment, so that session sends
- * four for each session timeout. Further back it sends one, at a random moment, to find a node that was
- * deleted; a turn that comes without warning is confirmed first, see attempt_end.c. A reconnect does not
- * bring that one forward, because an election disconnects all sessions at once.
  */
 #include "client/heartbeat.h"
 
+#include "client/beat_due.h"
 #include "client/client-private.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
@@ -25,10 +20,6 @@
 #define MAX_WAITING_BYTES_A_BEAT (256 * 1024)
 /* Of a check in a transaction, besides its path. */
 #define CHECK_BYTES 17
-/* The next node to be granted is checked so often in the session timeout. */
-#define NEAR_SHARE 4
-/* The heartbeats of far nodes spread over an eighth of the session timeout more with each. */
-#define FAR_SPREAD_SHARE 8
 /* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
  * one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
@@ -41,60 +32,6 @@ static CURATOR_LOCKED gint64
 now_us (const CuratorSession *session)
 {
   return curator_client_boottime_us (session->client);
-}
-
-/* Less than most_us. */
-static CURATOR_LOCKED gint64
-random_us (const CuratorSession *session, gint64 most_us)
-{
-  CuratorZkOps *ops = session->client->ops;
-  guint16 bits = 0;
-  ops->random (ops, (guint8 *) &bits, sizeof bits);
-  return most_us * bits >> 16;
-}
-
-static CURATOR_LOCKED gint64
-held_due_us (const CuratorSession *session)
-{
-  const CuratorLeaseTerms *terms = &session->terms;
-  const CuratorLeaseEvidence *evidence = &session->evidence;
-  const gint64 now = now_us (session);
-  const gint64 period = terms->period_us;
-  const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
-  const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
-                           ? MAX (curator_lease_until_told (evidence, terms, now), period / 5)
-                           : MAX (period - age, period / 2);
-  return now + MIN (pause, period);
-}
-
-/* When a near node that was seen then, and the session, are checked again: before the evidence is too
- * old for a grant. */
-static CURATOR_LOCKED gint64
-near_due_us (const CuratorSession *session, gint64 checked_us)
-{
-  const CuratorLeaseTerms *terms = &session->terms;
-  const gint64 period = MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
-  return MAX (MIN (checked_us, session->evidence.proof_us), session->beat_sent_us) + period;
-}
-
-static CURATOR_LOCKED gint64
-due_us (const CuratorSession *session, const CuratorStake *stake)
-{
-  return stake->kind == CURATOR_STAKE_HELD   ? held_due_us (session)
-         : stake->kind == CURATOR_STAKE_NEAR ? near_due_us (session, stake->checked_us)
-                                             : session->far_due_us;
-}
-
-/* The first node that is far away brings its own moment along. */
-static CURATOR_LOCKED void
-set_first_far_due (CuratorSession *session, const CuratorStake *stake)
-{
-  if (session->far.length == 0)
-    {
-      const gint64 half = session->terms.session_us / 2;
-      session->far_due_us =
-          MAX (stake->checked_us + half, now_us (session)) + random_us (session, half);
-    }
 }
 
 /* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */
@@ -119,10 +56,10 @@ enqueue (CuratorStake *stake, CuratorStakeKind kind)
   stake->kind = kind;
   if (kind == CURATOR_STAKE_FAR)
     {
-      set_first_far_due (session, stake);
+      curator_beat_note_far (session, stake);
     }
   g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
-  beat_arm (session, due_us (session, stake));
+  beat_arm (session, curator_beat_due_us (session, stake));
 }
 
 void
@@ -257,26 +194,10 @@ note_checked (GPtrArray *stakes, gint64 sent_us)
     }
 }
 
-/* When the next heartbeat is due; G_MAXINT64 if nothing needs one. */
-static CURATOR_LOCKED gint64
-next_due_us (const CuratorSession *session)
-{
-  if (session->held.length > 0)
-    {
-      return held_due_us (session);
-    }
-  gint64 due = session->far.length > 0 ? session->far_due_us : G_MAXINT64;
-  for (GList *link = session->near.head; link != NULL; link = link->next)
-    {
-      due = MIN (due, due_us (session, link->data));
-    }
-  return due;
-}
-
 static CURATOR_LOCKED void
 beat_arm_next (CuratorSession *session)
 {
-  const gint64 due = next_due_us (session);
+  const gint64 due = curator_beat_next_due_us (session);
   if (due != G_MAXINT64)
     {
       beat_arm (session, due);
@@ -361,10 +282,7 @@ add_far_stakes (Beat *beat, CuratorSession *session)
 
   if (is_due || beat->stakes->len > n_before)
     {
-      session->far_due_us =
-          now
-          + (is_all ? terms->session_us + random_us (session, terms->session_us / FAR_SPREAD_SHARE)
-                    : terms->period_us);
+      curator_beat_note_far_sent (session, is_all);
     }
 }
 
@@ -416,6 +334,7 @@ beat_send (CuratorSession *session)
   if (stakes->len == 0)
     {
       g_ptr_array_unref (paths);
+      beat_arm_next (session);
       return;
     }
   if (paths->len == 0)
@@ -435,7 +354,7 @@ on_beat_due (gpointer data)
 {
   CuratorSession *session = data;
   session->beat_timer = NULL;
-  if (session->held.length > 0 || next_due_us (session) <= now_us (session))
+  if (session->held.length > 0 || curator_beat_next_due_us (session) <= now_us (session))
     {
       beat_send (session);
     }
@@ -493,10 +412,7 @@ curator_heartbeat_connected (CuratorSession *session)
   curator_lease_clock_connected (session);
   stop_timers (session);
   session->asked_us = 0;
-  if (session->far_due_us <= now_us (session))
-    {
-      session->far_due_us = now_us (session) + random_us (session, session->terms.session_us);
-    }
+  curator_beat_spread_far (session);
   if (session->held.length > 0)
     {
       beat_send (session);

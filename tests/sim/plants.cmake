@@ -450,9 +450,9 @@ curator_plant(
   CHANGE "return most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "return terms->session_us"
          "curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms)" "1")
 curator_plant(
-  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE client/heartbeat.c EXPECT "test_election"
-  CHANGE "now_us (session) + random_us (session, session->terms.session_us)@" "0@"
-         "if (session->far_due_us <= now_us (session))" "if (TRUE)")
+  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE client/beat_due.c EXPECT "test_election"
+  CHANGE "if (session->far_due_us <= now)" "if (TRUE)"
+         "now + random_us (session, session->terms.session_us)" "now")
 curator_plant(
   waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE client/heartbeat.c EXPECT "test_deleted_nodes_are_found"
   CHANGE "#define MAX_WAITING_A_BEAT       1000" "#define MAX_WAITING_A_BEAT 16")

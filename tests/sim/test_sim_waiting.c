@@ -146,12 +146,17 @@ test_rates (void **state)
       Machine *machine = machines->pdata[i];
       Machine *next = machines->pdata[i + 1];
       g_clear_pointer (&machine->lease, curator_lease_unref);
-      sim_world_run_for (world, TIMEOUT_MS);
+      sim_world_run_for (world, 20);
       assert_non_null (next->lease);
+      /* Its proof is soon renewed, however old it was. */
+      for (int ms = 0; ms < TIMEOUT_MS; ms += 10)
+        {
+          assert_int_equal (curator_lease_get_state (next->lease), CURATOR_LEASE_HELD);
+          sim_world_run_for (world, 10);
+        }
       assert_true (next->existed);
       assert_true (next->good_for_ms > TIMEOUT_MS / 5);
       assert_int_equal (n_confirmations (next), 0);
-      assert_int_equal (curator_lease_get_state (next->lease), CURATOR_LEASE_HELD);
     }
   g_ptr_array_set_size (machines, 0);
   world_free (world);
@@ -309,6 +314,42 @@ test_deleted_nodes_are_found (void **state)
 {
   find_deleted_nodes (new_mutex, new_mutex);
   find_deleted_nodes (new_writer, new_reader);
+}
+
+/* A heartbeat fails because of one node, whose attempt has ended when the others are checked. */
+static void
+test_heartbeats_go_on (void **state)
+{
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
+    {
+      SimWorld *world = world_new (seed, 3);
+      g_autoptr (GPtrArray) front = queue_new (world, 2);
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      Machine *waiter = machine_at (world, "W");
+
+      sim_world_run_for (world, 100);
+      curator_lock_acquire_async (waiter->lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired,
+                                  NULL);
+      sim_world_run_for (world, TIMEOUT_MS / 3);
+      curator_lock_acquire_async (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
+      sim_world_run_for (world, 100);
+      delete_node (world, 2);
+      const guint n = n_checks (waiter);
+      for (int ms = 0; ms < TIMEOUT_MS && n_checks (waiter) == n; ms++)
+        {
+          sim_world_run_for (world, 1);
+        }
+      sim_world_run_for (world, 10);
+      g_cancellable_cancel (cancellable);
+      sim_world_run_for (world, 200);
+      assert_int_equal (n_children (world, PATH), 3);
+      delete_node (world, 3);
+      sim_world_run_for (world, 2 * TIMEOUT_MS);
+      assert_int_equal (n_children (world, PATH), 3);
+      machine_free (waiter);
+      g_ptr_array_set_size (front, 0);
+      world_free (world);
+    }
 }
 
 /* --- a turn without warning --------------------------------------------------------------------- */
@@ -531,9 +572,13 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_rates),     cmocka_unit_test (test_deleted_nodes_are_found),
-    cmocka_unit_test (test_old_proof), cmocka_unit_test (test_dead_session),
-    cmocka_unit_test (test_node_gone), cmocka_unit_test (test_slow_confirmation),
+    cmocka_unit_test (test_rates),
+    cmocka_unit_test (test_heartbeats_go_on),
+    cmocka_unit_test (test_deleted_nodes_are_found),
+    cmocka_unit_test (test_old_proof),
+    cmocka_unit_test (test_dead_session),
+    cmocka_unit_test (test_node_gone),
+    cmocka_unit_test (test_slow_confirmation),
     cmocka_unit_test (test_election),
   };
 
