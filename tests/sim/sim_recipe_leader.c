@@ -9,6 +9,8 @@
  */
 #include "sim_contender.h"
 
+#include "client/dispatch.h"
+
 #include <string.h>
 
 #define N_LISTENERS 2
@@ -336,6 +338,15 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   candidate->n_led++;
 }
 
+/* At this very moment: the cancellation is due on the client's lane. */
+static gboolean
+is_being_told (Candidate *candidate)
+{
+  CuratorClient *client = candidate->contender->member->client;
+  return curator_dispatch_ready_at (client, CURATOR_LANE_STATES)
+         <= sim_world_now_us (candidate->world);
+}
+
 static gboolean
 selector_believes (gpointer data)
 {
@@ -343,7 +354,8 @@ selector_believes (gpointer data)
 
   return candidate->lease != NULL
          && (curator_leader_selector_has_leadership (candidate->selector)
-             || (!g_cancellable_is_cancelled (candidate->cancellable) && was_told (candidate)));
+             || (!g_cancellable_is_cancelled (candidate->cancellable) && was_told (candidate)
+                 && !is_being_told (candidate)));
 }
 
 static void
