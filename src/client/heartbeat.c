@@ -180,14 +180,14 @@ on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
   beat_send (session);
 }
 
-/* Where a stake has left, there is NULL. */
+/* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
 static CURATOR_LOCKED void
 note_checked (GPtrArray *stakes, gint64 sent_us)
 {
   for (guint i = 0; i < stakes->len; i++)
     {
       CuratorStake *stake = stakes->pdata[i];
-      if (stake != NULL)
+      if (stake != NULL && !stake->needs_read)
         {
           stake->checked_us = sent_us;
         }
@@ -269,16 +269,14 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
   return TRUE;
 }
 
-/* With another heartbeat, those that would be checked soon. */
+/* Those that were not checked lately, with whatever heartbeat is sent. */
 static CURATOR_LOCKED void
 add_far_stakes (Beat *beat, CuratorSession *session)
 {
-  const CuratorLeaseTerms *terms = &session->terms;
   const gint64 now = now_us (session);
   const gboolean is_due = session->far_due_us <= now;
   const guint n_before = beat->stakes->len;
-  const gboolean is_all =
-      add_stakes (beat, &session->far, is_due ? now : now - terms->session_us / 2);
+  const gboolean is_all = add_stakes (beat, &session->far, now - session->terms.session_us / 2);
 
   if (is_due || beat->stakes->len > n_before)
     {

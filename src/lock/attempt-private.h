@@ -51,6 +51,7 @@ typedef struct
   unsigned watches_parent : 1 CURATOR_GUARDED;
   unsigned is_next : 1 CURATOR_GUARDED;    /* the watched node is the last one in front */
   unsigned behind_two : 1 CURATOR_GUARDED; /* only the two watched nodes are in front */
+  unsigned is_unseen : 1 CURATOR_GUARDED;  /* not even a read has shown our node since then */
   unsigned has_waited : 1 CURATOR_GUARDED;
   unsigned withdrawn : 1 CURATOR_GUARDED; /* another attempt on the path will follow */
   unsigned behind : 1 CURATOR_GUARDED;    /* as far as the server has shown */

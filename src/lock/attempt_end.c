@@ -297,7 +297,7 @@ finish_granted (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 is_proven (const Attempt *attempt)
 {
-  return curator_lease_clock_is_fresh (attempt->session)
+  return !attempt->is_unseen && curator_lease_clock_is_fresh (attempt->session)
          && curator_stake_is_checked (&attempt->stake);
 }
 
@@ -308,6 +308,7 @@ grant_if_proven (Attempt *attempt, gint64 checked_us)
   CuratorSession *session = attempt->session;
   const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
 
+  attempt->is_unseen = FALSE;
   attempt->stake.checked_us = MAX (attempt->stake.checked_us, checked_us);
   if (is_proven (attempt))
     {
@@ -354,7 +355,7 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
 {
   Attempt *attempt = data;
   attempt->read = NULL;
-  if (rc == ZOK && attempt->stake.refuses_check)
+  if (rc == ZOK && attempt->stake.needs_read)
     {
       attempt->read = curator_request_exists (attempt->session, attempt->node, FALSE,
                                               on_own_node_read, attempt);

@@ -56,12 +56,13 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
   CuratorLockInternals *internals = attempt->internals;
 
   attempt->unknown = FALSE;
+  attempt->is_unseen = FALSE;
   attempt->node = g_strdup (path);
   g_clear_pointer (&attempt->prefix, g_free);
   attempt->czxid = czxid;
   attempt->stake.path = attempt->node;
   attempt->stake.czxid = czxid;
-  attempt->stake.needs_read = FALSE;
+  attempt->stake.needs_read = !attempt->request->protected_;
   attempt->stake.refuses_check = FALSE;
   attempt->stake.changed = on_stake_changed;
   g_queue_push_tail_link (&internals->attempts, &attempt->link);

@@ -417,8 +417,7 @@ curator_plant(
          "curator_attempt_grant (attempt)@ return@")
 curator_plant(
   shortcut_second_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "      attempt->is_next = attempt->is_next || (attempt->behind_two && event == CURATOR_WATCH_GONE)@"
-         "      if (attempt->behind_two && event == CURATOR_WATCH_GONE) { curator_attempt_grant (attempt)@ return@ }")
+  CHANGE "          become_next (attempt)@\n        }\n      else if" "          curator_attempt_grant (attempt)@ return@\n        }\n      else if")
 # A third node in front is not watched.
 curator_plant(
   shortcut_two_of_three RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
@@ -440,6 +439,18 @@ curator_plant(
 curator_plant(
   waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_end.c EXPECT "test_node_gone"
   CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)")
+# Both nodes in front end before the answer that shows the own one.
+curator_plant(
+  waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
+  CHANGE "  else if (attempt->read == NULL)" "  else"
+         "  attempt->is_unseen = TRUE@" "")
+# A node of the same name is taken for the own one, by the read and by the check before the grant.
+curator_plant(
+  waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_wait.c EXPECT "test_node_replaced"
+  CHANGE " || (rc == ZOK && reply->stat->czxid != attempt->czxid)" "")
+curator_plant(
+  waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_end.c EXPECT "test_node_replaced"
+  CHANGE "rc == ZOK && attempt->stake.needs_read" "rc == ZOK && attempt->stake.refuses_check")
 # The node of a far waiter counts as checked recently, as that of a near one.
 curator_plant(
   waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE client/lease_clock.c EXPECT "test_node_gone"

@@ -41,7 +41,9 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   machine->lease = lease;
   machine->good_for_ms = lease != NULL ? curator_lease_get_remaining_ms (lease) : 0;
   machine->existed =
-      lease != NULL && sim_world_exists (machine->world, curator_lease_get_node_path (lease));
+      lease != NULL
+      && (guint64) sim_world_czxid (machine->world, curator_lease_get_node_path (lease))
+             == curator_lease_get_fencing_token (lease);
 }
 
 void

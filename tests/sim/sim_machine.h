@@ -20,7 +20,7 @@ typedef struct
   CuratorLock *lock; /* set by the test */
   CuratorLease *lease;
   gboolean answered; /* the newest acquire */
-  gboolean existed;  /* the node, when the hold was known */
+  gboolean existed;  /* the node with its token, when the hold was known */
   gint64 good_for_ms;
   int error; /* its code in CURATOR_ERROR, 0 for none */
 } Machine;

@@ -71,7 +71,7 @@ n_children (SimWorld *world, const char *path)
 static void
 delete_node (SimWorld *world, int number)
 {
-  g_autofree char *suffix = g_strdup_printf ("-lock-%010d", number);
+  g_autofree char *suffix = g_strdup_printf ("lock-%010d", number);
   g_auto (GStrv) children = sim_world_children (world, PATH);
 
   for (guint i = 0; children[i] != NULL; i++)
@@ -220,9 +220,10 @@ test_election (void **state)
   world_free (world);
 }
 
-/* --- a thousand waiting nodes of one session ---------------------------------------------------- */
+/* --- more than a thousand waiting nodes of one session -------------------------------------------- */
 
-#define N_NODES 1000
+/* Two heartbeats check them. */
+#define N_NODES 1100
 
 static void
 on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
@@ -287,7 +288,10 @@ find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
       curator_lock_acquire_async (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
       sim_world_run_for (world, g_rand_int_range (sim_world_rand (world), 0, 20));
     }
-  sim_world_run_for (world, 1000);
+  sim_world_run_for (world, TIMEOUT_MS);
+  const guint n_before = n_checks (waiter);
+  sim_world_run_for (world, 3 * TIMEOUT_MS);
+  assert_in_range (n_checks (waiter) - n_before, 4, 8);
   for (int i = 0; i < 10; i++)
     {
       delete_one_behind (world, front);
@@ -535,6 +539,69 @@ test_node_gone (void **state)
     }
 }
 
+static void
+describe_plain (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
+{
+  curator_node_request_set_protected (request, FALSE);
+}
+
+static void
+describe_third (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
+{
+  curator_node_request_set_name (request, "lock-0000000002");
+  curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
+}
+
+static CuratorLock *
+lock_with (Machine *machine,
+           void (*describe) (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data))
+{
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = describe };
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
+  curator_lock_driver_set_nothing_overtakes (driver, TRUE);
+  return curator_mutex_new_with_driver (machine->client, PATH, "lock-", 1, driver, NULL);
+}
+
+/* The node of the third has no GUID in its name, and another client's has taken its place. Only its czxid
+ * differs, which neither a list nor a check shows. */
+static void
+vanish_and_be_replaced (guint32 seed, int tenths, gboolean lag)
+{
+  Three three = three_new (seed);
+  Machine *other = machine_new (three.world, "D");
+
+  other->lock = lock_with (other, describe_third);
+  g_clear_pointer (&three.third->lock, curator_lock_unref);
+  three.third->lock = lock_with (three.third, describe_plain);
+  machine_begin_acquire (three.third);
+  sim_world_run_for (three.world, TIMEOUT_MS / 10 * tenths);
+  both_vanish (&three, 200);
+  if (lag)
+    {
+      sim_world_strike (three.world, SIM_FAULT_LAG, three.third->process, TIMEOUT_MS / 4 * 1000);
+    }
+  delete_node (three.world, 2);
+  machine_begin_acquire (other);
+  await_answer (&three, TIMEOUT_MS / 2);
+  assert_non_null (other->lease);
+  expect_true_hold (&three);
+  machine_free (other);
+  three_free (&three);
+}
+
+static void
+test_node_replaced (void **state)
+{
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
+    {
+      vanish_and_be_replaced (seed, 4, TRUE);
+      for (int tenths = 1; tenths < 15; tenths++)
+        {
+          vanish_and_be_replaced (seed, tenths, FALSE);
+        }
+    }
+}
+
 /* --- a slow confirmation ------------------------------------------------------------------------ */
 
 /* A turn without warning, while the leader is so slow that no answer proves anything, and the policy allows
@@ -578,6 +645,7 @@ main (void)
     cmocka_unit_test (test_old_proof),
     cmocka_unit_test (test_dead_session),
     cmocka_unit_test (test_node_gone),
+    cmocka_unit_test (test_node_replaced),
     cmocka_unit_test (test_slow_confirmation),
     cmocka_unit_test (test_election),
   };
