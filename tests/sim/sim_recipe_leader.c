@@ -338,13 +338,16 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   candidate->n_led++;
 }
 
-/* At this very moment: the cancellation is due on the client's lane. */
+/* The lease has ended, and the cancellation is queued: the lane runs before time moves. The delete of the node
+ * was sent at that moment, too, and here another may be granted at once. judge_leadership () expects the
+ * cancellation. */
 static gboolean
 is_being_told (Candidate *candidate)
 {
   CuratorClient *client = candidate->contender->member->client;
-  return curator_dispatch_ready_at (client, CURATOR_LANE_STATES)
-         <= sim_world_now_us (candidate->world);
+  return has_to_stop (candidate, candidate->lease)
+         && curator_dispatch_ready_at (client, CURATOR_LANE_STATES)
+                <= sim_world_now_us (candidate->world);
 }
 
 static gboolean
