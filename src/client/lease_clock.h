@@ -32,18 +32,19 @@ struct _CuratorStake
 {
   GList link;
   CuratorSession *session CURATOR_GUARDED; /* NULL while not registered */
-  CuratorStakeKind kind CURATOR_GUARDED;
   const char *path; /* the full one; owned by the record that embeds the stake */
+  CuratorStakeKind kind CURATOR_GUARDED;
   CuratorLeaseState state CURATOR_GUARDED;
-  CuratorCounter loss CURATOR_GUARDED; /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
+  CuratorCounter loss CURATOR_GUARDED;     /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
+  unsigned needs_read : 1 CURATOR_GUARDED; /* the check of its path proves nothing of the node */
+  unsigned
+      refuses_check : 1 CURATOR_GUARDED; /* and is refused: it would fail the whole transaction */
   /* Called with the client's mutex held. LOST: the node is gone, or no longer provable, and the stake is
    * unregistered before the call. A waiting stake hears of nothing else. */
   void (*changed) (CuratorStake *stake, CuratorLeaseState state);
 
   gint64 czxid;                           /* of the node; 0 where only its name is known */
   gint64 checked_us CURATOR_GUARDED;      /* CLOCK_BOOTTIME: the node existed then, or later */
-  gboolean needs_read CURATOR_GUARDED;    /* the check of its path proves nothing of the node */
-  gboolean refuses_check CURATOR_GUARDED; /* and is refused: it would fail the whole transaction */
   CuratorStakeRead *read CURATOR_GUARDED; /* the one that compares czxid, if in flight */
 };
 

@@ -121,10 +121,7 @@ void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verd
 /* Watches leaf (NULL: the parent's children), and second if not NULL. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf,
                                const char *second) CURATOR_LOCKED;
-/* A place's ahead_left and ahead_held. */
-void curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released,
-                                    const char *leaf) CURATOR_LOCKED;
-void curator_attempt_on_ahead_held (CuratorPlace *place) CURATOR_LOCKED;
+extern const CuratorPlaceClass curator_attempt_place_class;
 void curator_attempt_wait_behind (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_stop_watching (Attempt *attempt) CURATOR_LOCKED;
 

@@ -134,8 +134,7 @@ adopt_session (Attempt *attempt)
       attempt->hook.died = on_session_died;
       curator_session_add_hook (current, &attempt->hook);
       attempt->line = curator_line_join (current, attempt->internals->base);
-      attempt->place.ahead_left = curator_attempt_on_ahead_left;
-      attempt->place.ahead_held = curator_attempt_on_ahead_held;
+      attempt->place.klass = &curator_attempt_place_class;
     }
   if (attempt->request->protected_ && attempt->prefix == NULL)
     {

@@ -100,15 +100,15 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
     }
 }
 
-void
-curator_attempt_on_ahead_held (CuratorPlace *place)
+static CURATOR_LOCKED void
+on_ahead_held (CuratorPlace *place)
 {
   Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
   curator_stake_set_near (&attempt->stake, TRUE);
 }
 
-void
-curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
+static CURATOR_LOCKED void
+on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
 {
   Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
   if (released)
@@ -120,3 +120,5 @@ curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const cha
       curator_attempt_wait_for (attempt, leaf, NULL);
     }
 }
+
+const CuratorPlaceClass curator_attempt_place_class = { on_ahead_left, on_ahead_held };

@@ -42,7 +42,7 @@ is_ours (const Attempt *attempt, const CuratorWatch *watch)
 /* The turn came before the answer if nothing is watched any more. Without an answer the node is checked
  * before the grant. */
 static CURATOR_LOCKED void
-on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_own_node_seen (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
   const gboolean is_turn = attempt->is_next && attempt->watch == NULL;
@@ -70,7 +70,7 @@ become_next (Attempt *attempt)
   curator_stake_set_near (&attempt->stake, TRUE);
   curator_attempt_forget_request (&attempt->read);
   attempt->read =
-      curator_request_exists (attempt->session, attempt->node, FALSE, on_own_node_read, attempt);
+      curator_request_exists (attempt->session, attempt->node, FALSE, on_own_node_seen, attempt);
 }
 
 /* A list of this session showed the node. Deleted before or after the watch was set, it is gone. */
