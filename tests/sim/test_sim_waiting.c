@@ -536,6 +536,7 @@ vanish_with_its_node (guint32 seed, int tenths, gboolean holds_another, gboolean
   await_answer (&three, TIMEOUT_MS / 2);
   expect_true_hold (&three);
   g_clear_pointer (&held, curator_lease_unref);
+  g_clear_pointer (&other, curator_lock_unref);
   three_free (&three);
 }
 
