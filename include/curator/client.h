@@ -86,7 +86,8 @@ void curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms);
 /** Sets the time between heartbeats, which confirm holds with the servers, in milliseconds; default
  *  a sixth of the session timeout. When no server answers, a hold ends that much sooner. The
  *  deletion of a hold's node is noticed within that time. More than a quarter of the session
- *  timeout counts as a quarter. No Java counterpart. */
+ *  timeout counts as a quarter. A session that holds nothing and waits sends fewer. No Java
+ *  counterpart. */
 CURATOR_API
 void curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms);
 

@@ -58,7 +58,10 @@ typedef enum
   CURATOR_COUNTER_WAIT_BELOW_4096_MS,
   CURATOR_COUNTER_WAIT_BELOW_16384_MS,
   CURATOR_COUNTER_WAIT_BELOW_65536_MS,
-  CURATOR_COUNTER_WAIT_LONGER
+  CURATOR_COUNTER_WAIT_LONGER,
+  /** Checks of the session and the node before a grant, because the newest ones were too old. Each
+   *  delays the grant by one round trip. */
+  CURATOR_COUNTER_CONFIRMATIONS
 } CuratorCounter;
 
 /** Copies all counters at one moment.

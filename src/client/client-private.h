@@ -22,7 +22,7 @@
 /* Bytes of data in a lock node. A server closes a connection on which 1 MiB arrives. */
 #define CURATOR_MAX_PAYLOAD 4096
 
-#define CURATOR_N_COUNTERS ((gsize) CURATOR_COUNTER_WAIT_LONGER + 1)
+#define CURATOR_N_COUNTERS ((gsize) CURATOR_COUNTER_CONFIRMATIONS + 1)
 
 /* What durations are kept of; see stats.c for the buckets. */
 typedef enum

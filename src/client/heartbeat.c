@@ -5,40 +5,87 @@
  */
 #include "client/heartbeat.h"
 
+#include "client/beat_due.h"
 #include "client/client-private.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/request.h"
 #include "client/stats-private.h"
 
+#include <string.h>
+
 #define MAX_CHECKS_A_BEAT 1000
-/* Waiting nodes take turns, so that a deleted one is found and recreated in time. */
-#define MAX_WAITING_A_BEAT 16
+/* Of waiting nodes. More take turns. A server refuses requests of 1 MiB. */
+#define MAX_WAITING_A_BEAT       1000
+#define MAX_WAITING_BYTES_A_BEAT (256 * 1024)
+/* Of a check in a transaction, besides its path. */
+#define CHECK_BYTES 17
 /* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
  * one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
 #define PINGS_SHARE 2
 
-static void beat_arm (CuratorSession *session) CURATOR_LOCKED;
 static void beat_send (CuratorSession *session) CURATOR_LOCKED;
+static void on_beat_due (gpointer session) CURATOR_LOCKED;
+
+static CURATOR_LOCKED gint64
+now_us (const CuratorSession *session)
+{
+  return curator_client_boottime_us (session->client);
+}
+
+/* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */
+static CURATOR_LOCKED void
+beat_arm (CuratorSession *session, gint64 when_us)
+{
+  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED
+      || (session->beat_timer != NULL && session->beat_due_us <= when_us))
+    {
+      return;
+    }
+  curator_timer_cancel (session->client, &session->beat_timer);
+  session->beat_due_us = when_us;
+  session->beat_timer = curator_timer_after (session->client, MAX (when_us - now_us (session), 0),
+                                             on_beat_due, session);
+}
+
+static CURATOR_LOCKED void
+enqueue (CuratorStake *stake, CuratorStakeKind kind)
+{
+  CuratorSession *session = stake->session;
+  stake->kind = kind;
+  if (kind == CURATOR_STAKE_FAR)
+    {
+      curator_beat_note_far (session, stake);
+    }
+  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
+  beat_arm (session, curator_beat_due_us (session, stake));
+}
 
 void
-curator_stake_register (CuratorStake *stake, CuratorSession *session, gboolean held)
+curator_stake_register (CuratorStake *stake, CuratorSession *session, CuratorStakeKind kind)
 {
   stake->link = (GList){ .data = stake };
   stake->session = session;
-  stake->held = held;
   stake->state = CURATOR_LEASE_HELD;
   stake->read = NULL;
-  g_queue_push_tail_link (held ? &session->held : &session->waiting, &stake->link);
-  if (session->beat_timer == NULL && session->beat == NULL)
-    {
-      beat_arm (session);
-    }
-  if (held && session->lapse_timer == NULL)
+  enqueue (stake, kind);
+  if (kind == CURATOR_STAKE_HELD && session->lapse_timer == NULL)
     {
       session->suspect = FALSE;
       curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_stake_set_near (CuratorStake *stake, gboolean near)
+{
+  const CuratorStakeKind kind = near ? CURATOR_STAKE_NEAR : CURATOR_STAKE_FAR;
+
+  if (stake->session != NULL && stake->kind != kind && stake->kind != CURATOR_STAKE_HELD)
+    {
+      g_queue_unlink (curator_stake_queue (stake), &stake->link);
+      enqueue (stake, kind);
     }
 }
 
@@ -52,7 +99,8 @@ curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *sessio
       session->beat_stakes->pdata[index] = to;
     }
   curator_stake_unlink (from);
-  curator_stake_register (to, session, TRUE);
+  to->checked_us = from->checked_us;
+  curator_stake_register (to, session, CURATOR_STAKE_HELD);
 }
 
 /* The node is gone although the session lives. It is unregistered at once, because it would fail every
@@ -61,7 +109,7 @@ static CURATOR_LOCKED void
 on_stake_deleted (CuratorStake *stake)
 {
   curator_stake_unregister (stake);
-  if (stake->held)
+  if (stake->kind == CURATOR_STAKE_HELD)
     {
       stake->state = CURATOR_LEASE_LOST;
     }
@@ -84,6 +132,10 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
   if (rc == ZNONODE || (rc == ZOK && stake->czxid != 0 && reply->stat->czxid != stake->czxid))
     {
       on_stake_deleted (stake);
+    }
+  else if (rc == ZOK)
+    {
+      stake->checked_us = MAX (stake->checked_us, stake->session->evidence.proof_us);
     }
 }
 
@@ -128,13 +180,37 @@ on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
   beat_send (session);
 }
 
+/* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
+static CURATOR_LOCKED void
+note_checked (GPtrArray *stakes, gint64 sent_us)
+{
+  for (guint i = 0; i < stakes->len; i++)
+    {
+      CuratorStake *stake = stakes->pdata[i];
+      if (stake != NULL && !stake->needs_read)
+        {
+          stake->checked_us = sent_us;
+        }
+    }
+}
+
+static CURATOR_LOCKED void
+beat_arm_next (CuratorSession *session)
+{
+  const gint64 due = curator_beat_next_due_us (session);
+  if (due != G_MAXINT64)
+    {
+      beat_arm (session, due);
+    }
+}
+
 /* The request has noted the proof already. */
 static CURATOR_LOCKED void
 on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorSession *session = data;
   g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
-  const gint64 trip_us = curator_client_boottime_us (session->client) - sent_us;
+  const gint64 trip_us = now_us (session) - sent_us;
   const gboolean in_time = rc == ZOK && session->evidence.proof_us >= sent_us;
 
   session->beat = NULL;
@@ -147,23 +223,64 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       on_beat_failed (session, failed_stake (reply, stakes), rc);
       return;
     }
-  beat_arm (session);
+  if (rc == ZOK)
+    {
+      note_checked (stakes, sent_us);
+    }
+  beat_arm_next (session);
 }
 
-static CURATOR_LOCKED void
-add_stakes (GPtrArray *stakes, GPtrArray *paths, GQueue *queue, guint most)
+/* The nodes of one heartbeat, and how many more it may have. */
+typedef struct
 {
-  for (guint n = MIN (queue->length, most); n > 0; n--)
+  GPtrArray *stakes;
+  GPtrArray *paths;
+  guint n_left;
+  gsize bytes_left;
+} Beat;
+
+/* FALSE: there was not enough space for all that were checked last at that moment or before. */
+static CURATOR_LOCKED gboolean
+add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
+{
+  for (guint n = queue->length; n > 0; n--)
     {
+      CuratorStake *stake = g_queue_peek_head (queue);
+      const gsize bytes = strlen (stake->path) + CHECK_BYTES;
+      const gboolean is_due = stake->checked_us <= before_us;
+      if (is_due && (beat->n_left == 0 || beat->bytes_left < bytes))
+        {
+          return FALSE;
+        }
       /* To the end of the queue, so that each stake has its turn. */
-      GList *link = g_queue_pop_head_link (queue);
-      CuratorStake *stake = link->data;
-      g_queue_push_tail_link (queue, link);
-      g_ptr_array_add (stakes, stake);
+      g_queue_push_tail_link (queue, g_queue_pop_head_link (queue));
+      if (!is_due)
+        {
+          continue;
+        }
+      g_ptr_array_add (beat->stakes, stake);
+      beat->n_left--;
+      beat->bytes_left -= bytes;
       if (!stake->refuses_check)
         {
-          g_ptr_array_add (paths, g_strdup (stake->path));
+          g_ptr_array_add (beat->paths, g_strdup (stake->path));
         }
+    }
+  return TRUE;
+}
+
+/* Those that were not checked lately, with whatever heartbeat is sent. */
+static CURATOR_LOCKED void
+add_far_stakes (Beat *beat, CuratorSession *session)
+{
+  const gint64 now = now_us (session);
+  const gboolean is_due = session->far_due_us <= now;
+  const guint n_before = beat->stakes->len;
+  const gboolean is_all = add_stakes (beat, &session->far, now - session->terms.session_us / 2);
+
+  if (is_due || beat->stakes->len > n_before)
+    {
+      curator_beat_note_far_sent (session, is_all);
     }
 }
 
@@ -206,11 +323,16 @@ beat_send (CuratorSession *session)
     }
   g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  add_stakes (stakes, paths, &session->held, MAX_CHECKS_A_BEAT);
-  add_stakes (stakes, paths, &session->waiting, MAX_WAITING_A_BEAT);
+  Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, G_MAXSIZE };
+  add_stakes (&beat, &session->held, G_MAXINT64);
+  beat.n_left = MAX_WAITING_A_BEAT;
+  beat.bytes_left = MAX_WAITING_BYTES_A_BEAT;
+  add_stakes (&beat, &session->near, G_MAXINT64);
+  add_far_stakes (&beat, session);
   if (stakes->len == 0)
     {
       g_ptr_array_unref (paths);
+      beat_arm_next (session);
       return;
     }
   if (paths->len == 0)
@@ -219,40 +341,25 @@ beat_send (CuratorSession *session)
       const CuratorStake *stake = g_ptr_array_index (stakes, 0);
       g_ptr_array_add (paths, g_path_get_dirname (stake->path));
     }
+  session->beat_sent_us = now_us (session);
   session->beat_stakes = checked_stakes (stakes);
   session->beat = curator_request_check (session, paths, on_beat, session);
   read_stakes (session, stakes);
 }
 
-static CURATOR_LOCKED void
+static void
 on_beat_due (gpointer data)
 {
   CuratorSession *session = data;
   session->beat_timer = NULL;
-  beat_send (session);
-}
-
-/* The next heartbeat, unless nothing needs one. */
-static CURATOR_LOCKED void
-beat_arm (CuratorSession *session)
-{
-  const CuratorLeaseTerms *terms = &session->terms;
-  const CuratorLeaseEvidence *evidence = &session->evidence;
-  const gint64 now = curator_client_boottime_us (session->client);
-  const gint64 period = terms->period_us;
-
-  if (session->beat_timer != NULL || session->beat != NULL
-      || session->state != CURATOR_SESSION_CONNECTED
-      || (session->held.length == 0 && session->waiting.length == 0))
+  if (session->held.length > 0 || curator_beat_next_due_us (session) <= now_us (session))
     {
-      return;
+      beat_send (session);
     }
-  const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
-  const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
-                           ? MAX (curator_lease_until_told (evidence, terms, now), period / 5)
-                           : MAX (period - age, period / 2);
-  session->beat_timer =
-      curator_timer_after (session->client, MIN (pause, period), on_beat_due, session);
+  else
+    {
+      beat_arm_next (session);
+    }
 }
 
 /* Runs on the timer thread. Nothing depends on the answer, which counts when it comes. */
@@ -262,7 +369,7 @@ on_idle (gpointer data)
   CuratorSession *session = data;
   const gboolean has_pings = session->client->ops->report_pings != NULL;
   const gint64 period = session->terms.session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);
-  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 now = now_us (session);
   const gint64 idle = now - MAX (session->asked_us, session->evidence.known_us);
 
   if (idle >= period)
@@ -303,7 +410,15 @@ curator_heartbeat_connected (CuratorSession *session)
   curator_lease_clock_connected (session);
   stop_timers (session);
   session->asked_us = 0;
-  beat_send (session);
+  curator_beat_spread_far (session);
+  if (session->held.length > 0)
+    {
+      beat_send (session);
+    }
+  else
+    {
+      beat_arm_next (session);
+    }
   on_idle (session);
 }
 

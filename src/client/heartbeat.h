@@ -6,7 +6,9 @@
 
 /* The heartbeat checks the stake's node until curator_stake_unregister(). */
 void curator_stake_register (CuratorStake *stake, CuratorSession *session,
-                             gboolean held) CURATOR_LOCKED;
+                             CuratorStakeKind kind) CURATOR_LOCKED;
+/* A waiting stake has moved up or back in its queue. Harmless when it is held or not registered. */
+void curator_stake_set_near (CuratorStake *stake, gboolean near) CURATOR_LOCKED;
 /* Replaces from, held or waiting, by to, which is held. from need not be registered. */
 void curator_stake_move (CuratorStake *from, CuratorStake *to,
                          CuratorSession *session) CURATOR_LOCKED;

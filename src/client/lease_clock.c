@@ -60,6 +60,14 @@ curator_lease_clock_until_fresh_us (CuratorSession *session)
                                     curator_client_boottime_us (session->client));
 }
 
+gboolean
+curator_stake_is_checked (const CuratorStake *stake)
+{
+  return stake->session != NULL
+         && curator_client_boottime_us (stake->session->client) - stake->checked_us
+                <= curator_lease_newest_us (&stake->session->terms);
+}
+
 void
 curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us, gint64 now_us)
 {
@@ -259,14 +267,22 @@ forget_beat_stake (CuratorSession *session, CuratorStake *stake)
     }
 }
 
+GQueue *
+curator_stake_queue (const CuratorStake *stake)
+{
+  CuratorSession *session = stake->session;
+  return stake->kind == CURATOR_STAKE_HELD   ? &session->held
+         : stake->kind == CURATOR_STAKE_NEAR ? &session->near
+                                             : &session->far;
+}
+
 void
 curator_stake_unlink (CuratorStake *stake)
 {
-  CuratorSession *session = stake->session;
-  if (session != NULL)
+  if (stake->session != NULL)
     {
+      g_queue_unlink (curator_stake_queue (stake), &stake->link);
       stake->session = NULL;
-      g_queue_unlink (stake->held ? &session->held : &session->waiting, &stake->link);
       if (stake->read != NULL)
         {
           stake->read->stake = NULL;
@@ -289,7 +305,7 @@ curator_stake_unregister (CuratorStake *stake)
 gboolean
 curator_session_has_stake (CuratorSession *session, const char *path)
 {
-  GQueue *const queues[] = { &session->held, &session->waiting };
+  GQueue *const queues[] = { &session->held, &session->near, &session->far };
 
   for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
     {

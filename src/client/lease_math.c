@@ -207,13 +207,18 @@ enough_us (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms)
   return most (least (pause + prompt_us (terms), usable_us (terms) / 2), 0);
 }
 
+int64_t
+curator_lease_newest_us (const CuratorLeaseTerms *terms)
+{
+  /* With short intervals the answer of the newest heartbeat may take longer than two of them. */
+  return most (2 * terms->period_us, terms->period_us + prompt_us (terms));
+}
+
 bool
 curator_lease_is_fresh (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms,
                         int64_t now_us)
 {
-  /* With short intervals the answer of the newest heartbeat may take longer than two of them. */
-  const int64_t newest = most (2 * terms->period_us, terms->period_us + prompt_us (terms));
-  return evidence->proof_us != 0 && now_us - evidence->proof_us <= newest
+  return evidence->proof_us != 0 && now_us - evidence->proof_us <= curator_lease_newest_us (terms)
          && curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms);
 }
 

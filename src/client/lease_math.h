@@ -167,6 +167,13 @@ int64_t curator_lease_proof_age (const CuratorLeaseEvidence *evidence, int64_t n
 */
 int64_t curator_lease_until_suspect (const CuratorLeaseEvidence *evidence,
                                      const CuratorLeaseTerms *terms, int64_t now_us);
+/* How old evidence may be to grant something on it. */
+/*@ requires \valid_read (terms) && are_terms (*terms);
+    assigns \nothing;
+    ensures age: \result
+      == \max (2 * terms->period_us, terms->period_us + terms->session_us / 10);
+*/
+int64_t curator_lease_newest_us (const CuratorLeaseTerms *terms);
 /* The evidence is new enough to grant something on it without asking the server again. */
 /*@ requires \valid_read (evidence) && \valid_read (terms);
     requires is_evidence (evidence) && are_terms (*terms);

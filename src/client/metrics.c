@@ -55,6 +55,8 @@ static const CounterRow counter_rows[] = {
   { "heartbeats", "result=\"confirmed\"", CURATOR_COUNTER_HEARTBEATS,
     "Heartbeats, by whether they were answered in time to extend the holds." },
   { "heartbeats", "result=\"missed\"", CURATOR_COUNTER_HEARTBEATS_MISSED, NULL },
+  { "confirmations", NULL, CURATOR_COUNTER_CONFIRMATIONS,
+    "Checks of the session and the node right before a grant." },
   { "sessions", NULL, CURATOR_COUNTER_SESSIONS, "Sessions begun." },
   { "requests", NULL, CURATOR_COUNTER_REQUESTS, "Requests sent." },
 };

@@ -79,8 +79,9 @@ struct _CuratorSession
   CuratorContended contended[CURATOR_N_CONTENDED] CURATOR_GUARDED; /* by hash, see lock/line.h */
 
   /* The lease clock; see lease_clock.h. */
-  GQueue held CURATOR_GUARDED;    /* CuratorStake */
-  GQueue waiting CURATOR_GUARDED; /* CuratorStake */
+  GQueue held CURATOR_GUARDED; /* CuratorStake, as in the next two */
+  GQueue near CURATOR_GUARDED; /* waiting right behind what holds the lock */
+  GQueue far CURATOR_GUARDED;  /* waiting further back, or nobody knows where */
   CuratorLeaseTerms terms CURATOR_GUARDED;
   CuratorLeaseEvidence evidence CURATOR_GUARDED;
   /* Of all holds of this session, by CLOCK_BOOTTIME; 0 while there is no proof. Written with the mutex
@@ -94,6 +95,11 @@ struct _CuratorSession
   gint64 asked_us CURATOR_GUARDED;   /* CLOCK_BOOTTIME when anything was sent last, or 0 */
   CuratorTimer *idle_timer CURATOR_GUARDED;
   CuratorTimer *beat_timer CURATOR_GUARDED;
+  /* By CLOCK_BOOTTIME: when beat_timer is due, the newest heartbeat was sent, and the far nodes are
+   * checked next. */
+  gint64 beat_due_us CURATOR_GUARDED;
+  gint64 beat_sent_us CURATOR_GUARDED;
+  gint64 far_due_us CURATOR_GUARDED;
   CuratorTimer *lapse_timer CURATOR_GUARDED;
   CuratorRequest *beat CURATOR_GUARDED;   /* the check in flight */
   GPtrArray *beat_stakes CURATOR_GUARDED; /* what it checks; NULL where a stake was removed */

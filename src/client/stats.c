@@ -45,7 +45,8 @@ static const char *const names[] = { "grants",
                                      "wait-below-4096-ms",
                                      "wait-below-16384-ms",
                                      "wait-below-65536-ms",
-                                     "wait-longer" };
+                                     "wait-longer",
+                                     "confirmations" };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (names) == CURATOR_N_COUNTERS);
 

@@ -51,6 +51,7 @@ typedef struct
   unsigned watches_parent : 1 CURATOR_GUARDED;
   unsigned is_next : 1 CURATOR_GUARDED;    /* the watched node is the last one in front */
   unsigned behind_two : 1 CURATOR_GUARDED; /* only the two watched nodes are in front */
+  unsigned is_unseen : 1 CURATOR_GUARDED;  /* not even a read has shown our node since then */
   unsigned has_waited : 1 CURATOR_GUARDED;
   unsigned withdrawn : 1 CURATOR_GUARDED; /* another attempt on the path will follow */
   unsigned behind : 1 CURATOR_GUARDED;    /* as far as the server has shown */
@@ -114,15 +115,13 @@ void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 /* The answer to a listing, which several attempts may share. */
 void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
                                 gpointer attempt) CURATOR_LOCKED;
-/* Takes over the node at path, created in the current session. */
+/* Takes over the node at path, created in the current session. The stake's checked_us is set. */
 void curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* Watches leaf (NULL: the parent's children), and second if not NULL. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf,
                                const char *second) CURATOR_LOCKED;
-/* A place's ahead_left. */
-void curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released,
-                                    const char *leaf) CURATOR_LOCKED;
+extern const CuratorPlaceClass curator_attempt_place_class;
 void curator_attempt_wait_behind (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_stop_watching (Attempt *attempt) CURATOR_LOCKED;
 

@@ -96,6 +96,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   attempt->create = NULL;
   if (rc == ZOK)
     {
+      attempt->stake.checked_us = sent_us;
       curator_attempt_adopt_node (attempt, reply->path, reply->stat->czxid);
       return;
     }
@@ -133,7 +134,7 @@ adopt_session (Attempt *attempt)
       attempt->hook.died = on_session_died;
       curator_session_add_hook (current, &attempt->hook);
       attempt->line = curator_line_join (current, attempt->internals->base);
-      attempt->place.ahead_left = curator_attempt_on_ahead_left;
+      attempt->place.klass = &curator_attempt_place_class;
     }
   if (attempt->request->protected_ && attempt->prefix == NULL)
     {

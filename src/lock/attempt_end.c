@@ -17,6 +17,8 @@
 
 /* How long a failed attempt waits for the deletion of its node. */
 #define DELETE_PATIENCE_US (50 * 1000)
+/* A confirmation that was too slow is repeated after 1/5 of a heartbeat's interval. */
+#define SLOW_CONFIRM_SHARE 5
 
 void
 curator_attempt_stop_watching (Attempt *attempt)
@@ -292,29 +294,90 @@ finish_granted (Attempt *attempt)
   curator_op_finish (&attempt->op, lease, NULL);
 }
 
+static CURATOR_LOCKED gboolean
+is_proven (const Attempt *attempt)
+{
+  return !attempt->is_unseen && curator_lease_clock_is_fresh (attempt->session)
+         && curator_stake_is_checked (&attempt->stake);
+}
+
+/* Session and node were alive when a request was sent that was just answered. */
+static CURATOR_LOCKED void
+grant_if_proven (Attempt *attempt, gint64 checked_us)
+{
+  CuratorSession *session = attempt->session;
+  const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
+
+  attempt->is_unseen = FALSE;
+  attempt->stake.checked_us = MAX (attempt->stake.checked_us, checked_us);
+  if (is_proven (attempt))
+    {
+      finish_granted (attempt);
+    }
+  else if (until_fresh_us > 0)
+    {
+      /* The first request after a long silence: a grant now would not last. */
+      curator_retry_loop_after (&attempt->tries, until_fresh_us);
+    }
+  else if (curator_lease_terms_are_too_short (&session->terms))
+    {
+      curator_attempt_step_failed (attempt, ZOPERATIONTIMEOUT, "confirming");
+    }
+  else
+    {
+      /* An answer that took too long proves nothing. The lock is ours as soon as one is prompt. */
+      curator_retry_loop_after (&attempt->tries, session->terms.period_us / SLOW_CONFIRM_SHARE);
+    }
+}
+
+/* Its answer comes after all that a quorum had committed before the check. */
+static CURATOR_LOCKED void
+on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Attempt *attempt = data;
+  attempt->read = NULL;
+  if (rc == ZOK && reply->stat->czxid == attempt->czxid)
+    {
+      grant_if_proven (attempt, attempt->session->evidence.proof_us);
+    }
+  else if (rc == ZOK || rc == ZNONODE)
+    {
+      curator_attempt_restart (attempt, ZNONODE);
+    }
+  else
+    {
+      curator_attempt_step_failed (attempt, rc, "confirming");
+    }
+}
+
 static CURATOR_LOCKED void
 on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
   attempt->read = NULL;
-  if (rc == ZOK && curator_lease_clock_is_fresh (attempt->session))
+  if (rc == ZOK && attempt->stake.needs_read)
     {
-      finish_granted (attempt);
+      attempt->read = curator_request_exists (attempt->session, attempt->node, FALSE,
+                                              on_own_node_read, attempt);
     }
-  else if (rc == ZOK && curator_lease_clock_until_fresh_us (attempt->session) > 0)
+  else if (rc == ZOK)
     {
-      /* The first request after a long silence: a grant now would not last. */
-      curator_retry_loop_after (&attempt->tries,
-                                curator_lease_clock_until_fresh_us (attempt->session));
+      grant_if_proven (attempt, sent_us);
     }
   else if (rc == ZNONODE)
     {
       curator_attempt_restart (attempt, rc);
     }
+  else if (rc == ZNOAUTH && !attempt->stake.refuses_check)
+    {
+      /* A check needs READ, which the ACL of the node does not grant. exists needs no permission. */
+      attempt->stake.needs_read = TRUE;
+      attempt->stake.refuses_check = TRUE;
+      curator_attempt_confirm (attempt);
+    }
   else
     {
-      /* An answer that took too long proves nothing. */
-      curator_attempt_step_failed (attempt, rc == ZOK ? ZOPERATIONTIMEOUT : rc, "confirming");
+      curator_attempt_step_failed (attempt, rc, "confirming");
     }
 }
 
@@ -322,19 +385,21 @@ void
 curator_attempt_confirm (gpointer data)
 {
   Attempt *attempt = data;
+  const char *base = attempt->internals->base;
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (paths, g_strdup (attempt->node));
+  g_ptr_array_add (paths, g_strdup (attempt->stake.refuses_check ? base : attempt->node));
+  curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
   attempt->read = curator_request_check (attempt->session, paths, on_confirmed, attempt);
 }
 
-/* A server that lags behind may list the node of a dead session: a grant needs proof that the
- * session was alive. */
+/* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs
+ * proof that both were alive. */
 void
 curator_attempt_grant (Attempt *attempt)
 {
   attempt->behind = FALSE;
   curator_attempt_stop_watching (attempt);
-  if (curator_lease_clock_is_fresh (attempt->session))
+  if (is_proven (attempt))
     {
       finish_granted (attempt);
     }

@@ -42,6 +42,8 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
            && reply->stat->ephemeralOwner
                   == (curator_attempt_is_ephemeral (attempt) ? attempt->session->id : 0))
     {
+      /* The server that has shown it has carried out all that was proven before. */
+      attempt->stake.checked_us = attempt->session->evidence.proof_us;
       curator_attempt_adopt_node (attempt, path, reply->stat->czxid);
     }
   else if (rc == ZOK && !curator_attempt_is_sequential (attempt))

@@ -56,12 +56,13 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
   CuratorLockInternals *internals = attempt->internals;
 
   attempt->unknown = FALSE;
+  attempt->is_unseen = FALSE;
   attempt->node = g_strdup (path);
   g_clear_pointer (&attempt->prefix, g_free);
   attempt->czxid = czxid;
   attempt->stake.path = attempt->node;
   attempt->stake.czxid = czxid;
-  attempt->stake.needs_read = FALSE;
+  attempt->stake.needs_read = !attempt->request->protected_;
   attempt->stake.refuses_check = FALSE;
   attempt->stake.changed = on_stake_changed;
   g_queue_push_tail_link (&internals->attempts, &attempt->link);
@@ -73,7 +74,11 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
       curator_attempt_apply_verdict (attempt, &verdict);
       return;
     }
-  curator_stake_register (&attempt->stake, attempt->session, FALSE);
+  take_place (attempt);
+  const CuratorPlace *ahead = attempt->place.ahead;
+  curator_stake_register (&attempt->stake, attempt->session,
+                          ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
+                                                           : CURATOR_STAKE_NEAR);
   if (curator_revocation_is_on (internals))
     {
       attempt->own_watch = curator_own_watch_new (internals, attempt->session, path, czxid);
@@ -83,8 +88,7 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
       curator_attempt_grant (attempt);
       return;
     }
-  take_place (attempt);
-  if (attempt->place.ahead != NULL)
+  if (ahead != NULL)
     {
       curator_attempt_wait_behind (attempt);
       return;
@@ -96,8 +100,15 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
     }
 }
 
-void
-curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
+static CURATOR_LOCKED void
+on_ahead_held (CuratorPlace *place)
+{
+  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
+  curator_stake_set_near (&attempt->stake, TRUE);
+}
+
+static CURATOR_LOCKED void
+on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
 {
   Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
   if (released)
@@ -109,3 +120,5 @@ curator_attempt_on_ahead_left (CuratorPlace *place, gboolean released, const cha
       curator_attempt_wait_for (attempt, leaf, NULL);
     }
 }
+
+const CuratorPlaceClass curator_attempt_place_class = { on_ahead_left, on_ahead_held };

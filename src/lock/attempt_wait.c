@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "client/heartbeat.h"
 #include "client/lease_clock.h"
 #include "client/monitor.h"
 #include "client/path.h"
@@ -38,32 +39,62 @@ is_ours (const Attempt *attempt, const CuratorWatch *watch)
          || curator_session_has_stake (attempt->session, curator_watch_get_path (watch));
 }
 
+/* The turn came before the answer if nothing is watched any more. Without an answer the node is checked
+ * before the grant. */
+static CURATOR_LOCKED void
+on_own_node_seen (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Attempt *attempt = data;
+  const gboolean is_turn = attempt->is_next && attempt->watch == NULL;
+
+  attempt->read = NULL;
+  attempt->is_unseen = attempt->is_unseen && rc != ZOK;
+  if (rc == ZNONODE || (rc == ZOK && reply->stat->czxid != attempt->czxid))
+    {
+      curator_attempt_restart (attempt, ZNONODE);
+    }
+  else if (is_turn)
+    {
+      curator_attempt_grant (attempt);
+    }
+}
+
+/* One of the two nodes in front has ended, and no list will show whether our node still exists. Its read
+ * is sent now, so that the answer is here before the other one ends. */
+static CURATOR_LOCKED void
+become_next (Attempt *attempt)
+{
+  attempt->behind_two = FALSE;
+  attempt->is_next = TRUE;
+  attempt->is_unseen = TRUE;
+  curator_stake_set_near (&attempt->stake, TRUE);
+  curator_attempt_forget_request (&attempt->read);
+  attempt->read =
+      curator_request_exists (attempt->session, attempt->node, FALSE, on_own_node_seen, attempt);
+}
+
 /* A list of this session showed the node. Deleted before or after the watch was set, it is gone. */
 static CURATOR_LOCKED void
 on_front_gone (Attempt *attempt)
 {
-  const gboolean is_next = attempt->is_next != 0;
-
   /* The second watch stays: its node is probably the next one in front. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
-  attempt->is_next = FALSE;
   if (attempt->behind_two)
     {
       attempt->watch = g_steal_pointer (&attempt->second_watch);
-      attempt->behind_two = FALSE;
-      attempt->is_next = TRUE;
+      become_next (attempt);
     }
   else if (attempt->node == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
     }
-  else if (is_next)
-    {
-      curator_attempt_grant (attempt);
-    }
-  else
+  else if (!attempt->is_next)
     {
       curator_attempt_enter (attempt, ATTEMPT_LISTING);
+    }
+  else if (attempt->read == NULL)
+    {
+      curator_attempt_grant (attempt);
     }
 }
 
@@ -87,12 +118,16 @@ on_second_watch (Attempt *attempt, CuratorWatchEvent event)
   else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
     {
       g_clear_pointer (&attempt->second_watch, curator_watch_release);
-      attempt->is_next = attempt->is_next || (attempt->behind_two && event == CURATOR_WATCH_GONE);
-      attempt->behind_two = FALSE;
-      if (event == CURATOR_WATCH_GONE && !attempt->is_next && attempt->state == ATTEMPT_WAITING)
+      if (attempt->behind_two && event == CURATOR_WATCH_GONE)
+        {
+          become_next (attempt);
+        }
+      else if (event == CURATOR_WATCH_GONE && !attempt->is_next
+               && attempt->state == ATTEMPT_WAITING)
         {
           curator_attempt_list (attempt);
         }
+      attempt->behind_two = FALSE;
     }
 }
 
@@ -203,6 +238,7 @@ curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second
   const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
 
   attempt->is_next = FALSE;
+  attempt->is_unseen = FALSE;
   attempt->behind_two = FALSE;
   if (begin_to_wait (attempt) && watch_front (attempt, leaf, need))
     {
@@ -258,6 +294,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
       break;
     case VERDICT_WAIT:
       wait_as_judged (attempt, verdict);
+      curator_stake_set_near (&attempt->stake, verdict->is_near);
       break;
     default:
       g_assert_not_reached ();

@@ -147,15 +147,17 @@ curator_place_move (CuratorPlace *from, CuratorPlace *to)
     }
   g_assert (from->ahead == NULL);
   *to = *from;
+  to->is_held = TRUE;
   if (to->behind != NULL)
     {
       to->behind->ahead = to;
+      to->behind->klass->ahead_held (to->behind);
     }
   if (to->line->last == from)
     {
       to->line->last = to;
     }
-  *from = (CuratorPlace){ .ahead_left = from->ahead_left };
+  *from = (CuratorPlace){ .klass = from->klass };
 }
 
 void
@@ -170,7 +172,7 @@ curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
       return;
     }
   released = released && !place->number_is_shared;
-  *place = (CuratorPlace){ .ahead_left = place->ahead_left };
+  *place = (CuratorPlace){ .klass = place->klass };
   if (line->last == place)
     {
       line->last = ahead;
@@ -186,7 +188,7 @@ curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
   /* No node can come between the neighbours of one that leaves the middle. */
   if (behind != NULL && ahead == NULL && curator_session_is_current (line->session))
     {
-      behind->ahead_left (behind, released, leaf);
+      behind->klass->ahead_left (behind, released, leaf);
     }
   curator_line_leave (line);
 }

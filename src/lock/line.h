@@ -16,7 +16,17 @@
 typedef struct _CuratorLine CuratorLine;
 typedef struct _CuratorPlace CuratorPlace;
 
-/* One node of the session, waiting or held. All zero while it is in no line. */
+/* Called with the client's mutex held. */
+typedef struct
+{
+  /* The place ahead has left. released: that one held the lock and this one holds it now; otherwise the
+   * node leaf may still exist. */
+  void (*ahead_left) (CuratorPlace *place, gboolean released, const char *leaf);
+  /* The place ahead has become a hold. */
+  void (*ahead_held) (CuratorPlace *place);
+} CuratorPlaceClass;
+
+/* One node of the session, waiting or held. All zero but klass while it is in no line. */
 struct _CuratorPlace
 {
   CuratorLine *line CURATOR_GUARDED;
@@ -26,9 +36,8 @@ struct _CuratorPlace
   gint64 number CURATOR_GUARDED;
   gboolean number_is_shared
       CURATOR_GUARDED; /* a node of the same number may stand right behind this one */
-  /* Called with the client's mutex held, when the place ahead has left. released: that one held
-   * the lock and this one holds it now; otherwise the node leaf may still exist. */
-  void (*ahead_left) (CuratorPlace *place, gboolean released, const char *leaf);
+  gboolean is_held CURATOR_GUARDED;
+  const CuratorPlaceClass *klass;
 };
 
 /* The session's line below base; adds a user. */

@@ -35,6 +35,8 @@ struct _CuratorLockDriver
   GDestroyNotify destroy;
   gboolean is_builtin;        /* the library's own, which runs with the mutex held */
   CuratorPredicate predicate; /* of a built-in one; NULL: funcs.gets_the_lock, or the standard's */
+  /* Whether the node at index holds the lock; NULL: the first max_leases do. */
+  gboolean (*holds) (CuratorQueue *order, gsize index);
   gboolean nothing_overtakes;
   gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
 };

@@ -41,6 +41,15 @@ apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int m
     }
 }
 
+/* A node that nothing is watched for is woken by every change. */
+static gboolean
+is_near (const CuratorLockDriver *driver, int max_leases, CuratorQueue *order, const char *watched)
+{
+  const gssize index = watched != NULL ? curator_queue_index_of (order, watched) : -1;
+  return index < 0
+         || (driver->holds != NULL ? driver->holds (order, (gsize) index) : index < max_leases);
+}
+
 static void
 ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *order,
      gssize index, CuratorPredicateResults *results)
@@ -79,6 +88,7 @@ ask_driver (CuratorLockInternals *internals, int max_leases, const char *own, Cu
       return verdict;
     }
   verdict.watch = results.path_to_watch;
+  verdict.is_near = is_near (driver, max_leases, order, verdict.watch);
   apply_shortcuts (&verdict, driver, max_leases, order, index);
   return verdict;
 }

@@ -22,6 +22,7 @@ typedef struct
   const char *second_watch; /* the leaf name in front of watch, if its end matters, too; or NULL */
   gboolean are_last_two;    /* watch and second_watch are the only ones in front, now and later */
   gboolean is_next;         /* the node to watch is the last one in front, now and later */
+  gboolean is_near;         /* the node to watch holds the lock: its end may be the grant */
   gsize n_foreign;          /* children that are no lock nodes */
 } CuratorVerdict;
 

@@ -56,6 +56,14 @@ read_predicate (CuratorQueue *order, gsize index, int max_leases, CuratorPredica
   results->path_to_watch = nearest_writer < 0 ? NULL : order->names[nearest_writer];
 }
 
+/* Readers hold together, up to the first writer. */
+static gboolean
+rw_holds (CuratorQueue *order, gsize index)
+{
+  return index == 0
+         || (is_read_node (order->names[index]) && curator_queue_writer_before (order, index) < 0);
+}
+
 /* owner's hold of the other side, or NULL. The reference is the caller's. */
 static CURATOR_UNLOCKED CuratorLease *
 hold_of_companion (CuratorMutex *mutex, guint64 owner)
@@ -115,6 +123,7 @@ side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
   CuratorLockDriver *driver = curator_lock_driver_new_builtin (&funcs, predicate);
   /* Only a writer's own read node, with its number, can come between it and the next. */
   driver->neighbours_succeed = predicate == curator_standard_predicate;
+  driver->holds = rw_holds;
   CuratorLockInternals *internals =
       curator_lock_internals_new (client, path, lock_name, 1, driver, data);
   curator_lock_driver_unref (driver);

@@ -85,7 +85,8 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
     {
       acquire->turn_stake.path = curator_lease_full_path (turn);
       acquire->turn_stake.changed = on_turn_changed;
-      curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn), TRUE);
+      curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn),
+                              CURATOR_STAKE_HELD);
     }
 }
 

@@ -523,6 +523,21 @@ test_predecessor_gives_up (void **state)
   assert_no_residue (fixture, "/shortcuts/gives-up", PATIENCE_MS);
 }
 
+static guint
+n_reads_of_own_node (Party *party, Fixture *fixture)
+{
+  g_autoptr (GPtrArray) log = proxy_log_copy (fixture->proxy);
+  CuratorLease *lease = taking_lease (party->taking, 0);
+  guint n = 0;
+  for (guint i = 0; i < log->len; i++)
+    {
+      const ProxyFrame *frame = g_ptr_array_index (log, i);
+      n += frame->session == party->session && !frame->is_reply && frame->type == PROXY_EXISTS
+           && g_strcmp0 (frame->path, curator_lease_get_node_path (lease)) == 0;
+    }
+  return n;
+}
+
 /* The two nodes in front end in one transaction: the events come in the order of its deletes. */
 static void
 check_both_end (Fixture *fixture, const char *path, gboolean first_one_first)
@@ -551,6 +566,7 @@ check_both_end (Fixture *fixture, const char *path, gboolean first_one_first)
   check_granted (party.taking);
   party_want (&party, "gone gone");
   check_words (&scene);
+  assert_int_equal (n_reads_of_own_node (&party, fixture), 1);
   taking_give_back (party.taking);
   party_want (&party, "delete");
   check_words (&scene);

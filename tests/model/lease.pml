@@ -124,9 +124,9 @@ inline note_told ()
 
 active proctype World ()
 {
-  /* The hold was granted just now, on an answer that arrived in time. */
+  /* The hold was granted just now, on an answer that arrived in time, perhaps two heartbeats ago. */
   do
-  :: proof < PROMPT -> proof++
+  :: proof < 2 * H -> proof++
   :: break
   od;
   told = proof;

@@ -89,7 +89,8 @@ curator_plant(
 # Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
-  CHANGE "g_ptr_array_add (paths, g_strdup (attempt->node))" "g_ptr_array_add (paths, g_strdup (attempt->internals->base))"
+  CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)"
+         "&& curator_stake_is_checked (&attempt->stake)" ""
          "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
     {
@@ -394,8 +395,9 @@ curator_plant(
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
-  CHANGE "  if (curator_lease_clock_is_fresh (attempt->session))\n    {\n      finish_granted (attempt)@"
-         "  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
+  CHANGE "  curator_attempt_stop_watching (attempt)@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
+         "  curator_attempt_stop_watching (attempt)@
+  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
   atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
@@ -415,8 +417,7 @@ curator_plant(
          "curator_attempt_grant (attempt)@ return@")
 curator_plant(
   shortcut_second_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "      attempt->is_next = attempt->is_next || (attempt->behind_two && event == CURATOR_WATCH_GONE)@"
-         "      if (attempt->behind_two && event == CURATOR_WATCH_GONE) { curator_attempt_grant (attempt)@ return@ }")
+  CHANGE "          become_next (attempt)@\n        }\n      else if" "          curator_attempt_grant (attempt)@ return@\n        }\n      else if")
 # A third node in front is not watched.
 curator_plant(
   shortcut_two_of_three RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
@@ -428,6 +429,50 @@ curator_plant(
          "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)"
          "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)")
+
+# --- sessions that wait ---
+# A turn without warning is granted on the list alone.
+curator_plant(
+  waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_end.c EXPECT "test_old_proof"
+  CHANGE "curator_attempt_stop_watching (attempt)@\n  if (is_proven (attempt))" "curator_attempt_stop_watching (attempt)@\n  if (TRUE)")
+# The session is checked before the grant, but not the node.
+curator_plant(
+  waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_end.c EXPECT "test_node_gone"
+  CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)")
+# Both nodes in front end before the answer that shows the own one.
+curator_plant(
+  waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
+  CHANGE "  else if (attempt->read == NULL)" "  else"
+         "  attempt->is_unseen = TRUE@" "")
+# A node of the same name is taken for the own one, by the read and by the check before the grant.
+curator_plant(
+  waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_wait.c EXPECT "test_node_replaced"
+  CHANGE " || (rc == ZOK && reply->stat->czxid != attempt->czxid)" "")
+curator_plant(
+  waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_end.c EXPECT "test_node_replaced"
+  CHANGE "rc == ZOK && attempt->stake.needs_read" "rc == ZOK && attempt->stake.refuses_check")
+# The node of a far waiter counts as checked recently, as that of a near one.
+curator_plant(
+  waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE client/lease_clock.c EXPECT "test_node_gone"
+  CHANGE "<= curator_lease_newest_us (&stake->session->terms)" "<= stake->session->terms.session_us")
+# So does the proof of its session.
+curator_plant(
+  waiting_old_proof_is_fresh TEST test_sim_waiting.c SCENE test_old_proof FILE client/lease_math.c EXPECT "test_old_proof"
+  CHANGE "return most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "return terms->session_us"
+         "curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms)" "1")
+curator_plant(
+  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE client/beat_due.c EXPECT "test_election"
+  CHANGE "if (session->far_due_us <= now)" "if (TRUE)"
+         "now + random_us (session, session->terms.session_us)" "now")
+curator_plant(
+  waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE client/heartbeat.c EXPECT "test_deleted_nodes_are_found"
+  CHANGE "#define MAX_WAITING_A_BEAT       1000" "#define MAX_WAITING_A_BEAT 16")
+curator_plant(
+  waiting_slow_by_policy TEST test_sim_waiting.c SCENE test_slow_confirmation FILE lock/attempt_end.c EXPECT "test_slow_confirmation"
+  CHANGE "curator_lease_terms_are_too_short (&session->terms)" "TRUE")
+curator_plant(
+  waiting_all_are_near TEST test_sim_waiting.c SCENE test_rates FILE lock/verdict.c EXPECT "test_rates"
+  CHANGE "index < max_leases)" "TRUE)")
 
 # --- the arithmetic of the lease clock ---
 curator_plant(

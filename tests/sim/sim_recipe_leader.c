@@ -9,6 +9,8 @@
  */
 #include "sim_contender.h"
 
+#include "client/dispatch.h"
+
 #include <string.h>
 
 #define N_LISTENERS 2
@@ -336,6 +338,18 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   candidate->n_led++;
 }
 
+/* The lease has ended, and the cancellation is queued: the lane runs before time moves. The delete of the node
+ * was sent at that moment, too, and here another may be granted at once. judge_leadership () expects the
+ * cancellation. */
+static gboolean
+is_being_told (Candidate *candidate)
+{
+  CuratorClient *client = candidate->contender->member->client;
+  return has_to_stop (candidate, candidate->lease)
+         && curator_dispatch_ready_at (client, CURATOR_LANE_STATES)
+                <= sim_world_now_us (candidate->world);
+}
+
 static gboolean
 selector_believes (gpointer data)
 {
@@ -343,7 +357,8 @@ selector_believes (gpointer data)
 
   return candidate->lease != NULL
          && (curator_leader_selector_has_leadership (candidate->selector)
-             || (!g_cancellable_is_cancelled (candidate->cancellable) && was_told (candidate)));
+             || (!g_cancellable_is_cancelled (candidate->cancellable) && was_told (candidate)
+                 && !is_being_told (candidate)));
 }
 
 static void

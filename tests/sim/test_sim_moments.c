@@ -1,12 +1,8 @@
 /* Properties that must hold when one fault occurs at one exact moment, each under many schedules.
  *
- * Two machines and one lock. The thread that drives the world makes asynchronous calls only; their
- * callbacks record the results on the lanes of the machines' clients.
+ * Two machines and one lock.
  */
-#include "sim.h"
-
-#include "client/client-private.h"
-#include "curator/curator.h"
+#include "sim_machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,20 +13,8 @@
 #include <cmocka.h>
 
 #define PATH        "/lock"
-#define TIMEOUT_MS  6000
+#define TIMEOUT_MS  MACHINE_TIMEOUT_MS
 #define N_SCHEDULES 40
-
-typedef struct
-{
-  SimWorld *world;
-  SimProcess *process;
-  CuratorClient *client;
-  CuratorLock *lock;
-  CuratorLease *lease;
-  gboolean answered; /* the newest acquire */
-  gint64 good_for_ms;
-  int error; /* its code in CURATOR_ERROR, 0 for none */
-} Machine;
 
 static SimWorld *
 world_new (guint32 seed)
@@ -41,74 +25,6 @@ world_new (guint32 seed)
   config.n_servers = 1 + (int) seed % 3;
   config.tick_ms = 2000;
   return sim_world_new (seed, &config);
-}
-
-static Machine *
-machine_new_latent (SimWorld *world, const char *name)
-{
-  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (100);
-  Machine *machine = g_new0 (Machine, 1);
-
-  machine->world = world;
-  machine->process = sim_process_new (world, name);
-  machine->client =
-      curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (machine->process));
-  curator_client_set_session_timeout (machine->client, TIMEOUT_MS);
-  sim_world_add_client (world, machine->process, machine->client);
-  return machine;
-}
-
-static Machine *
-machine_new (SimWorld *world, const char *name)
-{
-  Machine *machine = machine_new_latent (world, name);
-  assert_true (curator_client_start (machine->client, NULL));
-  return machine;
-}
-
-static void
-on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
-{
-  Machine *machine = data;
-  machine->answered = TRUE;
-  machine->error = error != NULL ? error->code : 0;
-  machine->lease = lease;
-  machine->good_for_ms = lease != NULL ? curator_lease_get_remaining_ms (lease) : 0;
-}
-
-static void
-begin_acquire (Machine *machine)
-{
-  machine->answered = FALSE;
-  curator_lock_acquire_async (machine->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, machine);
-}
-
-static void
-acquire (Machine *machine)
-{
-  begin_acquire (machine);
-  sim_world_run_for (machine->world, 1000);
-  assert_non_null (machine->lease);
-}
-
-static void
-close_client (gpointer data)
-{
-  Machine *machine = data;
-  curator_client_close (machine->client);
-}
-
-static void
-machine_free (Machine *machine)
-{
-  g_clear_pointer (&machine->lease, curator_lease_unref);
-  g_clear_pointer (&machine->lock, curator_lock_unref);
-  sim_actor_new (machine->world, machine->process, "closer", close_client, machine);
-  sim_world_run (machine->world);
-  sim_world_run_for (machine->world, 1000);
-  sim_world_add_client (machine->world, machine->process, NULL);
-  curator_client_unref (machine->client);
-  g_free (machine);
 }
 
 /* --- P11: a lost watch event ------------------------------------------------------------------ */
@@ -124,8 +40,8 @@ expect_grant_without_event (guint32 seed, NewLock new_lock, SimLoss where)
 
   holder->lock = new_lock (holder->client, PATH, NULL);
   waiter->lock = new_lock (waiter->client, PATH, NULL);
-  acquire (holder);
-  begin_acquire (waiter);
+  machine_acquire (holder);
+  machine_begin_acquire (waiter);
   sim_world_run_for (world, 1000);
   sim_process_lose_event (waiter->process, where);
   g_clear_pointer (&holder->lease, curator_lease_unref);
@@ -197,13 +113,13 @@ take_after_a_pause (guint32 seed, gint64 paused_ms)
 
   sim_world_strike (world, SIM_FAULT_PAUSE, a->process, paused_ms * 1000);
   sim_world_run_for (world, paused_ms);
-  begin_acquire (a);
+  machine_begin_acquire (a);
   for (int ms = 0; ms < 2 * TIMEOUT_MS && a->lease == NULL; ms++)
     {
       sim_world_run_for (world, 1);
     }
   assert_non_null (a->lease);
-  begin_acquire (b);
+  machine_begin_acquire (b);
   sim_world_run_for (world, seed % 10);
   sim_world_strike (world, SIM_FAULT_CUT, a->process, 60 * G_USEC_PER_SEC);
   for (int ms = 0; ms < 2 * TIMEOUT_MS && b->lease == NULL; ms += 10)
@@ -325,14 +241,6 @@ test_p14_callback_sleeps (void **state)
 
 /* --- P22: a grant needs a proof newer than the wake-up ---------------------------------------- */
 
-/* The proof is a check, or a node of a new session. */
-static guint
-n_transactions (Machine *machine)
-{
-  return sim_world_n_requests (machine->world, machine->process, SIM_OP_CHECK)
-         + sim_world_n_requests (machine->world, machine->process, SIM_OP_CREATE);
-}
-
 /* The holder releases while the waiter's machine is suspended. The waiter's server applies the
  * delete and is cut off then. */
 static gboolean
@@ -359,11 +267,11 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
   sim_world_strike (world, SIM_FAULT_DROP, waiter->process, 0);
   sim_world_strike (world, SIM_FAULT_DROP, holder->process, 0);
   sim_world_run_for (world, 1000);
-  acquire (holder);
-  begin_acquire (waiter);
+  machine_acquire (holder);
+  machine_begin_acquire (waiter);
   sim_world_run_for (world, 10000 + (gint64) seed * 13);
 
-  n_before = n_transactions (waiter);
+  n_before = machine_n_transactions (waiter);
   sim_world_strike (world, SIM_FAULT_SUSPEND, waiter->process, asleep_ms * 1000);
   g_clear_pointer (&holder->lease, curator_lease_unref);
   sim_world_run_for (world, 500);
@@ -381,7 +289,7 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
       assert_non_null (waiter->lease);
       assert_true (waiter->good_for_ms > 0);
       assert_true (sim_world_exists (world, curator_lease_get_node_path (waiter->lease)));
-      assert_true (n_transactions (waiter) > n_before);
+      assert_true (machine_n_transactions (waiter) > n_before);
     }
   sim_world_heal (world);
   machine_free (waiter);
@@ -441,7 +349,7 @@ static void
 expect_setting (const Setting *setting)
 {
   SimWorld *world = world_new (0);
-  Machine *machine = machine_new_latent (world, "A");
+  Machine *machine = machine_new_latent (world, "A", NULL);
   guint n_before;
   gint64 remaining;
 
@@ -456,7 +364,7 @@ expect_setting (const Setting *setting)
   n_warned = 0;
   assert_true (curator_client_start (machine->client, NULL));
   machine->lock = curator_mutex_new (machine->client, PATH, NULL);
-  begin_acquire (machine);
+  machine_begin_acquire (machine);
   for (int ms = 0; ms < 1000 && machine->lease == NULL; ms++)
     {
       sim_world_run_for (world, 1);

@@ -1,0 +1,41 @@
+/* Machines with one client and one lock each, for the thread that drives the world.
+ *
+ * That thread makes asynchronous calls only; their callbacks record the results on the lanes of the
+ * machines' clients.
+ */
+#ifndef SIM_MACHINE_H
+#define SIM_MACHINE_H
+
+#include "sim.h"
+
+#include "curator/curator.h"
+
+#define MACHINE_TIMEOUT_MS 6000 /* of the session */
+
+typedef struct
+{
+  SimWorld *world;
+  SimProcess *process;
+  CuratorClient *client;
+  CuratorLock *lock; /* set by the test */
+  CuratorLease *lease;
+  gboolean answered; /* the newest acquire */
+  gboolean existed;  /* the node with its token, when the hold was known */
+  gint64 good_for_ms;
+  int error; /* its code in CURATOR_ERROR, 0 for none */
+} Machine;
+
+/* Not started. policy: NULL for one that retries for ever. */
+Machine *machine_new_latent (SimWorld *world, const char *name, CuratorRetryPolicy *policy);
+Machine *machine_new (SimWorld *world, const char *name);
+/* Closes the client. */
+void machine_free (Machine *machine);
+
+void machine_begin_acquire (Machine *machine);
+/* A free lock, within a second. */
+void machine_acquire (Machine *machine);
+
+/* Requests that a quorum commits: checks, and nodes of a new session. */
+guint machine_n_transactions (Machine *machine);
+
+#endif
