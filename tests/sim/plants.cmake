@@ -334,7 +334,7 @@ curator_plant(
   candidate_without_id RECIPE leader_latch FILE leader/candidate.c EXPECT "does not name the leader"
   CHANGE "if (candidate->payload != NULL)" "if (FALSE)")
 curator_plant(
-  latch_leads_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "leads with a lease that is over|long gone|${two_holders}"
+  latch_leads_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|leads with a lease that is over|long gone|${two_holders}"
   CHANGE "return state == CURATOR_LEASE_HELD ||" "return state != CURATOR_LEASE_RELEASED ||")
 curator_plant(
   latch_not_told_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}"
