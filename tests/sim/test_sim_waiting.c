@@ -408,6 +408,18 @@ both_vanish (Three *three, gint64 asleep_ms)
   sim_world_run_for (three->world, 50);
 }
 
+/* The node of the third, too. lag: its server does not know that yet. */
+static void
+all_vanish (Three *three, gboolean lag)
+{
+  both_vanish (three, 200);
+  if (lag)
+    {
+      sim_world_strike (three->world, SIM_FAULT_LAG, three->third->process, TIMEOUT_MS / 4 * 1000);
+    }
+  delete_node (three->world, 2);
+}
+
 static void
 await_answer (Three *three, gint64 patience_ms)
 {
@@ -509,8 +521,7 @@ test_dead_session (void **state)
     }
 }
 
-/* The node of the third is gone, too. Its session may have newer proofs, of another hold. lag: its server
- * does not know it yet. */
+/* The session of the third may have newer proofs, of another hold. */
 static void
 vanish_with_its_node (guint32 seed, int tenths, gboolean holds_another, gboolean lag)
 {
@@ -528,12 +539,7 @@ vanish_with_its_node (guint32 seed, int tenths, gboolean holds_another, gboolean
     }
   machine_begin_acquire (three.third);
   sim_world_run_for (three.world, TIMEOUT_MS / 10 * tenths);
-  both_vanish (&three, 200);
-  if (lag)
-    {
-      sim_world_strike (three.world, SIM_FAULT_LAG, three.third->process, TIMEOUT_MS / 4 * 1000);
-    }
-  delete_node (three.world, 2);
+  all_vanish (&three, lag);
   await_answer (&three, TIMEOUT_MS / 2);
   expect_true_hold (&three);
   g_clear_pointer (&held, curator_lease_unref);
@@ -592,12 +598,7 @@ vanish_and_be_replaced (guint32 seed, int tenths, gboolean lag)
   three.third->lock = lock_with (three.third, describe_plain);
   machine_begin_acquire (three.third);
   sim_world_run_for (three.world, TIMEOUT_MS / 10 * tenths);
-  both_vanish (&three, 200);
-  if (lag)
-    {
-      sim_world_strike (three.world, SIM_FAULT_LAG, three.third->process, TIMEOUT_MS / 4 * 1000);
-    }
-  delete_node (three.world, 2);
+  all_vanish (&three, lag);
   machine_begin_acquire (other);
   await_answer (&three, TIMEOUT_MS / 2);
   assert_non_null (other->lease);
