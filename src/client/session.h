@@ -77,6 +77,7 @@ struct _CuratorSession
   GQueue hooks CURATOR_GUARDED;      /* CuratorSessionHook */
   GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLine, see lock/line.h */
   CuratorContended contended[CURATOR_N_CONTENDED] CURATOR_GUARDED; /* by hash, see lock/line.h */
+  GQueue idle_lines CURATOR_GUARDED; /* those that nobody uses, the oldest first */
 
   /* The lease clock; see lease_clock.h. */
   GQueue held CURATOR_GUARDED; /* CuratorStake, as in the next two */

@@ -16,6 +16,8 @@
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
+/* From 17 nodes on the list is several times as long as the other replies of an acquisition. */
+#define LONG_QUEUE 16
 
 static void
 free_auth (gpointer data)
@@ -55,6 +57,7 @@ curator_settings_init (CuratorClient *client, const char *connect_string,
   update_prefix (client);
   client->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
   client->connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
+  client->long_queue = LONG_QUEUE;
   client->retry_policy = retry_policy != NULL
                              ? curator_retry_policy_ref (retry_policy)
                              : curator_retry_policy_new_exponential_backoff (1000, 3);

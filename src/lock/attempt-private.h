@@ -49,13 +49,15 @@ typedef struct
   unsigned restarting : 1 CURATOR_GUARDED;
   unsigned unknown : 1 CURATOR_GUARDED; /* a create of this session may have succeeded unseen */
   unsigned watches_parent : 1 CURATOR_GUARDED;
-  unsigned is_next : 1 CURATOR_GUARDED;    /* the watched node is the last one in front */
-  unsigned behind_two : 1 CURATOR_GUARDED; /* only the two watched nodes are in front */
-  unsigned is_unseen : 1 CURATOR_GUARDED;  /* not even a read has shown our node since then */
+  unsigned is_next : 1 CURATOR_GUARDED;     /* the watched node is the last one in front */
+  unsigned knows_front : 1 CURATOR_GUARDED; /* only the watched nodes and rest are in front */
+  unsigned has_looked : 1 CURATOR_GUARDED;  /* a read has shown our node since one of them ended */
+  unsigned is_unseen : 1 CURATOR_GUARDED;   /* no read has shown our node yet */
   unsigned has_waited : 1 CURATOR_GUARDED;
-  unsigned withdrawn : 1 CURATOR_GUARDED; /* another attempt on the path will follow */
-  unsigned behind : 1 CURATOR_GUARDED;    /* as far as the server has shown */
-  GList link;                             /* in internals->attempts while it has a node */
+  unsigned withdrawn : 1 CURATOR_GUARDED;     /* another attempt on the path will follow */
+  unsigned tail_is_there : 1 CURATOR_GUARDED; /* the read of tail_watch has found it */
+  unsigned behind : 1 CURATOR_GUARDED;        /* as far as the server has shown */
+  GList link;                                 /* in internals->attempts while it has a node */
 
   CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
   CuratorSessionHook hook CURATOR_GUARDED;
@@ -73,6 +75,10 @@ typedef struct
   CuratorParents *parents CURATOR_GUARDED;
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorWatch *second_watch CURATOR_GUARDED; /* on the node in front of the watched one */
+  GPtrArray *rest CURATOR_GUARDED; /* leaf names, watched when one of the two ends; or NULL */
+  GPtrArray *rest_watches CURATOR_GUARDED;  /* on them; there is no second one then; or NULL */
+  CuratorTail *tail CURATOR_GUARDED;        /* read together with the create, or NULL */
+  CuratorWatch *tail_watch CURATOR_GUARDED; /* on its last node */
   CuratorLine *line CURATOR_GUARDED;
   CuratorPlace place CURATOR_GUARDED;
   CuratorListingUser listing CURATOR_GUARDED;
@@ -124,6 +130,15 @@ void curator_attempt_wait_for (Attempt *attempt, const char *leaf,
 extern const CuratorPlaceClass curator_attempt_place_class;
 void curator_attempt_wait_behind (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_stop_watching (Attempt *attempt) CURATOR_LOCKED;
+void curator_attempt_forget_rest (Attempt *attempt) CURATOR_LOCKED;
+
+/* Behind the create: reads the last node that the session knows in the queue. FALSE if it knows none;
+ * then a list is needed. */
+gboolean curator_attempt_watch_tail (Attempt *attempt) CURATOR_LOCKED;
+/* The node exists and has its place. FALSE if a list is needed; else the attempt waits behind the last
+ * node as soon as that was read. */
+gboolean curator_attempt_return_behind_tail (Attempt *attempt) CURATOR_LOCKED;
+void curator_attempt_forget_tail (Attempt *attempt) CURATOR_LOCKED;
 
 /* The driver granted the lock. */
 void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;

@@ -101,6 +101,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   curator_listing_leave (&attempt->listing);
+  curator_attempt_forget_tail (attempt);
   if (rc == ZNONODE)
     {
       make_parents (attempt);
@@ -211,7 +212,7 @@ curator_attempt_create (gpointer data)
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   attempt->create = curator_request_create (attempt->session, path, attempt->payload,
                                             modes[attempt->request->mode], on_created, attempt);
-  if (lists_after_create (attempt))
+  if (lists_after_create (attempt) && !curator_attempt_watch_tail (attempt))
     {
       curator_attempt_list (attempt);
     }

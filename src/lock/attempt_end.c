@@ -21,12 +21,29 @@
 #define SLOW_CONFIRM_SHARE 5
 
 void
+curator_attempt_forget_rest (Attempt *attempt)
+{
+  g_clear_pointer (&attempt->rest, g_ptr_array_unref);
+  g_clear_pointer (&attempt->rest_watches, g_ptr_array_unref);
+}
+
+void
+curator_attempt_forget_tail (Attempt *attempt)
+{
+  g_clear_pointer (&attempt->tail_watch, curator_watch_release);
+  g_clear_pointer (&attempt->tail, curator_tail_free);
+  attempt->tail_is_there = FALSE;
+}
+
+void
 curator_attempt_stop_watching (Attempt *attempt)
 {
   g_clear_pointer (&attempt->watch, curator_watch_release);
   g_clear_pointer (&attempt->second_watch, curator_watch_release);
+  curator_attempt_forget_tail (attempt);
   attempt->is_next = FALSE;
-  attempt->behind_two = FALSE;
+  attempt->knows_front = FALSE;
+  curator_attempt_forget_rest (attempt);
 }
 
 /* The ephemeralOwner of the attempt's node. */

@@ -33,13 +33,6 @@ number_of_node (Attempt *attempt)
   return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
 }
 
-gboolean
-curator_attempt_has_neighbours (const Attempt *attempt)
-{
-  return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
-         && attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
-}
-
 static CURATOR_LOCKED void
 take_place (Attempt *attempt)
 {
@@ -90,11 +83,12 @@ curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid)
     }
   if (ahead != NULL)
     {
+      curator_attempt_forget_tail (attempt);
       curator_attempt_wait_behind (attempt);
       return;
     }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  if (attempt->listing.listing == NULL)
+  if (!curator_attempt_return_behind_tail (attempt) && attempt->listing.listing == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_LISTING);
     }

@@ -26,6 +26,13 @@ curator_attempt_has_queue (const Attempt *attempt)
          || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
 }
 
+gboolean
+curator_attempt_has_neighbours (const Attempt *attempt)
+{
+  return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
+         && attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+}
+
 /* The payload of a revocable node is empty, whatever the request has. */
 gboolean
 curator_attempt_is_identifiable (const Attempt *attempt)

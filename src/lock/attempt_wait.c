@@ -15,6 +15,7 @@
 
 static void decide (Attempt *attempt, const struct String_vector *children,
                     CuratorOrder *order) CURATOR_LOCKED;
+static void go_on_in_front (Attempt *attempt) CURATOR_LOCKED;
 
 /* The children may have changed since the list; the read that set the watch has them. */
 static CURATOR_LOCKED void
@@ -59,15 +60,11 @@ on_own_node_seen (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer 
     }
 }
 
-/* One of the two nodes in front has ended, and no list will show whether our node still exists. Its read
- * is sent now, so that the answer is here before the other one ends. */
+/* Before our turn, so that the answer is here when that comes. */
 static CURATOR_LOCKED void
-become_next (Attempt *attempt)
+look_at_own_node (Attempt *attempt)
 {
-  attempt->behind_two = FALSE;
-  attempt->is_next = TRUE;
   attempt->is_unseen = TRUE;
-  curator_stake_set_near (&attempt->stake, TRUE);
   curator_attempt_forget_request (&attempt->read);
   attempt->read =
       curator_request_exists (attempt->session, attempt->node, FALSE, on_own_node_seen, attempt);
@@ -79,10 +76,12 @@ on_front_gone (Attempt *attempt)
 {
   /* The second watch stays: its node is probably the next one in front. */
   g_clear_pointer (&attempt->watch, curator_watch_release);
-  if (attempt->behind_two)
+  if (attempt->knows_front)
     {
-      attempt->watch = g_steal_pointer (&attempt->second_watch);
-      become_next (attempt);
+      attempt->watch = attempt->second_watch != NULL
+                           ? g_steal_pointer (&attempt->second_watch)
+                           : g_ptr_array_steal_index (attempt->rest_watches, 0);
+      go_on_in_front (attempt);
     }
   else if (attempt->node == NULL)
     {
@@ -106,28 +105,38 @@ on_watch_failed (Attempt *attempt, int rc)
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
-/* If only the watched node is left in front, its end is our grant. Else a list tells, taken while the
+static CURATOR_LOCKED void
+drop_further_watch (Attempt *attempt, CuratorWatch *watch)
+{
+  if (watch == attempt->second_watch)
+    {
+      g_clear_pointer (&attempt->second_watch, curator_watch_release);
+      return;
+    }
+  g_ptr_array_remove (attempt->rest_watches, watch);
+}
+
+/* Any but the one that is watched first. If others may be in front, a list tells, taken while the
  * first one holds the lock. No waiter depends on this list. */
 static CURATOR_LOCKED void
-on_second_watch (Attempt *attempt, CuratorWatchEvent event)
+on_further_watch (Attempt *attempt, CuratorWatch *watch, CuratorWatchEvent event)
 {
   if (event == CURATOR_WATCH_ARMED)
     {
-      attempt->behind_two = attempt->behind_two && !curator_watch_is_own (attempt->second_watch);
+      attempt->knows_front = attempt->knows_front && !curator_watch_is_own (watch);
     }
   else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
     {
-      g_clear_pointer (&attempt->second_watch, curator_watch_release);
-      if (attempt->behind_two && event == CURATOR_WATCH_GONE)
+      drop_further_watch (attempt, watch);
+      attempt->knows_front = attempt->knows_front && event == CURATOR_WATCH_GONE;
+      if (attempt->knows_front)
         {
-          become_next (attempt);
+          go_on_in_front (attempt);
         }
-      else if (event == CURATOR_WATCH_GONE && !attempt->is_next
-               && attempt->state == ATTEMPT_WAITING)
+      else if (event == CURATOR_WATCH_GONE && attempt->state == ATTEMPT_WAITING)
         {
           curator_attempt_list (attempt);
         }
-      attempt->behind_two = FALSE;
     }
 }
 
@@ -138,9 +147,9 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 {
   Attempt *attempt = data;
 
-  if (watch == attempt->second_watch)
+  if (watch != attempt->watch)
     {
-      on_second_watch (attempt, event);
+      on_further_watch (attempt, watch, event);
     }
   else if (event == CURATOR_WATCH_ARMED && attempt->watches_parent)
     {
@@ -149,7 +158,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
   else if (event == CURATOR_WATCH_ARMED)
     {
       attempt->is_next = attempt->is_next && !curator_watch_is_own (watch);
-      attempt->behind_two = attempt->behind_two && !curator_watch_is_own (watch);
+      attempt->knows_front = attempt->knows_front && !curator_watch_is_own (watch);
     }
   else if (event == CURATOR_WATCH_GONE)
     {
@@ -183,6 +192,56 @@ set_second_watch (Attempt *attempt, const char *leaf)
     {
       attempt->second_watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
                                                  CURATOR_WATCH_OPTIONAL, on_watch, attempt);
+    }
+}
+
+static CURATOR_LOCKED void
+release_watch (gpointer watch)
+{
+  curator_watch_release (watch);
+}
+
+/* The reads are sent together: one round trip shows which of them have gone. */
+static CURATOR_LOCKED void
+watch_rest (Attempt *attempt, const GPtrArray *names)
+{
+  attempt->rest_watches = g_ptr_array_new_full (names->len, release_watch);
+  for (guint i = 0; i < names->len && attempt->knows_front; i++)
+    {
+      g_autofree char *path =
+          curator_path_join (attempt->internals->base, g_ptr_array_index (names, i));
+      CuratorWatch *watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
+                                               CURATOR_WATCH_OPTIONAL, on_watch, attempt);
+      attempt->knows_front = watch != NULL && !is_ours (attempt, watch);
+      if (watch != NULL)
+        {
+          g_ptr_array_add (attempt->rest_watches, watch);
+        }
+    }
+}
+
+/* One of those that are known to be in front has ended. No list will show whether our own node still
+ * exists: a read does, whose answer is newer than that end. From then on heartbeats check our node. If
+ * only one is left in front, its end is the grant. */
+static CURATOR_LOCKED void
+go_on_in_front (Attempt *attempt)
+{
+  g_autoptr (GPtrArray) names = g_steal_pointer (&attempt->rest);
+
+  if (names != NULL)
+    {
+      watch_rest (attempt, names);
+    }
+  if (!attempt->has_looked && attempt->read == NULL)
+    {
+      look_at_own_node (attempt);
+    }
+  attempt->has_looked = TRUE;
+  curator_stake_set_near (&attempt->stake, TRUE);
+  if (attempt->knows_front && (attempt->rest_watches == NULL || attempt->rest_watches->len == 0))
+    {
+      attempt->knows_front = FALSE;
+      attempt->is_next = TRUE;
     }
 }
 
@@ -239,10 +298,11 @@ curator_attempt_wait_for (Attempt *attempt, const char *leaf, const char *second
 
   attempt->is_next = FALSE;
   attempt->is_unseen = FALSE;
-  attempt->behind_two = FALSE;
+  attempt->knows_front = FALSE;
   if (begin_to_wait (attempt) && watch_front (attempt, leaf, need))
     {
       set_second_watch (attempt, second);
+      curator_attempt_forget_rest (attempt);
     }
 }
 
@@ -261,9 +321,15 @@ wait_as_judged (Attempt *attempt, const CuratorVerdict *verdict)
   if (attempt->state == ATTEMPT_WAITING)
     {
       attempt->is_next = verdict->is_next && !is_ours (attempt, attempt->watch);
-      attempt->behind_two = verdict->are_last_two && attempt->second_watch != NULL
-                            && !is_ours (attempt, attempt->watch)
-                            && !is_ours (attempt, attempt->second_watch);
+      attempt->knows_front = verdict->knows_front && attempt->second_watch != NULL
+                             && !is_ours (attempt, attempt->watch)
+                             && !is_ours (attempt, attempt->second_watch);
+      attempt->rest = attempt->knows_front ? curator_verdict_copy_rest (verdict) : NULL;
+      attempt->has_looked = FALSE;
+      if (attempt->knows_front && verdict->is_long && attempt->rest == NULL)
+        {
+          look_at_own_node (attempt);
+        }
     }
 }
 
@@ -271,6 +337,9 @@ void
 curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
+  /* The list is newer than a read of our node that is in flight. */
+  curator_attempt_forget_request (&attempt->read);
+  attempt->is_unseen = FALSE;
   switch (verdict->kind)
     {
     case VERDICT_MISSING:
@@ -369,6 +438,16 @@ warn_once_of_other_recipe (Attempt *attempt, const CuratorQueue *order)
 }
 
 static CURATOR_LOCKED void
+note_tail (Attempt *attempt, const CuratorQueue *queue)
+{
+  if (curator_attempt_has_neighbours (attempt))
+    {
+      curator_line_note_tail (attempt->line, attempt->internals->lock_name, queue,
+                              curator_path_leaf (attempt->node));
+    }
+}
+
+static CURATOR_LOCKED void
 decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *order)
 {
   CuratorLockInternals *internals = attempt->internals;
@@ -382,6 +461,7 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
   const CuratorVerdict verdict =
       curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node), queue);
   warn_once_of_other_recipe (attempt, queue);
+  note_tail (attempt, queue);
   curator_attempt_apply_verdict (attempt, &verdict);
 }
 

@@ -12,10 +12,14 @@
 #include "client/monitor.h"
 #include "client/request.h"
 #include "client/session.h"
+#include "container.h"
 #include "guards.h"
 
 /* How long a path counts as contended. */
 #define CONTENDED_US G_USEC_PER_SEC
+/* A contender that was away for longer lists at its arrival: those that were behind it may have gone
+ * meanwhile, and finding that out costs a round trip. */
+#define RETURN_US G_USEC_PER_SEC
 
 struct _CuratorLine
 {
@@ -26,6 +30,14 @@ struct _CuratorLine
   /* The last to enter. After it has left, the one right in front of it, if that is the session's too. */
   CuratorPlace *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
+  CuratorTail *tail CURATOR_GUARDED;       /* by the newest list; or NULL */
+  guint n_behind CURATOR_GUARDED;          /* and how many were behind and in front of our node */
+  guint n_in_front CURATOR_GUARDED;
+  gint64 listed_us CURATOR_GUARDED; /* when it was sent */
+  /* While nobody uses it, which is only while it has a tail. */
+  CuratorSessionHook hook CURATOR_GUARDED;
+  GList link; /* in session->idle_lines */
+  gint64 left_us CURATOR_GUARDED;
 };
 
 struct _CuratorListing
@@ -33,8 +45,61 @@ struct _CuratorListing
   CuratorLine *line;
   CuratorRequest *request CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED; /* of the line when it was sent */
-  GQueue users CURATOR_GUARDED;      /* CuratorListingUser */
+  gint64 sent_us CURATOR_GUARDED;
+  GQueue users CURATOR_GUARDED; /* CuratorListingUser */
 };
+
+void
+curator_tail_free (CuratorTail *tail)
+{
+  g_free (tail->kind);
+  g_free (tail->last);
+  g_free (tail->before);
+  g_free (tail);
+}
+
+static CURATOR_LOCKED void
+line_free (CuratorLine *line)
+{
+  g_hash_table_remove (line->session->lines, line->base);
+  g_clear_pointer (&line->tail, curator_tail_free);
+  g_free (line->base);
+  g_free (line);
+}
+
+static CURATOR_LOCKED void
+end_idleness (CuratorLine *line)
+{
+  g_queue_unlink (&line->session->idle_lines, &line->link);
+  curator_session_remove_hook (&line->hook);
+}
+
+static CURATOR_LOCKED void
+on_session_died (CuratorSessionHook *hook)
+{
+  CuratorLine *line = CURATOR_CONTAINER (hook, CuratorLine, hook);
+  end_idleness (line);
+  line_free (line);
+}
+
+/* Others that are too old are freed on this occasion. */
+static CURATOR_LOCKED void
+keep_for_return (CuratorLine *line)
+{
+  CuratorSession *session = line->session;
+  CuratorLine *oldest;
+
+  line->left_us = curator_client_now_us (session->client);
+  line->link = (GList){ .data = line };
+  line->hook.died = on_session_died;
+  g_queue_push_tail_link (&session->idle_lines, &line->link);
+  curator_session_add_hook (session, &line->hook);
+  while ((oldest = g_queue_peek_head (&session->idle_lines))->left_us + RETURN_US < line->left_us)
+    {
+      end_idleness (oldest);
+      line_free (oldest);
+    }
+}
 
 CuratorLine *
 curator_line_join (CuratorSession *session, const char *base)
@@ -48,6 +113,10 @@ curator_line_join (CuratorSession *session, const char *base)
       line->base = g_strdup (base);
       g_hash_table_insert (session->lines, line->base, line);
     }
+  else if (line->users == 0)
+    {
+      end_idleness (line);
+    }
   line->users++;
   return line;
 }
@@ -60,9 +129,68 @@ curator_line_leave (CuratorLine *line)
       return;
     }
   g_assert (line->last == NULL && line->listing == NULL);
-  g_hash_table_remove (line->session->lines, line->base);
-  g_free (line->base);
-  g_free (line);
+  if (line->tail != NULL && curator_session_is_current (line->session))
+    {
+      keep_for_return (line);
+      return;
+    }
+  line_free (line);
+}
+
+static gboolean
+tail_equals (const CuratorTail *tail, const char *kind, const char *const *names)
+{
+  return tail != NULL && g_str_equal (tail->last, names[1]) && g_str_equal (tail->before, names[0])
+         && g_str_equal (tail->kind, kind);
+}
+
+void
+curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQueue *queue,
+                        const char *own)
+{
+  const gssize index = curator_queue_index_of (queue, own);
+  const gsize n = queue->n_names;
+  const gsize n_behind = index >= 0 ? n - (gsize) index - 1 : 0;
+
+  if (n_behind < line->session->client->long_queue || queue->n_foreign > 0 || queue->exhausted)
+    {
+      g_clear_pointer (&line->tail, curator_tail_free);
+      return;
+    }
+  line->n_in_front = (guint) index;
+  line->n_behind = (guint) n_behind;
+  const char *const names[] = { queue->names[n - 2], queue->names[n - 1] };
+  if (!tail_equals (line->tail, kind, names))
+    {
+      g_clear_pointer (&line->tail, curator_tail_free);
+      line->tail = g_new (CuratorTail, 1);
+      *line->tail = (CuratorTail){ .kind = g_strdup (kind),
+                                   .before = g_strdup (names[0]),
+                                   .last = g_strdup (names[1]),
+                                   .number = queue->numbers[n - 1] };
+    }
+}
+
+/* Those behind our node take their turns when it is gone. The last one is there for certain only if we
+ * have come back before half of them can have had theirs, if a turn lasts as long as those before. */
+static CURATOR_LOCKED gboolean
+tail_is_likely (const CuratorLine *line)
+{
+  const gint64 away_us = curator_client_now_us (line->session->client) - line->left_us;
+  const gint64 turns_us = line->left_us - line->listed_us;
+  return away_us <= RETURN_US
+         && away_us <= turns_us / (line->n_in_front + 1) * (line->n_behind / 2);
+}
+
+CuratorTail *
+curator_line_take_tail (CuratorLine *line, const char *kind)
+{
+  if (line->tail == NULL || line->left_us == 0 || !curator_line_is_alone (line)
+      || !g_str_equal (line->tail->kind, kind) || !tail_is_likely (line))
+    {
+      return NULL;
+    }
+  return g_steal_pointer (&line->tail);
 }
 
 gboolean
@@ -241,6 +369,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorListingUser *user;
 
   listing->request = NULL;
+  listing->line->listed_us = listing->sent_us;
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)
     {
@@ -260,6 +389,7 @@ curator_listing_join (CuratorListingUser *user, CuratorLine *line, guint64 creat
       listing = g_new0 (CuratorListing, 1);
       listing->line = line;
       listing->n_creates = line->n_creates;
+      listing->sent_us = curator_client_now_us (line->session->client);
       line->listing = listing;
       listing->request =
           curator_request_get_children (line->session, line->base, FALSE, on_listed, listing);

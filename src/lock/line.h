@@ -16,6 +16,17 @@
 typedef struct _CuratorLine CuratorLine;
 typedef struct _CuratorPlace CuratorPlace;
 
+/* The end of a queue, as a list has shown it. */
+typedef struct
+{
+  char *kind;    /* the lock name of its nodes */
+  char *last;    /* leaf name */
+  char *before;  /* the one in front of it */
+  gint64 number; /* of last */
+} CuratorTail;
+
+void curator_tail_free (CuratorTail *tail);
+
 /* Called with the client's mutex held. */
 typedef struct
 {
@@ -56,6 +67,12 @@ void curator_line_note_contender (CuratorLine *line) CURATOR_LOCKED;
 gboolean curator_line_is_contended (CuratorSession *session, const char *base) CURATOR_LOCKED;
 /* TRUE if a listing is in flight. */
 gboolean curator_line_is_listing (const CuratorLine *line) CURATOR_LOCKED;
+/* The queue by the newest list. A tail is kept if many nodes are behind own, and outlives the line's
+ * users for a moment: they are then in front of those that come back. */
+void curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQueue *queue,
+                             const char *own) CURATOR_LOCKED;
+/* For a user that is alone and comes back soon: the tail, or NULL. It is forgotten here. */
+CuratorTail *curator_line_take_tail (CuratorLine *line, const char *kind) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */
 guint64 curator_line_note_create (CuratorLine *line) CURATOR_LOCKED;
 

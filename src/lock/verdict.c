@@ -9,6 +9,11 @@
 #include "client/path.h"
 #include "lock/queue.h"
 
+/* So many nodes in front are read rather than listed again: the list of a long queue costs more than MANY
+ * reads. */
+#define FEW  2
+#define MANY 6
+
 static void
 note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
 {
@@ -22,22 +27,27 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
 }
 
 /* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock:
- * right behind them, the end of the very first lets us in. Behind two nodes, the end of both does.
- * Further back, the end of the second node in front is a reason to list again. */
+ * right behind them, the end of the very first lets us in. Behind a few nodes, the end of all of them
+ * does. Further back, the end of the second node in front is a reason to list again. */
 static void
-apply_shortcuts (CuratorVerdict *verdict, const CuratorLockDriver *driver, int max_leases,
+apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals, int max_leases,
                  const CuratorQueue *order, gssize index)
 {
+  const CuratorLockDriver *driver = internals->driver;
+
   if (!driver->nothing_overtakes || verdict->watch == NULL || index < max_leases)
     {
       return;
     }
+  verdict->is_long = order->n_names >= internals->client->long_queue;
   const gboolean is_front = g_str_equal (verdict->watch, order->names[index - max_leases]);
   verdict->is_next = is_front && index == max_leases;
   if (is_front && max_leases == 1 && index >= 2)
     {
+      verdict->knows_front = index <= (verdict->is_long ? MANY : FEW);
       verdict->second_watch = order->names[index - 2];
-      verdict->are_last_two = index == 2;
+      verdict->rest = order->names;
+      verdict->n_rest = verdict->knows_front ? (gsize) index - 2 : 0;
     }
 }
 
@@ -48,6 +58,19 @@ is_near (const CuratorLockDriver *driver, int max_leases, CuratorQueue *order, c
   const gssize index = watched != NULL ? curator_queue_index_of (order, watched) : -1;
   return index < 0
          || (driver->holds != NULL ? driver->holds (order, (gsize) index) : index < max_leases);
+}
+
+GPtrArray *
+curator_verdict_copy_rest (const CuratorVerdict *verdict)
+{
+  GPtrArray *rest =
+      verdict->n_rest > 0 ? g_ptr_array_new_full ((guint) verdict->n_rest, g_free) : NULL;
+
+  for (gsize i = 0; i < verdict->n_rest; i++)
+    {
+      g_ptr_array_add (rest, g_strdup (verdict->rest[i]));
+    }
+  return rest;
 }
 
 static void
@@ -89,7 +112,7 @@ ask_driver (CuratorLockInternals *internals, int max_leases, const char *own, Cu
     }
   verdict.watch = results.path_to_watch;
   verdict.is_near = is_near (driver, max_leases, order, verdict.watch);
-  apply_shortcuts (&verdict, driver, max_leases, order, index);
+  apply_shortcuts (&verdict, internals, max_leases, order, index);
   return verdict;
 }
 

@@ -10,14 +10,31 @@
 
 #define PATIENCE_MS 60000
 
+#define NONE (-1)
+
+/* In a queue that is long, the list tells all of so many in front. */
+#define LONG_QUEUE 16
+#define MANY       6
+
+/* What a waiter has to know and to watch. Nodes are named by their numbers, which rise by one. */
+typedef struct
+{
+  int number;
+  int front; /* watched, like the next one */
+  int second;
+  int n_rest; /* with those two all that are in front, if knows_front; it reads them when second ends */
+  gboolean knows_front;
+  int tail; /* the last node in its last list, if many were behind it; or NONE */
+} Model;
+
 typedef struct
 {
   CuratorClient *client;
   CuratorLock *lock;
   Taking *taking;
   gint64 session;
-  GString *wanted;     /* words */
-  gboolean behind_two; /* its last list named two in front */
+  GString *wanted; /* words */
+  Model model;
 } Party;
 
 static void
@@ -30,7 +47,7 @@ party_join (Fixture *fixture, Party *party, const char *path)
   party->lock = path != NULL ? mutex_new (party->client, path) : NULL;
   party->taking = NULL;
   party->wanted = g_string_new (NULL);
-  party->behind_two = FALSE;
+  party->model = (Model){ 0 };
 }
 
 static void
@@ -398,27 +415,111 @@ test_foreign_node_between_neighbours (void **state)
 
 /* --- several sessions --- */
 
-/* The holder releases and queues again. Between the event and the next grant there is no request;
- * the waiter behind that lists off the critical path, unless two were in front when it listed. */
+/* The queue is that of the numbers head to last. */
 static void
-hand_over (Scene *scene, int holder)
+want_list (Party *party, int head, int last)
 {
-  Party *last = &scene->parties[holder];
-  Party *next = &scene->parties[(holder + 1) % scene->n];
-  Party *after = &scene->parties[(holder + 2) % scene->n];
+  Model *model = &party->model;
+  const int n_in_front = model->number - head;
+  const int watched[] = { model->front, model->second };
+
+  party_want (party, "list");
+  model->knows_front =
+      n_in_front == 2 || (n_in_front > 2 && n_in_front <= MANY && last - head + 1 >= LONG_QUEUE);
+  model->front = n_in_front > 0 ? model->number - 1 : NONE;
+  model->second = n_in_front < 2 ? NONE : model->number - 2;
+  model->tail = last - model->number >= LONG_QUEUE ? last : NONE;
+  model->n_rest = model->knows_front ? n_in_front - 2 : 0;
+  if (model->front != NONE && model->front != watched[0] && model->front != watched[1])
+    {
+      party_want (party, "watch");
+    }
+  if (model->second != NONE && model->second != watched[0] && model->second != watched[1])
+    {
+      party_want (party, "watch");
+    }
+}
+
+/* The node before head has ended. Only the one right behind it is granted the lock, without a request. */
+static void
+want_end (Party *party, int head, int last)
+{
+  Model *model = &party->model;
+  const gboolean is_front = model->front == head - 1;
+
+  if (!is_front && model->second != head - 1)
+    {
+      return;
+    }
+  party_want (party, "gone");
+  *(is_front ? &model->front : &model->second) = NONE;
+  for (; model->n_rest > 0; model->n_rest--)
+    {
+      party_want (party, "watch");
+    }
+  if (!model->knows_front && model->number != head)
+    {
+      want_list (party, head, last);
+    }
+}
+
+static gboolean
+has_more_words (gpointer data)
+{
+  Scene *scene = data;
+  g_autofree char *words = words_of (scene->fixture, scene->parties->session);
+  const char *more = words + strlen (scene->parties->wanted->str);
+  return g_str_has_prefix (more, "create list ") || g_str_has_prefix (more, "create watch ");
+}
+
+/* One that comes back soon reads the last node that it knows; on a slow machine it may be too late. */
+static void
+want_return (Scene *scene, Party *party, int head, int last)
+{
+  Model *model = &party->model;
+  Scene alone = { scene->fixture, party, 1 };
+
+  assert_true (wait_until (has_more_words, &alone, PATIENCE_MS));
+  g_autofree char *words = words_of (scene->fixture, party->session);
+  const gboolean knows =
+      g_str_has_suffix (words, "watch ") && strstr (words + party->wanted->len, "list") == NULL;
+  model->number = last;
+  model->front = model->second = NONE;
+  party_want (party, "create");
+  if (!knows)
+    {
+      want_list (party, head, last);
+      return;
+    }
+  assert_int_not_equal (model->tail, NONE);
+  model->knows_front = FALSE;
+  model->n_rest = 0;
+  model->front = model->tail;
+  model->second = last - model->tail <= 2 ? model->tail - 1 : NONE;
+  party_want (party, model->second != NONE ? "watch watch" : "watch");
+}
+
+/* The holder releases and queues again. Between the event and the next grant there is no request; the
+ * waiters behind that list or read off the critical path. */
+static void
+hand_over (Scene *scene, int turn)
+{
+  const int n = scene->n;
+  Party *last = &scene->parties[turn % n];
+  Party *next = &scene->parties[(turn + 1) % n];
 
   taking_give_back (last->taking);
   check_granted (next->taking);
   party_want (last, "delete");
-  party_want (next, "gone");
-  party_want (after, after->behind_two ? "gone" : "gone list");
-  after->behind_two = FALSE;
+  for (int i = 1; i < n; i++)
+    {
+      want_end (&scene->parties[(turn + i) % n], turn + 1, turn + n - 1);
+    }
   check_words (scene);
   party_take (last);
-  last->behind_two = scene->n == 3;
-  party_want (last, "create list watch watch");
+  want_return (scene, last, turn + 1, turn + n);
   check_words (scene);
-  for (int i = 0; i < scene->n; i++)
+  for (int i = 0; i < n; i++)
     {
       const int watches = four_letter_watches_of_session (fixture_server (scene->fixture),
                                                           scene->parties[i].session);
@@ -440,15 +541,15 @@ check_ring (Fixture *fixture, const char *path, int n)
   for (int i = 0; i < n; i++)
     {
       party_take (&parties[i]);
-      party_want (&parties[i], i == 0   ? "create list"
-                               : i == 1 ? "create list watch"
-                                        : "create list watch watch");
-      parties[i].behind_two = i == 2;
+      party_want (&parties[i], "create");
+      parties[i].model.number = i;
+      parties[i].model.front = parties[i].model.second = NONE;
+      want_list (&parties[i], 0, i);
       check_words (&scene);
     }
   for (int i = 0; i < 2 * n; i++)
     {
-      hand_over (&scene, i % n);
+      hand_over (&scene, i);
     }
   for (int i = 0; i < n; i++)
     {
@@ -472,6 +573,13 @@ static void
 test_ring_of_eight (void **state)
 {
   check_ring (*state, "/shortcuts/eight", 8);
+}
+
+/* Those that come back list once. */
+static void
+test_ring_of_twenty (void **state)
+{
+  check_ring (*state, "/shortcuts/twenty", 20);
 }
 
 /* The node in front was deleted without having held the lock: its deletion proves nothing. The list
@@ -856,6 +964,7 @@ main (void)
     heal_and_test (test_foreign_node_between_neighbours),
     heal_and_test (test_ring_of_three),
     heal_and_test (test_ring_of_eight),
+    heal_and_test (test_ring_of_twenty),
     heal_and_test (test_predecessor_gives_up),
     heal_and_test (test_both_in_front_end_at_once),
     heal_and_test (test_readers_share),

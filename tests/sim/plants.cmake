@@ -380,7 +380,7 @@ curator_plant(
 
 # --- the shortcuts ---
 curator_plant(
-  shortcut_skip_too_early RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}"
+  shortcut_skip_too_early RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
   CHANGE "is_front && index == max_leases" "is_front")
 curator_plant(
   shortcut_skip_in_rwlock RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
@@ -406,29 +406,54 @@ curator_plant(
          "verdict->is_next && !is_ours (attempt, attempt->watch)@" "verdict->is_next@")
 curator_plant(
   shortcut_own_end_of_two SCENE test_own_end_of_two_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
-  CHANGE "attempt->behind_two && !curator_watch_is_own (attempt->second_watch)" "attempt->behind_two"
-         "attempt->behind_two && !curator_watch_is_own (watch)" "attempt->behind_two"
-         "\n                            && !is_ours (attempt, attempt->watch)
-                            && !is_ours (attempt, attempt->second_watch)" "")
+  CHANGE "attempt->knows_front && !curator_watch_is_own (watch)" "attempt->knows_front"
+         "\n                             && !is_ours (attempt, attempt->watch)
+                             && !is_ours (attempt, attempt->second_watch)" "")
+curator_plant(
+  shortcut_own_end_of_the_rest SCENE test_own_end_of_the_rest_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
+  CHANGE "attempt->knows_front && !curator_watch_is_own (watch)" "attempt->knows_front"
+         "watch != NULL && !is_ours (attempt, watch)" "watch != NULL")
 # One of the two nodes in front is still there.
 curator_plant(
   shortcut_first_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "attempt->watch = g_steal_pointer (&attempt->second_watch)@"
-         "curator_attempt_grant (attempt)@ return@")
+  CHANGE "  if (attempt->knows_front)\n    {\n      attempt->watch =" "  if (attempt->knows_front)\n    {\n      curator_attempt_grant (attempt)@ return@\n      attempt->watch =")
 curator_plant(
   shortcut_second_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "          become_next (attempt)@\n        }\n      else if" "          curator_attempt_grant (attempt)@ return@\n        }\n      else if")
-# A third node in front is not watched.
+  CHANGE "      if (attempt->knows_front)\n        {\n          go_on_in_front (attempt)@"
+         "      if (attempt->knows_front)\n        {\n          curator_attempt_grant (attempt)@")
+# A third node in front is forgotten.
 curator_plant(
   shortcut_two_of_three RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
-  CHANGE "verdict->are_last_two = index == 2" "verdict->are_last_two = index >= 2")
+  CHANGE "verdict->knows_front ? (gsize) index - 2 : 0" "0")
+curator_plant(
+  shortcut_rest_is_forgotten RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
+  CHANGE "attempt->rest_watches == NULL || attempt->rest_watches->len == 0" "attempt->rest_watches == NULL || attempt->rest_watches->len <= 1")
+# The node that was known has a higher number, and waits for ours.
+curator_plant(
+  return_without_comparison TEST test_sim_returns.c SCENE test_recreated_parent FILE lock/attempt_return.c
+  EXPECT "expectation failed"
+  CHANGE "|| attempt->tail->number >= attempt->place.number" "")
+# Those between the known node and ours are forgotten.
+curator_plant(
+  return_known_node_is_the_last RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
+  CHANGE "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@"
+         "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+# A writer's own read node, with its number, has come between.
+curator_plant(
+  return_behind_a_writer_that_reads_on TEST test_sim_returns.c SCENE test_writer_that_reads_on FILE lock/attempt_return.c
+  EXPECT "expectation failed"
+  CHANGE "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@"
+         "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+curator_plant(
+  return_gone_without_list RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
+  CHANGE "          curator_attempt_enter (attempt, ATTEMPT_LISTING)@" "          curator_attempt_grant (attempt)@")
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
          "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
-         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)"
-         "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n  if (attempt->listing.listing == NULL)")
+         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
+         "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
 
 # --- sessions that wait ---
 # A turn without warning is granted on the list alone.
@@ -444,6 +469,10 @@ curator_plant(
   waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
   CHANGE "  else if (attempt->read == NULL)" "  else"
          "  attempt->is_unseen = TRUE@" "")
+# A read from before the end of a node in front is taken for one from after it.
+curator_plant(
+  waiting_looks_too_early TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
+  CHANGE "  if (!attempt->has_looked && attempt->read == NULL)" "  if (!attempt->has_looked && attempt->read == NULL && attempt->op.client->long_queue > 3)")
 # A node of the same name is taken for the own one, by the read and by the check before the grant.
 curator_plant(
   waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_wait.c EXPECT "test_node_replaced"

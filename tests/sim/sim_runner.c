@@ -13,6 +13,9 @@
 
 /* About how many acquires a schedule has. */
 #define N_ACQUIRES 12
+/* One schedule of so many is a crowd, in which each contender acquires so often. */
+#define CROWD_SHARE  8
+#define CROWD_ROUNDS 4
 /* Of a slow recipe, one schedule of so many is run by default. */
 #define SLOW_SHARE 20
 
@@ -164,6 +167,18 @@ set_up (SimConfig *config, SimContestRules *rules, const SimRecipe *recipe, Prof
     }
 }
 
+/* So many sessions of one contender each that those who come back find others behind them. */
+static void
+make_a_crowd (SimContestRules *rules)
+{
+  if (!rules->long_holds && !rules->closing)
+    {
+      rules->n_members = 6;
+      rules->n_contenders = 1;
+      rules->n_rounds = CROWD_ROUNDS;
+    }
+}
+
 gboolean
 sim_run_schedule (const SimRecipe *recipe, guint32 seed)
 {
@@ -175,6 +190,10 @@ sim_run_schedule (const SimRecipe *recipe, guint32 seed)
   gboolean good;
 
   set_up (&config, &rules, recipe, (Profile) (seed % N_PROFILES), rand);
+  if (seed / N_PROFILES % CROWD_SHARE == CROWD_SHARE - 1)
+    {
+      make_a_crowd (&rules);
+    }
   g_rand_free (rand);
   /* Between the look at a node and its deletion a third party may have put another in its place. */
   config.private_nodes = recipe->plain_nodes && !rules.deletions;

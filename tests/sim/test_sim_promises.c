@@ -4,6 +4,8 @@
  */
 #include "sim_scene.h"
 
+#include "client/client-private.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -472,6 +474,57 @@ test_own_end_of_two_grants_nothing (void **state)
   scene_play (&play);
 }
 
+/* --- nor does that of a node that is watched later ----------------------------------------------- */
+
+static void
+expire_behind_three (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  const gboolean second_first = g_rand_boolean (sim_world_rand (scene->world));
+  const char *const others[] = { SCENE_PATH "/lock-0000000001", SCENE_PATH "/lock-0000000002" };
+  a->client->long_queue = G_N_ELEMENTS (others) + 2;
+  g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
+
+  EXPECT (scene, first != NULL);
+  EXPECT (scene, sim_world_put (scene->world, others[0], "", 0));
+  EXPECT (scene, sim_world_put (scene->world, others[1], "", 0));
+  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 4);
+  scene->waited = TRUE;
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 5);
+  sim_sleep_ms (scene->world, 500);
+  EXPECT (scene, sim_world_delete (scene->world, others[second_first ? 1 : 0]));
+  sim_sleep_ms (scene->world, 500);
+  EXPECT (scene, sim_world_delete (scene->world, others[second_first ? 0 : 1]));
+  sim_sleep_ms (scene->world, 500);
+  sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
+  AWAIT (scene, scene->over && scene_n_children (scene, SCENE_PATH) == 0);
+}
+
+static void
+hold_behind_three (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *b = &scene->machines[1];
+
+  AWAIT (scene, scene->waited);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (b->mutex, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  scene->n_holders++;
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, !scene->over);
+  scene->n_holders--;
+  EXPECT (scene, curator_lease_release (lease, NULL));
+}
+
+static void
+test_own_end_of_the_rest_grants_nothing (void **state)
+{
+  const ScenePlay play = { .roles = { expire_behind_three, hold_behind_three } };
+  scene_play (&play);
+}
+
 /* --- a member of a multi-lock is lost ----------------------------------------------------------- */
 
 #define LOST_PATH   "/sim/lost"
@@ -631,6 +684,7 @@ main (void)
     cmocka_unit_test (test_release_in_an_outage),
     cmocka_unit_test (test_own_end_grants_nothing),
     cmocka_unit_test (test_own_end_of_two_grants_nothing),
+    cmocka_unit_test (test_own_end_of_the_rest_grants_nothing),
     cmocka_unit_test (test_member_lost_while_waiting),
     cmocka_unit_test (test_count_is_followed_after_a_refusal),
     cmocka_unit_test (test_timer_ends_with_its_state),

@@ -2,6 +2,7 @@
  *
  * SIM_TEST=test_rates runs one scene.
  */
+#include "client/client-private.h"
 #include "sim_machine.h"
 #include "support/sanitized.h"
 
@@ -367,6 +368,7 @@ typedef struct
   Machine *third;
 } Three;
 
+/* To each second third, three nodes are a long queue. */
 static Three
 three_new (guint32 seed)
 {
@@ -374,6 +376,7 @@ three_new (guint32 seed)
   three.holder = machine_at (three.world, "A");
   three.second = machine_at (three.world, "B");
   three.third = machine_at (three.world, "C");
+  three.third->client->long_queue = seed % 2 == 0 ? 3 : three.third->client->long_queue;
   sim_process_prefer_server (three.third->process, 1);
   sim_process_prefer_server (three.second->process, 2);
   sim_process_prefer_server (three.holder->process, 2);
