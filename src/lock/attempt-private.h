@@ -61,8 +61,8 @@ typedef struct
 
   CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
   CuratorSessionHook hook CURATOR_GUARDED;
-  CuratorRetryLoop tries CURATOR_GUARDED;    /* of the current step */
-  CuratorRetryLoop restarts CURATOR_GUARDED; /* after the node or its session vanished */
+  CuratorRetryLoop tries CURATOR_GUARDED;     /* of the current step */
+  CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node or its session vanished */
 
   char *prefix CURATOR_GUARDED;          /* "_c_<uuid>-", if protected; NULL once the node exists */
   GBytes *payload CURATOR_GUARDED;       /* of the node */
@@ -146,6 +146,8 @@ void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
 gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: starts over at the queue's tail. */
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
+/* Creates them when asked first: they are rarely needed, and waiters are many. */
+CuratorRetryLoop *curator_attempt_get_restarts (Attempt *attempt) CURATOR_LOCKED;
 /* Takes error. */
 void curator_attempt_fail (Attempt *attempt, GError *error) CURATOR_LOCKED;
 /* For a single try: another contender is in front. */

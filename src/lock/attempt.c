@@ -60,6 +60,18 @@ run_restart (gpointer data)
   curator_attempt_enter (data, ATTEMPT_STARTING);
 }
 
+CuratorRetryLoop *
+curator_attempt_get_restarts (Attempt *attempt)
+{
+  if (attempt->restarts == NULL)
+    {
+      attempt->restarts = g_new (CuratorRetryLoop, 1);
+      curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
+                               on_retries_exhausted, attempt);
+    }
+  return attempt->restarts;
+}
+
 static CURATOR_LOCKED void
 on_parents (int rc, gpointer data)
 {
@@ -227,6 +239,7 @@ attempt_finalize (CuratorOp *op)
       curator_node_request_free (attempt->request);
     }
   g_clear_error (&attempt->failure);
+  g_free (attempt->restarts);
   g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
 }
@@ -290,8 +303,6 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   if (curator_op_begin (&attempt->op))
     {
       curator_retry_loop_init (&attempt->tries, client, run_step, on_retries_exhausted, attempt);
-      curator_retry_loop_init (&attempt->restarts, client, run_restart, on_retries_exhausted,
-                               attempt);
       attempt->op.waited = is_behind_own_session (attempt);
       if (attempt->once && attempt->op.waited)
         {

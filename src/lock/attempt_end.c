@@ -123,7 +123,10 @@ curator_attempt_reset (Attempt *attempt)
 {
   attempt->question++;
   curator_retry_loop_stop (&attempt->tries);
-  curator_retry_loop_stop (&attempt->restarts);
+  if (attempt->restarts != NULL)
+    {
+      curator_retry_loop_stop (attempt->restarts);
+    }
   curator_attempt_forget_read (attempt);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_attempt_stop_watching (attempt);
@@ -245,12 +248,13 @@ curator_attempt_restart (Attempt *attempt, int rc)
 {
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
+  CuratorRetryLoop *restarts = curator_attempt_get_restarts (attempt);
   if (!attempt->restarting)
     {
       attempt->restarting = TRUE;
-      attempt->restarts.start_us = curator_client_now_us (attempt->op.client);
+      restarts->start_us = curator_client_now_us (attempt->op.client);
     }
-  curator_retry_loop_again (&attempt->restarts, rc);
+  curator_retry_loop_again (restarts, rc);
 }
 
 void

@@ -110,8 +110,8 @@ curator_plant(
     }
   curator_attempt_reset (attempt)@
   curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
-         "curator_retry_loop_again (&attempt->restarts, rc)"
-         "curator_retry_loop_again (&attempt->restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
+         "curator_retry_loop_again (restarts, rc)"
+         "curator_retry_loop_again (restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
 curator_plant(
   release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c
   EXPECT "is_owned_by_current_thread|curator_lock_acquire"
