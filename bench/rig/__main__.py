@@ -178,7 +178,7 @@ def main(argv):
     options = parse(argv)
     rows = choose(options)
     if options.list:
-        print("\n".join(f"{row.name:16} {row.title}" for row in all_rows()))
+        print("\n".join(f"{row.name:22} {row.title}" for row in all_rows()))
         return 0
     if not rows:
         print("scripts/bench: no such row; see --list", file=sys.stderr)
