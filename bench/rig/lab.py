@@ -83,10 +83,6 @@ class Process(Running):
 
     def ask(self, line, expect="ok"):
         self.send(line)
-        return self.answer(line, expect)
-
-    def answer(self, line, expect="ok"):
-        """The answer to a line that was sent."""
         answer = self.line()
         if not answer.startswith(expect):
             raise Failure(f"{self.name}: {line}: {answer}")
