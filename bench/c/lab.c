@@ -1,15 +1,16 @@
 /* The servers of the benchmark: one ZooKeeper server, and a proxy in front of it that counts
- * requests and bytes and can delay answers.
+ * requests and bytes and can delay answers; or an ensemble of three.
  *
  *   bench_lab                 prints "server=HOST:PORT proxy=HOST:PORT pid=PID"
  *   bench_lab secured         and " secure=HOST:PORT folder=CERTIFICATES jars=:JAR:JAR": the server has TLS
  *                             at another port, and SASL
+ *   bench_lab ensemble        prints "server=HOST:PORT,HOST:PORT,HOST:PORT pids=PID,PID,PID"; no requests
  *   delay MS                  each answer from now on that much later; ok
  *   reset                     counts from zero; ok
  *   counts                    ok to_server=BYTES to_client=BYTES all=N create=N delete=N ...
  *
  * Exits at the end of stdin. The server runs as in Debian, except without fsync,
- * which would measure the disk; its JVM may use all compilers.
+ * which would measure the disk; its JVM may use all compilers. The ensemble has fsync.
  */
 #include "faults/security.h"
 #include "support/proxy.h"
@@ -19,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MS 2000
+#define TICK_MS    2000
+#define SYNC_LIMIT 5 /* ticks, as in ZooKeeper's sample configuration */
 
 static void
 print_counts (Proxy *proxy)
@@ -69,11 +71,46 @@ obey (Proxy *proxy, const char *line)
   fflush (stdout);
 }
 
+/* The servers never delete empty containers: these would be counted as the clients' transactions. */
+static int
+host_ensemble (void)
+{
+  static const char *const java[] = { "-Xmx512m",
+                                      "-XX:TieredStopAtLevel=4",
+                                      "-Dzookeeper.forceSync=yes",
+                                      "-Dzookeeper.preAllocSize=65536",
+                                      "-Dznode.container.checkIntervalMs=86400000",
+                                      NULL };
+  const ZkEnsembleSetup setup = { .tick_ms = TICK_MS,
+                                  .sync_limit = SYNC_LIMIT,
+                                  .java_options = java };
+  ZkEnsemble *ensemble = zk_ensemble_start_as (&setup);
+  if (ensemble == NULL)
+    {
+      g_printerr ("bench_lab: no ensemble\n");
+      return 1;
+    }
+  printf ("server=%s pids=%d,%d,%d\n", zk_ensemble_connect_string (ensemble),
+          (int) zk_server_pid (zk_ensemble_server (ensemble, 0)),
+          (int) zk_server_pid (zk_ensemble_server (ensemble, 1)),
+          (int) zk_server_pid (zk_ensemble_server (ensemble, 2)));
+  fflush (stdout);
+  while (getchar () != EOF)
+    {
+    }
+  zk_ensemble_stop (ensemble);
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
   static const char *const java[] = { "-Xmx512m", "-XX:TieredStopAtLevel=4", NULL };
   char line[256];
+  if (argc == 2 && g_str_equal (argv[1], "ensemble"))
+    {
+      return host_ensemble ();
+    }
   const gboolean secured = argc == 2 && g_str_equal (argv[1], "secured");
   const ZkServerSetup setup = { .tick_ms = TICK_MS,
                                 .java_options = java,

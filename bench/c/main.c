@@ -15,10 +15,10 @@ obey (char *line)
     const char *name;
     void (*function) (const Request *request);
   } verbs[] = {
-    { "solo", verb_solo },           { "crowd", verb_crowd }, { "waiters", verb_waiters },
-    { "line", verb_line },           { "paths", verb_paths }, { "hold", verb_hold },
-    { "reentrant", verb_reentrant }, { "idle", verb_idle },   { "try", verb_try },
-    { "fleet", verb_fleet }
+    { "solo", verb_solo },           { "crowd", verb_crowd },      { "waiters", verb_waiters },
+    { "line", verb_line },           { "paths", verb_paths },      { "hold", verb_hold },
+    { "reentrant", verb_reentrant }, { "idle", verb_idle },        { "try", verb_try },
+    { "fleet", verb_fleet },         { "sessions", verb_sessions }
   };
   g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", -1);
   g_autoptr (GHashTable) values = g_hash_table_new (g_str_hash, g_str_equal);

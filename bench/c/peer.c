@@ -92,7 +92,7 @@ secure (CuratorClient *client, const Request *request)
 }
 
 CuratorClient *
-peer_session (const Request *request, const char *server_key, int i)
+peer_start_session (const Request *request, const char *server_key, int i)
 {
   const char *server = request_text (request, server_key);
   const gint64 timeout_ms = request_flag (request, "session_ms")
@@ -109,12 +109,23 @@ peer_session (const Request *request, const char *server_key, int i)
         {
           secure (client, request);
         }
-      if (!curator_client_start (client, &error)
-          || !curator_client_block_until_connected (client, CONNECT_MS, NULL, &error))
+      if (!curator_client_start (client, &error))
         {
           peer_die (server, error);
         }
       g_hash_table_insert (sessions, g_steal_pointer (&key), client);
+    }
+  return client;
+}
+
+CuratorClient *
+peer_session (const Request *request, const char *server_key, int i)
+{
+  CuratorClient *client = peer_start_session (request, server_key, i);
+  g_autoptr (GError) error = NULL;
+  if (!curator_client_block_until_connected (client, CONNECT_MS, NULL, &error))
+    {
+      peer_die (request_text (request, server_key), error);
     }
   return client;
 }

@@ -38,6 +38,10 @@ gint64 peer_now_ns (void);
 /* The i-th session to the server that the key names, connected; kept until peer_clear().
  * "session_ms" in the request sets its timeout. */
 CuratorClient *peer_session (const Request *request, const char *server_key, int i);
+/* The same, but does not wait for the connection. */
+CuratorClient *peer_start_session (const Request *request, const char *server_key, int i);
+/* Returns when n nodes queue for the lock. */
+void peer_await_nodes (CuratorLock *lock, int n);
 /* Returns when n nodes of that recipe queue at the request's path. Asks the server at the request's
  * "observe", so that a proxy in between does not count these requests. */
 void peer_await_queue (const Request *request, const char *recipe, int n);
@@ -107,5 +111,6 @@ void verb_reentrant (const Request *request);
 void verb_idle (const Request *request);
 void verb_try (const Request *request);
 void verb_fleet (const Request *request);
+void verb_sessions (const Request *request);
 
 #endif

@@ -170,16 +170,13 @@ recipe_clear (Recipe *recipe)
 }
 
 void
-peer_await_queue (const Request *request, const char *recipe, int n)
+peer_await_nodes (CuratorLock *lock, int n)
 {
-  CuratorClient *client = peer_session (request, "observe", -1);
-  Recipe observer;
   int found = -1;
-  recipe_init (&observer, recipe, client, request_text (request, "path"), FALSE);
   while (found < n)
     {
       g_autoptr (GError) error = NULL;
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (observer.lock, &error);
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
       if (nodes == NULL)
         {
           peer_die ("participants", error);
@@ -187,5 +184,14 @@ peer_await_queue (const Request *request, const char *recipe, int n)
       g_usleep (found >= 0 ? 10000 : 0);
       found = (int) g_strv_length (nodes);
     }
+}
+
+void
+peer_await_queue (const Request *request, const char *recipe, int n)
+{
+  CuratorClient *client = peer_session (request, "observe", -1);
+  Recipe observer;
+  recipe_init (&observer, recipe, client, request_text (request, "path"), FALSE);
+  peer_await_nodes (observer.lock, n);
   recipe_clear (&observer);
 }

@@ -19,8 +19,9 @@ WARM_UP_OPS = 10000
 class Rig:
     """What a measurement needs: the peers, the lab and the results."""
 
-    def __init__(self, programs, lab_program, results, window_ms, warm_up_ops):
+    def __init__(self, programs, lab_program, results, quick, window_ms, warm_up_ops):
         self.results = results
+        self.quick = quick
         self.window_ms = window_ms
         self.warm_up_ops = warm_up_ops
         self.lab_program = lab_program
@@ -124,7 +125,7 @@ def choose(options):
     def wanted(name):
         return not options.only or any(name == only or name.startswith(only + "-") for only in options.only)
 
-    rows = [row for row in all_rows() if wanted(row.name)]
+    rows = [row for row in all_rows() if wanted(row.name) and (options.only or not row.named)]
     if options.quick:
         rows = [row for row in rows if not row.slow]
     return rows
@@ -136,6 +137,7 @@ def write_report(rows, results, options):
     results.write_shapes(options.output / "latency.csv")
     for headings, lines in ((report.TRIP_HEADINGS, report.trip_rows(rows, results)),
                             (report.FLEET_HEADINGS, report.fleet_rows(rows, results)),
+                            (report.ENSEMBLE_HEADINGS, report.ensemble_rows(rows, results)),
                             (report.SCALE_HEADINGS, report.scale_rows(rows, results)),
                             (report.PEER_HEADINGS, report.peer_rows(rows, results)),
                             (report.MEMORY_HEADINGS, report.memory_rows(rows, results)),
@@ -153,8 +155,10 @@ def write_report(rows, results, options):
 def publish(rows, results, options):
     """Only the parts of the documents whose rows were measured."""
     page, today = options.publish / "performance.md", date.today().isoformat()
+    operations = options.publish / "operations.md"
     for part, document, file in (("trips", report.trip_document, page), ("secured", report.secured_document, page),
-                                 ("capacity", report.fleet_document, options.publish / "operations.md")):
+                                 ("capacity", report.fleet_document, operations),
+                                 ("ensemble", report.ensemble_document, operations)):
         chosen = [row for row in rows if row.part == part]
         if chosen:
             report.replace_measured(file, document(chosen, results, options.command, today), part)
@@ -174,7 +178,7 @@ def main(argv):
     options = parse(argv)
     rows = choose(options)
     if options.list:
-        print("\n".join(f"{row.name:16} {row.title}" for row in all_rows()))
+        print("\n".join(f"{row.name:22} {row.title}" for row in all_rows()))
         return 0
     if not rows:
         print("scripts/bench: no such row; see --list", file=sys.stderr)
@@ -185,7 +189,7 @@ def main(argv):
     if results.load > report.BUSY_LOAD:
         say(f"the machine is busy (load average {results.load:.1f}): do not trust the figures")
     rig = Rig({name: argv.split("\t") for name, argv in programs.items()}, options.lab, results,
-              100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)
+              options.quick, 100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)
     try:
         play(rig, rows, 2 if options.quick else options.rounds, results)
     finally:

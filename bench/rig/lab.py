@@ -14,18 +14,54 @@ class Failure(Exception):
     """A process gave a wrong answer or none."""
 
 
-def _fields(line):
+def fields(line):
     """"ok a=1 b=2" to {"a": "1", "b": "2"}"""
     return dict(word.split("=", 1) for word in line.split() if "=" in word)
 
 
-class Process:
+class Running:
+    """What a process has used so far."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def cpu_ns(self):
+        """Processor time of the whole process so far. Linux encodes the pid in the clock's id."""
+        return time.clock_gettime_ns((~self.pid << 3) | 2)
+
+    def size(self):
+        """Resident bytes and threads of the process."""
+        text = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
+        values = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        return {"resident_mb": int(values["VmRSS"].split()[0]) / 1024, "threads": int(values["Threads"])}
+
+
+class Server(Running):
+    """A ZooKeeper server."""
+
+    def __init__(self, address, pid):
+        super().__init__(pid)
+        self.address = address
+
+    def four_letter(self, word):
+        host, port = self.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(word)
+            return b"".join(iter(lambda: connection.recv(65536), b"")).decode("ascii", "replace")
+
+    def monitor(self):
+        """Its own counters, from "mntr"."""
+        pairs = (line.split("\t") for line in self.four_letter(b"mntr").splitlines() if "\t" in line)
+        return {key: int(value) for key, value in pairs if value.isdigit()}
+
+
+class Process(Running):
     """A child that reads requests on stdin and writes one line for each on stdout."""
 
     def __init__(self, name, argv):
         self.name = name
         self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self.pid = self.child.pid
+        super().__init__(self.child.pid)
         self.rest = b""
 
     def line(self):
@@ -50,17 +86,7 @@ class Process:
         answer = self.line()
         if not answer.startswith(expect):
             raise Failure(f"{self.name}: {line}: {answer}")
-        return _fields(answer)
-
-    def cpu_ns(self):
-        """Processor time of the whole process so far. Linux encodes the pid in the clock's id."""
-        return time.clock_gettime_ns((~self.pid << 3) | 2)
-
-    def size(self):
-        """Resident bytes and threads of the process."""
-        text = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
-        values = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-        return {"resident_mb": int(values["VmRSS"].split()[0]) / 1024, "threads": int(values["Threads"])}
+        return fields(answer)
 
     def stop(self, patience_s=30):
         try:
@@ -71,33 +97,31 @@ class Process:
             self.child.wait()
         self.child.stdout.close()
 
+    def kill(self):
+        self.child.kill()
+        self.stop()
+
 
 class Lab(Process):
     """One server, and one proxy in front of it that counts and delays."""
 
     def __init__(self, program, *arguments):
         super().__init__("bench_lab", [program, *arguments])
-        where = _fields(self.line())
+        where = fields(self.line())
         self.server = where["server"]
         self.proxy = where["proxy"]
-        self.server_pid = int(where["pid"])
+        self.server_process = Server(self.server, int(where["pid"]))
         # Of a secured server: its port with TLS, the certificates, and what Java needs for TLS.
         self.secure, self.folder, self.jars = (where.get(key) for key in ("secure", "folder", "jars"))
 
     def server_cpu_ns(self):
-        return time.clock_gettime_ns((~self.server_pid << 3) | 2)
+        return self.server_process.cpu_ns()
 
     def counts(self):
         return {key: int(value) for key, value in self.ask("counts").items()}
 
     def monitor(self):
-        """The server's own counters, from "mntr"."""
-        host, port = self.server.split(":")
-        with socket.create_connection((host, int(port)), timeout=30) as connection:
-            connection.sendall(b"mntr")
-            text = b"".join(iter(lambda: connection.recv(65536), b""))
-        pairs = (line.split("\t") for line in text.decode("ascii", "replace").splitlines() if "\t" in line)
-        return {key: int(value) for key, value in pairs if value.isdigit()}
+        return self.server_process.monitor()
 
     def settle(self):
         """Waits until no request has reached the server for a moment, other than this one and perhaps a ping. With many

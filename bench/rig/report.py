@@ -84,6 +84,24 @@ def fleet_rows(rows, results):
             yield (row.title, f"{writes:.2f}", f"{requests - writes:.2f}", f"{pings:.2f}", *carried)
 
 
+def ensemble_rows(rows, results):
+    for row in rows:
+        if row.part == "ensemble" and results.spread(row, row.entries[0], row.show) is not None:
+            figures = {metric: results.spread(row, row.entries[0], metric).median
+                       for metric in ("sessions", "transactions", "expected", "requests", "leader_cpu", "follower_cpu", "leader_mb",
+                                      "client_cpu", "client_kb")}
+            yield (row.title, f"{figures['sessions']:,.0f}",
+                   *(f"{figures[metric]:,.1f}" for metric in ("transactions", "expected")),
+                   f"{figures['requests']:,.0f}", *(f"{figures[metric]:.1f} %" for metric in ("leader_cpu", "follower_cpu")),
+                   f"{figures['leader_mb']:,.0f} MB", f"{figures['client_cpu'] * 10000 / figures['sessions']:.0f} µs",
+                   f"{figures['client_kb']:.0f} KB")
+
+
+ENSEMBLE_HEADINGS = ("each session", "sessions", "transactions a second", "expected", "requests a second", "CPU of the leader",
+                     "of a follower", "memory of the leader", "client CPU a second, for each session",
+                     "client memory for each session")
+
+
 def scale_rows(rows, results):
     for row in rows:
         for entry in row.entries:
@@ -197,6 +215,11 @@ def trip_document(rows, results, command, when):
 def fleet_document(rows, results, command, when):
     yield from _heading(results, command, when)
     yield from markdown(FLEET_HEADINGS, fleet_rows(rows, results))
+
+
+def ensemble_document(rows, results, command, when):
+    yield from _heading(results, command, when)
+    yield from markdown(ENSEMBLE_HEADINGS, ensemble_rows(rows, results))
 
 
 def scale_document(rows, results, command, when, plots):

@@ -14,6 +14,7 @@ import itertools
 import time
 from dataclasses import dataclass, field
 
+import ensemble
 from secured import CLEAR, SASL, TLS
 
 LOOPBACK = "loopback"
@@ -77,6 +78,7 @@ class Row:
     net: str = LOOPBACK
     rounds: int = None  # at most
     slow: bool = False  # left out of a quick run
+    named: bool = False  # left out unless --only names it
     part: str = "measured"  # of the documents, as report.PARTS
     n: int = 0
 
@@ -329,6 +331,23 @@ def measure_fleet(words):
     return measure
 
 
+QUICK_SESSIONS, QUICK_QUEUE = 20, 5
+QUICK_MS = 4000  # the session timeout
+
+
+def measure_ensemble(queue):
+    """What the sessions cost three servers. A quick run has few sessions."""
+    def measure(rig, row, entry):
+        rig.cast.stop()  # others would take processor time and threads
+        n, length, session_ms = row.n, queue, ensemble.SESSION_MS
+        if rig.quick:
+            n, length, session_ms = QUICK_SESSIONS, QUICK_QUEUE if 1 < queue < n else min(queue, QUICK_SESSIONS), QUICK_MS
+        return ensemble.measure(rig.lab_program, rig.cast.programs[entry.peer], fresh_path(row), n, length, session_ms,
+                                0 if rig.quick else ensemble.WARM_UP_MS)
+
+    return measure
+
+
 def measure_reentrant(rig, row, entry):
     answer = rig.cast.peer(entry.peer).ask(f"reentrant server={rig.lab.server} path={fresh_path(row)} ops=2000000")
     return {"ns": int(answer["ns"]) / int(answer["ops"])}
@@ -423,6 +442,16 @@ def _fleet_rows():
     yield row("wait-far", "waits in a queue of fifty, mean of all", 50, "role=wait")
 
 
+def _ensemble_rows():
+    for n in (1000, 5000):
+        for name, title, queue in (("idle", "neither holds nor waits", 0), ("hold", "holds one mutex", 1),
+                                   ("wait", "queues, 50 on a path, the first of which holds", 50),
+                                   ("election", "queues, all on one path, the first of which holds", n)):
+            if name != "election" or n <= ensemble.OF_A_PROCESS:
+                yield Row(f"ensemble-{name}-{n}", title, [OURS], measure_ensemble(queue), show="transactions", rounds=1,
+                          slow=n > ensemble.OF_A_PROCESS, named=True, n=n, part="ensemble")
+
+
 def _crowd_rows(net):
     aims = (2, 8, 64)
     for n in (2, 4, 8, 16, 32, 64) if net == LOOPBACK else aims:
@@ -472,3 +501,4 @@ def all_rows():
     yield from _crowd_rows(DELAYED)
     yield from _fleet_rows()
     yield from _scale_rows()
+    yield from _ensemble_rows()
