@@ -239,7 +239,7 @@ attempt_finalize (CuratorOp *op)
       curator_node_request_free (attempt->request);
     }
   g_clear_error (&attempt->failure);
-  g_free (attempt->restarts);
+  g_clear_pointer (&attempt->restarts, g_free);
   g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
 }
