@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define MAX_PROCESSES 8
+#define MAX_PROCESSES 32
 
 typedef struct
 {

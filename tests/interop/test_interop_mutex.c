@@ -1,6 +1,5 @@
-/* One mutex, two C processes and one JVM with Apache Curator, four threads each: no two of the
- * twelve hold at the same time, fencing tokens rise from grant to grant in both languages, and
- * neither language starves. */
+/* One mutex, C processes and one JVM with Apache Curator: no two threads hold at the same time, fencing
+ * tokens rise from grant to grant in both languages, and neither language starves. */
 #include "interop.h"
 #include "support/checker.h"
 #include "support/raw_zk.h"
@@ -15,10 +14,17 @@
 
 #include <cmocka.h>
 
-#define LOCK_PATH    "/interop/mutex"
+#define LOCK_PATH "/interop/mutex"
+
+/* Two C processes and the JVM. */
 #define THREADS      4
 #define ACQUISITIONS 130 /* of each of the twelve threads */
 #define TOTAL        (3 * THREADS * ACQUISITIONS)
+
+/* So many sessions that those that come back take the shortcuts of a long queue. */
+#define MANY_PROCESSES   22
+#define FEW_ACQUISITIONS 40
+#define LONGER_MS        5 /* a JVM that begins alone does not end before the others begin */
 
 static gboolean
 is_grant (const RecordEvent *event)
@@ -64,7 +70,7 @@ check_shares (const GArray *events)
 }
 
 static void
-check_tokens (const GArray *events)
+check_tokens (const GArray *events, int total)
 {
   guint64 token = 0;
   int grants = 0;
@@ -78,32 +84,55 @@ check_tokens (const GArray *events)
           grants++;
         }
     }
-  assert_int_equal (grants, TOTAL);
+  assert_int_equal (grants, total);
+}
+
+static GArray *
+contend (ZkServer *server, int c_processes, int threads, int acquisitions, int hold_ms)
+{
+  const InteropPlan plan = { .connect_string = zk_server_address (server),
+                             .path = LOCK_PATH,
+                             .java_recipe = "mutex",
+                             .c_processes = c_processes,
+                             .threads = threads,
+                             .acquisitions = acquisitions,
+                             .hold_ms = hold_ms };
+  const CheckerRules rules = { .residue_ms = 1000 };
+  GArray *events = interop_run (&plan, 120000);
+  assert_non_null (events);
+  recorder_sort (events);
+  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
+  assert_int_equal (checker_print (violations), 0);
+  check_tokens (events, (c_processes + 1) * threads * acquisitions);
+
+  RawZk *raw = raw_zk_open (zk_server_address (server));
+  assert_true (raw_zk_count_children (raw, LOCK_PATH) <= 0);
+  raw_zk_close (raw);
+  return events;
 }
 
 static void
 test_mutex (void **state)
 {
-  ZkServer *server = *state;
-  const InteropPlan plan = { .connect_string = zk_server_address (server),
-                             .path = LOCK_PATH,
-                             .java_recipe = "mutex",
-                             .c_processes = 2,
-                             .threads = THREADS,
-                             .acquisitions = ACQUISITIONS,
-                             .hold_ms = 1 };
-  const CheckerRules rules = { .residue_ms = 1000 };
-  g_autoptr (GArray) events = interop_run (&plan, 120000);
-  assert_non_null (events);
-  recorder_sort (events);
-  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  assert_int_equal (checker_print (violations), 0);
-  check_tokens (events);
+  g_autoptr (GArray) events = contend (*state, 2, THREADS, ACQUISITIONS, 1);
   check_shares (events);
+}
 
-  RawZk *raw = raw_zk_open (zk_server_address (server));
-  assert_true (raw_zk_count_children (raw, LOCK_PATH) <= 0);
-  raw_zk_close (raw);
+static void
+test_many_sessions (void **state)
+{
+  g_autoptr (GArray) events = contend (*state, MANY_PROCESSES, 1, FEW_ACQUISITIONS, LONGER_MS);
+  gboolean c_has_begun = FALSE;
+  int java_grants = 0;
+  for (guint i = 0; i < events->len; i++)
+    {
+      const RecordEvent *event = &g_array_index (events, RecordEvent, i);
+      c_has_begun = c_has_begun || (is_grant (event) && !is_java (event));
+      java_grants += c_has_begun && is_grant (event) && is_java (event) ? 1 : 0;
+    }
+  print_message ("%d grants to Java among those to %d processes in C\n", java_grants,
+                 MANY_PROCESSES);
+  assert_true (java_grants > 0);
 }
 
 static int
@@ -127,6 +156,7 @@ main (int argc, char **argv)
     {
       return worker_main (argc, argv);
     }
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_mutex) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_mutex),
+                                      cmocka_unit_test (test_many_sessions) };
   return cmocka_run_group_tests_name ("interop: mutex", tests, start, stop);
 }
