@@ -146,8 +146,8 @@ void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
 gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: starts over at the queue's tail. */
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
-/* Creates them when asked first: they are rarely needed, and waiters are many. */
-CuratorRetryLoop *curator_attempt_get_restarts (Attempt *attempt) CURATOR_LOCKED;
+/* data: Attempt. */
+void curator_attempt_on_retries_exhausted (gpointer data, int rc) CURATOR_LOCKED;
 /* Takes error. */
 void curator_attempt_fail (Attempt *attempt, GError *error) CURATOR_LOCKED;
 /* For a single try: another contender is in front. */

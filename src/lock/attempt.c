@@ -49,30 +49,6 @@ run_step (gpointer data)
 }
 
 static CURATOR_LOCKED void
-on_retries_exhausted (gpointer data, int rc)
-{
-  curator_attempt_fail_zk (data, rc, "acquiring");
-}
-
-static CURATOR_LOCKED void
-run_restart (gpointer data)
-{
-  curator_attempt_enter (data, ATTEMPT_STARTING);
-}
-
-CuratorRetryLoop *
-curator_attempt_get_restarts (Attempt *attempt)
-{
-  if (attempt->restarts == NULL)
-    {
-      attempt->restarts = g_new (CuratorRetryLoop, 1);
-      curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
-                               on_retries_exhausted, attempt);
-    }
-  return attempt->restarts;
-}
-
-static CURATOR_LOCKED void
 on_parents (int rc, gpointer data)
 {
   Attempt *attempt = data;
@@ -302,7 +278,8 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->called_us = curator_client_now_us (client);
   if (curator_op_begin (&attempt->op))
     {
-      curator_retry_loop_init (&attempt->tries, client, run_step, on_retries_exhausted, attempt);
+      curator_retry_loop_init (&attempt->tries, client, run_step,
+                               curator_attempt_on_retries_exhausted, attempt);
       attempt->op.waited = is_behind_own_session (attempt);
       if (attempt->once && attempt->op.waited)
         {

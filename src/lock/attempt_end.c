@@ -242,13 +242,38 @@ curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
                                                attempt->op.begun_us));
 }
 
+void
+curator_attempt_on_retries_exhausted (gpointer data, int rc)
+{
+  curator_attempt_fail_zk (data, rc, "acquiring");
+}
+
+static CURATOR_LOCKED void
+run_restart (gpointer data)
+{
+  curator_attempt_enter (data, ATTEMPT_STARTING);
+}
+
+/* Created when needed, which is rare: waiters are many, and this is a tenth of their memory. */
+static CURATOR_LOCKED CuratorRetryLoop *
+get_restarts (Attempt *attempt)
+{
+  if (attempt->restarts == NULL)
+    {
+      attempt->restarts = g_new (CuratorRetryLoop, 1);
+      curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
+                               curator_attempt_on_retries_exhausted, attempt);
+    }
+  return attempt->restarts;
+}
+
 /* Starts over at the tail of the queue, as often as the retry policy allows. */
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
-  CuratorRetryLoop *restarts = curator_attempt_get_restarts (attempt);
+  CuratorRetryLoop *restarts = get_restarts (attempt);
   if (!attempt->restarting)
     {
       attempt->restarting = TRUE;
