@@ -55,6 +55,7 @@ terminal_start_sized (char *const *argv, int columns, int rows)
     {
       prctl (PR_SET_PDEATHSIG, SIGKILL);
       close_range (3, ~0U, 0);
+      setenv ("TERM", "xterm", TRUE);
       execv (argv[0], argv);
       _exit (125);
     }
