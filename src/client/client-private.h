@@ -71,7 +71,7 @@ struct _CuratorClient
   GBytes *default_data;   /* guarded by mutex once started: see host_address.h */
   gboolean wants_address; /* default_data stands for this host's address */
   gboolean compression;   /* of payloads */
-  guint long_queue; /* of so many nodes a list costs more than several reads */
+  guint long_queue;       /* of so many nodes a list costs more than several reads */
   GMainContext *callback_context;
   CuratorTraceFunc trace;
   gpointer trace_data;
