@@ -80,6 +80,7 @@ run_workers (Run *run, int timeout_ms)
 {
   gint64 deadline = wait_now_ms () + timeout_ms;
   gboolean fine = TRUE;
+  g_assert (run->plan->c_processes < MAX_PROCESSES);
   run->pids[run->n_pids++] = start_java (run);
   wait_until (java_has_begun, run, 30000);
   for (int i = 1; i <= run->plan->c_processes; i++)

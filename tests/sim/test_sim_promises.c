@@ -399,6 +399,19 @@ stand_between (gpointer data)
   scene->n_refused++;
 }
 
+/* While it holds, nobody else may be granted the lock. */
+static void
+hold_alone (Scene *scene, CuratorLock *mutex)
+{
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (mutex, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  scene->n_holders++;
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, !scene->over);
+  scene->n_holders--;
+  EXPECT (scene, curator_lease_release (lease, NULL));
+}
+
 static void
 hold_after_the_end (gpointer data)
 {
@@ -406,13 +419,7 @@ hold_after_the_end (gpointer data)
   SceneMachine *c = &scene->machines[2];
 
   AWAIT (scene, scene->n_refused == 1);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (c->mutex, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
-  scene->n_holders++;
-  sim_sleep_ms (scene->world, 1000);
-  EXPECT (scene, !scene->over);
-  scene->n_holders--;
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  hold_alone (scene, c->mutex);
 }
 
 static void
@@ -458,13 +465,7 @@ stand_between_later (gpointer data)
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
   scene->n_refused++;
   AWAIT (scene, scene->n_refused == 2);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (c->mutex, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
-  scene->n_holders++;
-  sim_sleep_ms (scene->world, 1000);
-  EXPECT (scene, !scene->over);
-  scene->n_holders--;
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  hold_alone (scene, c->mutex);
 }
 
 static void
@@ -509,13 +510,7 @@ hold_behind_three (gpointer data)
   SceneMachine *b = &scene->machines[1];
 
   AWAIT (scene, scene->waited);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (b->mutex, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
-  scene->n_holders++;
-  sim_sleep_ms (scene->world, 1000);
-  EXPECT (scene, !scene->over);
-  scene->n_holders--;
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  hold_alone (scene, b->mutex);
 }
 
 static void

@@ -59,18 +59,24 @@ n_lists (Scene *scene)
   return sim_world_n_requests (scene->world, scene->machines[0].process, SIM_OP_CHILDREN);
 }
 
-/* A waits behind nine nodes and before four others. It lists while eight are in front. */
 static void
-surround (gpointer data)
+stand_around (Scene *scene)
 {
-  Scene *scene = data;
-
   scene->machines[0].client->long_queue = LONG_QUEUE;
   AWAIT (scene, scene->waited);
   put_nodes (scene, FIRST_IN_FRONT, LAST_IN_FRONT);
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 10);
   put_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
+}
+
+/* A waits behind nine nodes and before four others. It lists while eight are in front. */
+static void
+surround (gpointer data)
+{
+  Scene *scene = data;
+
+  stand_around (scene);
   sim_sleep_ms (scene->world, 500);
   const guint before = n_lists (scene);
   delete_nodes (scene, LAST_IN_FRONT - 1, LAST_IN_FRONT - 1);
@@ -96,6 +102,13 @@ static void
 take_a_turn (Scene *scene)
 {
   take_a_turn_of (scene, scene->machines[0].mutex);
+}
+
+static void
+play_return (SimActorFunc come_back, SimActorFunc others)
+{
+  const ScenePlay play = { .roles = { come_back, others }, .check = scene_expect_no_watches };
+  scene_play (&play);
 }
 
 /* --- no list at the return, and one on the way ------------------------------------------------ */
@@ -130,8 +143,7 @@ come_back (gpointer data)
 static void
 test_no_list_at_the_return (void **state)
 {
-  const ScenePlay play = { .roles = { come_back, surround }, .check = scene_expect_no_watches };
-  scene_play (&play);
+  play_return (come_back, surround);
 }
 
 /* --- the numbers restart: the known node is behind, and must not be waited for ------------------ */
@@ -153,9 +165,7 @@ come_back_to_another_parent (gpointer data)
 static void
 test_recreated_parent (void **state)
 {
-  const ScenePlay play = { .roles = { come_back_to_another_parent, surround },
-                           .check = scene_expect_no_watches };
-  scene_play (&play);
+  play_return (come_back_to_another_parent, surround);
 }
 
 /* --- the known node has gone -------------------------------------------------------------------- */
@@ -174,9 +184,7 @@ come_back_late (gpointer data)
 static void
 test_known_node_has_gone (void **state)
 {
-  const ScenePlay play = { .roles = { come_back_late, surround },
-                           .check = scene_expect_no_watches };
-  scene_play (&play);
+  play_return (come_back_late, surround);
 }
 
 /* --- what was known ends with the session ------------------------------------------------------- */
@@ -204,9 +212,7 @@ come_back_in_another_session (gpointer data)
 static void
 test_known_in_its_session_only (void **state)
 {
-  const ScenePlay play = { .roles = { come_back_in_another_session, surround },
-                           .check = scene_expect_no_watches };
-  scene_play (&play);
+  play_return (come_back_in_another_session, surround);
 }
 
 /* --- the known node was the session's own --------------------------------------------------------- */
@@ -221,21 +227,15 @@ on_given_up (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   scene->n_refused++;
 }
 
-/* A second node of A is the last one but one when A lists. */
+/* A second node of A is the last one when A lists. */
 static void
 surround_with_own (gpointer data)
 {
   Scene *scene = data;
 
-  scene->machines[0].client->long_queue = LONG_QUEUE;
-  AWAIT (scene, scene->waited);
-  put_nodes (scene, FIRST_IN_FRONT, LAST_IN_FRONT);
-  scene->held = TRUE;
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 10);
-  put_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
+  stand_around (scene);
   curator_lock_acquire_async (scene->machines[0].mutex, -1, gives_up, on_given_up, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 15);
-  put_nodes (scene, LAST_BEHIND + 2, LAST_BEHIND + 2);
   sim_sleep_ms (scene->world, 500);
   delete_nodes (scene, LAST_IN_FRONT - 1, LAST_IN_FRONT - 1);
   sim_sleep_ms (scene->world, 500);
@@ -256,17 +256,14 @@ come_back_behind_own (gpointer data)
   sim_sleep_ms (scene->world, 500);
   EXPECT (scene, !scene->over);
   delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
-  delete_nodes (scene, LAST_BEHIND + 2, LAST_BEHIND + 2);
   AWAIT (scene, scene->over);
 }
 
 static void
 test_known_node_is_own (void **state)
 {
-  const ScenePlay play = { .roles = { come_back_behind_own, surround_with_own },
-                           .check = scene_expect_no_watches };
   gives_up = g_cancellable_new ();
-  scene_play (&play);
+  play_return (come_back_behind_own, surround_with_own);
   g_clear_object (&gives_up);
 }
 
@@ -277,12 +274,7 @@ surround_writer (gpointer data)
 {
   Scene *scene = data;
 
-  scene->machines[0].client->long_queue = LONG_QUEUE;
-  AWAIT (scene, scene->waited);
-  put_nodes (scene, FIRST_IN_FRONT, LAST_IN_FRONT);
-  scene->held = TRUE;
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 10);
-  put_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
+  stand_around (scene);
   sim_sleep_ms (scene->world, 500);
   delete_nodes (scene, FIRST_IN_FRONT, LAST_IN_FRONT);
 }
@@ -316,10 +308,8 @@ come_back_behind_reader (gpointer data)
 static void
 test_writer_that_reads_on (void **state)
 {
-  const ScenePlay play = { .roles = { come_back_behind_reader, surround_writer },
-                           .check = scene_expect_no_watches };
   kind = "__WRIT__";
-  scene_play (&play);
+  play_return (come_back_behind_reader, surround_writer);
   kind = "lock-";
 }
 
