@@ -79,31 +79,54 @@ def say(text):
     print(f"    {text}", file=sys.stderr, flush=True)
 
 
-def measure(rig, row, entry, number, results):
-    """One figure as text. A peer that fails has none in this round; failures are listed at the end."""
+def attempt(rig, row, entry, number, results):
+    """The metrics. A peer that fails has none in this round; failures are listed at the end."""
     try:
-        metrics = row.measure(rig, row, entry)
+        return row.measure(rig, row, entry)
     except (Failure, OSError) as failure:
         say(f"FAILED {row.name}, {entry.label}: {failure}")
         results.failures.append(f"{row.name}, {entry.label}, round {number + 1}: {failure}")
         rig.cast.dismiss_all(entry.peer)
         if rig.secured_lab is not None:
             rig.secured_lab.dismiss_all()
-        return f"{entry.label} failed"
-    results.add(row, entry, number, metrics)
-    return f"{entry.label} {report.number(metrics[row.show])}"
+        return None
+
+
+def joined(slices):
+    """The metrics of one measurement from those of its slices, which are equally long."""
+    total = sum(metrics["rate"] for metrics in slices)
+    return {name: total / len(slices) if name == "rate" else sum(m[name] * m["rate"] for m in slices) / total
+            for name in slices[0]}
+
+
+def play_row(rig, row, number, results):
+    """One competitor after the other, slice by slice. A different one begins each time."""
+    entries = [entry for entry in row.entries if rig.cast.has(entry.peer)]
+    measured = {entry: [] for entry in entries}
+    slices = 2 if rig.quick and row.slices > 1 else row.slices
+    for part in range(slices):
+        shift = (number + part) % len(entries)
+        for entry in entries[shift:] + entries[:shift]:
+            if None not in measured[entry]:
+                measured[entry].append(attempt(rig, row, entry, number, results))
+    figures = []
+    for entry, metrics in measured.items():
+        if None in metrics:
+            figures.append(f"{entry.label} failed")
+            continue
+        whole = metrics[0] if slices == 1 else joined(metrics)
+        results.add(row, entry, number, whole)
+        figures.append(f"{entry.label} {report.number(whole[row.show])}")
+    return figures
 
 
 def play(rig, rows, rounds, results):
-    """Round by round, row by row, one competitor after the other. A different one begins in each round."""
+    """Round by round, row by row."""
     for number in range(rounds):
         for row in rows:
-            if row.rounds is not None and number >= row.rounds:
-                continue
-            entries = [entry for entry in row.entries if rig.cast.has(entry.peer)]
-            shift = number % len(entries)
-            figures = [measure(rig, row, entry, number, results) for entry in entries[shift:] + entries[:shift]]
-            say(f"{number + 1}/{rounds} {row.name}: {'; '.join(figures)} {row.unit}")
+            if row.rounds is None or number < row.rounds:
+                figures = play_row(rig, row, number, results)
+                say(f"{number + 1}/{rounds} {row.name}: {'; '.join(figures)} {row.unit}")
 
 
 def parse(argv):

@@ -77,6 +77,7 @@ class Row:
     unit: str = "/s"
     net: str = LOOPBACK
     rounds: int = None  # at most
+    slices: int = 1  # of a round: in each of them every competitor has a turn
     slow: bool = False  # left out of a quick run
     named: bool = False  # left out unless --only names it
     part: str = "measured"  # of the documents, as report.PARTS
@@ -117,6 +118,10 @@ def quantiles(answer):
     return [float(value) for value in answer["q"].split(",")] if answer.get("q") else []
 
 
+# Of a measurement on loopback, where a machine's speed changes from second to second.
+SLICE_MS = 100
+
+
 def measure_solo(recipe):
     def measure(rig, row, entry):
         peer = rig.cast.peer(entry.peer)
@@ -125,7 +130,8 @@ def measure_solo(recipe):
         # Connects, and creates the parents.
         peer.ask(f"solo server={server} path={path} recipe={recipe} ops=20 {entry.options}")
         with Meter(rig, peer, row.net == DELAYED) as meter:
-            answer = peer.ask(f"solo server={server} path={path} recipe={recipe} ms={rig.window_ms} {entry.options}")
+            ms = SLICE_MS if row.slices > 1 else rig.window_ms
+            answer = peer.ask(f"solo server={server} path={path} recipe={recipe} ms={ms} {entry.options}")
             ops = int(answer["ops"])
             metrics = meter.metrics(ops)
         rig.shapes(row, entry, quantiles(answer))
@@ -392,6 +398,7 @@ def _scale_rows():
 
 # A tenth more time than libzookeeper alone.
 NEAR_FLOOR = 0.91
+MUTEX_SLICES, SLICES = 30, 10
 
 
 def _solo_rows(net):
@@ -408,7 +415,8 @@ def _solo_rows(net):
             if net == LOOPBACK:
                 targets += [Target(OURS, "cpu_us", NEAR_FLOOR, against=bare),
                             Target(OURS_ASYNC, "cpu_us", NEAR_FLOOR, against=bare_async)]
-        yield Row(f"solo-{recipe}{suffix}", f"uncontended {title}", entries, measure_solo(recipe), targets, net=net)
+        slices = 1 if net != LOOPBACK else MUTEX_SLICES if recipe == "mutex" else SLICES
+        yield Row(f"solo-{recipe}{suffix}", f"uncontended {title}", entries, measure_solo(recipe), targets, net=net, slices=slices)
 
 
 def _trip_rows():

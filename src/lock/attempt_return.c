@@ -1,4 +1,4 @@
-/* A contender that comes back: it waits behind the last node that a list has shown to its session.
+/* A contender that comes back: it waits behind one of the last nodes that a list has shown to its session.
  *
  * Curator has no counterpart: its contenders list at each arrival. Threads: answers and watch events
  * arrive on ZooKeeper's thread; guarded by the client's mutex.
@@ -12,9 +12,6 @@
 #include "client/heartbeat.h"
 #include "client/path.h"
 
-/* With at most one node between ours and the last one, the one before is watched, too: the list is then
- * taken while two are still in front, and delays no grant. */
-#define NEAR 2
 /* Others that have come back probably wait behind a node that is this far in front, too: its end would make
  * all of them list. */
 #define FAR 16
@@ -22,10 +19,7 @@
 static CURATOR_LOCKED void
 wait_behind_tail (Attempt *attempt)
 {
-  const CuratorTail *tail = attempt->tail;
-  const gboolean is_near = attempt->place.number - tail->number <= NEAR;
-
-  curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL);
+  curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL);
   curator_stake_set_near (&attempt->stake, FALSE);
   curator_attempt_forget_tail (attempt);
 }
@@ -68,7 +62,7 @@ curator_attempt_watch_tail (Attempt *attempt)
   attempt->tail = curator_line_take_tail (attempt->line, internals->lock_name);
   if (attempt->tail != NULL)
     {
-      g_autofree char *path = curator_path_join (internals->base, attempt->tail->last);
+      g_autofree char *path = curator_path_join (internals->base, attempt->tail->leaf);
       attempt->tail_watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
                                                CURATOR_WATCH_OPTIONAL, on_tail_watch, attempt);
     }

@@ -20,6 +20,12 @@
 /* A contender that was away for longer lists at its arrival: those that were behind it may have gone
  * meanwhile, and finding that out costs a round trip. */
 #define RETURN_US G_USEC_PER_SEC
+/* A contender that comes back waits behind a node that is probably so far in front: one node is then still
+ * in front when it lists. Farther ahead it would know more nodes in front, and read each of them. */
+#define AHEAD 2
+/* One more where a turn lasts about as long as an answer takes, so that the answer is not late. If an answer
+ * takes longer than a turn, processors are busy, and fewer requests are better. */
+#define FARTHER (AHEAD + 1)
 
 struct _CuratorLine
 {
@@ -31,9 +37,11 @@ struct _CuratorLine
   CuratorPlace *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
   CuratorTail *tail CURATOR_GUARDED;       /* by the newest list; or NULL */
+  CuratorTail *farther CURATOR_GUARDED;    /* the other choice, together with tail */
   guint n_behind CURATOR_GUARDED;          /* and how many were behind and in front of our node */
   guint n_in_front CURATOR_GUARDED;
   gint64 listed_us CURATOR_GUARDED; /* when it was sent */
+  gint64 answer_us CURATOR_GUARDED; /* how long it took */
   /* While nobody uses it, which is only while it has a tail. */
   CuratorSessionHook hook CURATOR_GUARDED;
   GList link; /* in session->idle_lines */
@@ -53,16 +61,22 @@ void
 curator_tail_free (CuratorTail *tail)
 {
   g_free (tail->kind);
-  g_free (tail->last);
-  g_free (tail->before);
+  g_free (tail->leaf);
   g_free (tail);
+}
+
+static CURATOR_LOCKED void
+forget_tails (CuratorLine *line)
+{
+  g_clear_pointer (&line->tail, curator_tail_free);
+  g_clear_pointer (&line->farther, curator_tail_free);
 }
 
 static CURATOR_LOCKED void
 line_free (CuratorLine *line)
 {
   g_hash_table_remove (line->session->lines, line->base);
-  g_clear_pointer (&line->tail, curator_tail_free);
+  forget_tails (line);
   g_free (line->base);
   g_free (line);
 }
@@ -137,11 +151,26 @@ curator_line_leave (CuratorLine *line)
   line_free (line);
 }
 
-static gboolean
-tail_equals (const CuratorTail *tail, const char *kind, const char *const *names)
+/* Replaces a tail by the node that is probably so far in front of our next one. If those in front of our
+ * node come back, too, they do so before us: as many numbers as there were of them come between the last
+ * node and our next one. */
+static CURATOR_LOCKED void
+set_tail (CuratorTail **tail, const char *kind, const CuratorQueue *queue, gsize index, gsize ahead)
 {
-  return tail != NULL && g_str_equal (tail->last, names[1]) && g_str_equal (tail->before, names[0])
-         && g_str_equal (tail->kind, kind);
+  const gsize n_behind = queue->n_names - index - 1;
+  const gsize too_near = index + 1 < ahead ? ahead - index - 1 : 0;
+  const gsize chosen = queue->n_names - 1 - MIN (too_near, n_behind - 1);
+
+  if (*tail != NULL && g_str_equal ((*tail)->leaf, queue->names[chosen])
+      && g_str_equal ((*tail)->kind, kind))
+    {
+      return;
+    }
+  g_clear_pointer (tail, curator_tail_free);
+  *tail = g_new (CuratorTail, 1);
+  **tail = (CuratorTail){ .kind = g_strdup (kind),
+                          .leaf = g_strdup (queue->names[chosen]),
+                          .number = queue->numbers[chosen] };
 }
 
 void
@@ -149,26 +178,30 @@ curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQueue 
                         const char *own)
 {
   const gssize index = curator_queue_index_of (queue, own);
-  const gsize n = queue->n_names;
-  const gsize n_behind = index >= 0 ? n - (gsize) index - 1 : 0;
+  const gsize n_behind = index >= 0 ? queue->n_names - (gsize) index - 1 : 0;
 
   if (n_behind < line->session->client->long_queue || queue->n_foreign > 0 || queue->exhausted)
     {
-      g_clear_pointer (&line->tail, curator_tail_free);
+      forget_tails (line);
       return;
     }
   line->n_in_front = (guint) index;
   line->n_behind = (guint) n_behind;
-  const char *const names[] = { queue->names[n - 2], queue->names[n - 1] };
-  if (!tail_equals (line->tail, kind, names))
-    {
-      g_clear_pointer (&line->tail, curator_tail_free);
-      line->tail = g_new (CuratorTail, 1);
-      *line->tail = (CuratorTail){ .kind = g_strdup (kind),
-                                   .before = g_strdup (names[0]),
-                                   .last = g_strdup (names[1]),
-                                   .number = queue->numbers[n - 1] };
-    }
+  set_tail (&line->tail, kind, queue, (gsize) index, AHEAD);
+  set_tail (&line->farther, kind, queue, (gsize) index, FARTHER);
+}
+
+static CURATOR_LOCKED gint64
+turn_us (const CuratorLine *line)
+{
+  return (line->left_us - line->listed_us) / (line->n_in_front + 1);
+}
+
+static CURATOR_LOCKED gboolean
+turns_wait_for_answers (const CuratorLine *line)
+{
+  const gint64 turn = turn_us (line);
+  return turn < 2 * line->answer_us && line->answer_us < turn * 3 / 2;
 }
 
 /* Those behind our node take their turns when it is gone. The last one is there for certain only if we
@@ -177,9 +210,7 @@ static CURATOR_LOCKED gboolean
 tail_is_likely (const CuratorLine *line)
 {
   const gint64 away_us = curator_client_now_us (line->session->client) - line->left_us;
-  const gint64 turns_us = line->left_us - line->listed_us;
-  return away_us <= RETURN_US
-         && away_us <= turns_us / (line->n_in_front + 1) * (line->n_behind / 2);
+  return away_us <= RETURN_US && away_us <= turn_us (line) * (line->n_behind / 2);
 }
 
 CuratorTail *
@@ -190,7 +221,10 @@ curator_line_take_tail (CuratorLine *line, const char *kind)
     {
       return NULL;
     }
-  return g_steal_pointer (&line->tail);
+  CuratorTail **chosen = turns_wait_for_answers (line) ? &line->farther : &line->tail;
+  CuratorTail *tail = g_steal_pointer (chosen);
+  forget_tails (line);
+  return tail;
 }
 
 gboolean
@@ -370,6 +404,8 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 
   listing->request = NULL;
   listing->line->listed_us = listing->sent_us;
+  listing->line->answer_us =
+      curator_client_now_us (listing->line->session->client) - listing->sent_us;
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)
     {

@@ -16,13 +16,12 @@
 typedef struct _CuratorLine CuratorLine;
 typedef struct _CuratorPlace CuratorPlace;
 
-/* The end of a queue, as a list has shown it. */
+/* A node near the end of a queue, as a list has shown it. */
 typedef struct
 {
-  char *kind;    /* the lock name of its nodes */
-  char *last;    /* leaf name */
-  char *before;  /* the one in front of it */
-  gint64 number; /* of last */
+  char *kind; /* the lock name of its nodes */
+  char *leaf;
+  gint64 number;
 } CuratorTail;
 
 void curator_tail_free (CuratorTail *tail);

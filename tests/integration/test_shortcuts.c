@@ -15,6 +15,8 @@
 /* In a queue that is long, the list tells all of so many in front. */
 #define LONG_QUEUE 16
 #define MANY       6
+/* Those that come back wait behind one that is so far in front, or one farther. */
+#define AHEAD 2
 
 /* What a waiter has to know and to watch. Nodes are named by their numbers, which rise by one. */
 typedef struct
@@ -24,7 +26,8 @@ typedef struct
   int second;
   int n_rest; /* with those two all that are in front, if knows_front; it reads them when second ends */
   gboolean knows_front;
-  int tail; /* the last node in its last list, if many were behind it; or NONE */
+  int tail;    /* one of the last nodes in its last list, if many were behind it; or NONE */
+  int farther; /* the other choice */
 } Model;
 
 typedef struct
@@ -428,7 +431,7 @@ want_list (Party *party, int head, int last)
       n_in_front == 2 || (n_in_front > 2 && n_in_front <= MANY && last - head + 1 >= LONG_QUEUE);
   model->front = n_in_front > 0 ? model->number - 1 : NONE;
   model->second = n_in_front < 2 ? NONE : model->number - 2;
-  model->tail = last - model->number >= LONG_QUEUE ? last : NONE;
+  model->tail = last - model->number >= LONG_QUEUE ? last - MAX (AHEAD - n_in_front - 1, 0) : NONE;
   model->n_rest = model->knows_front ? n_in_front - 2 : 0;
   if (model->front != NONE && model->front != watched[0] && model->front != watched[1])
     {
@@ -472,7 +475,36 @@ has_more_words (gpointer data)
   return g_str_has_prefix (more, "create list ") || g_str_has_prefix (more, "create watch ");
 }
 
-/* One that comes back soon reads the last node that it knows; on a slow machine it may be too late. */
+static gboolean
+all_answered (gpointer fixture)
+{
+  return is_answered (fixture);
+}
+
+/* How far in front of the session's newest node the node is that it has read last. */
+static int
+distance_of_read (Scene *scene, const Party *party)
+{
+  assert_true (wait_until (all_answered, scene->fixture, PATIENCE_MS));
+  g_autoptr (GPtrArray) log = proxy_log_copy (scene->fixture->proxy);
+  gint64 own = NONE;
+  gint64 read = NONE;
+  for (guint i = 0; i < log->len; i++)
+    {
+      const ProxyFrame *frame = g_ptr_array_index (log, i);
+      const char *digits = frame->path != NULL ? strrchr (frame->path, '-') : NULL;
+      if (frame->session != party->session || digits == NULL)
+        {
+          continue;
+        }
+      const gint64 number = g_ascii_strtoll (digits + 1, NULL, 10);
+      own = frame->is_reply ? MAX (own, number) : own;
+      read = !frame->is_reply && frame->type == PROXY_GET_DATA ? number : read;
+    }
+  return (int) (own - read);
+}
+
+/* One that comes back soon reads a node that it knows; on a slow machine it may be too late. */
 static void
 want_return (Scene *scene, Party *party, int head, int last)
 {
@@ -494,9 +526,9 @@ want_return (Scene *scene, Party *party, int head, int last)
   assert_int_not_equal (model->tail, NONE);
   model->knows_front = FALSE;
   model->n_rest = 0;
-  model->front = model->tail;
-  model->second = last - model->tail <= 2 ? model->tail - 1 : NONE;
-  party_want (party, model->second != NONE ? "watch watch" : "watch");
+  model->front = last - distance_of_read (scene, party);
+  assert_true (model->front == model->tail || model->front == model->farther);
+  party_want (party, "watch");
 }
 
 /* The holder releases and queues again. Between the event and the next grant there is no request; the

@@ -436,14 +436,14 @@ curator_plant(
 # Those between the known node and ours are forgotten.
 curator_plant(
   return_known_node_is_the_last RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
-  CHANGE "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@"
-         "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+  CHANGE "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@"
+         "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
 # A writer's own read node, with its number, has come between.
 curator_plant(
   return_behind_a_writer_that_reads_on TEST test_sim_returns.c SCENE test_writer_that_reads_on FILE lock/attempt_return.c
   EXPECT "expectation failed"
-  CHANGE "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@"
-         "curator_attempt_wait_for (attempt, tail->last, is_near ? tail->before : NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+  CHANGE "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@"
+         "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
 curator_plant(
   return_gone_without_list RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
   CHANGE "          curator_attempt_enter (attempt, ATTEMPT_LISTING)@" "          curator_attempt_grant (attempt)@")

@@ -31,6 +31,7 @@ typedef struct _SimItem SimItem;
 typedef struct _SimTxn SimTxn;
 typedef struct _SimScript SimScript;
 typedef struct _SimThread SimThread;
+typedef struct _SimTraceLine SimTraceLine;
 
 /* --- the log of the quorum ---------------------------------------------------------------- */
 
@@ -341,7 +342,7 @@ struct _SimWorld
 
   GString *failure;
   char *label;
-  char *trace; /* a ring of lines */
+  SimTraceLine *trace; /* a ring */
   guint64 n_trace;
   guint64 hash;
   GHashTable *aliases;

@@ -10,10 +10,16 @@
 #include <string.h>
 
 #define N_LINES     4096
-#define LINE_SIZE   160
+#define TEXT_SIZE   121
 #define UUID_LENGTH 36
 
-static char *spare;
+struct _SimTraceLine
+{
+  gint64 us;
+  char text[TEXT_SIZE];
+};
+
+static SimTraceLine *spare;
 
 static gboolean
 is_uuid (const char *text)
@@ -73,12 +79,32 @@ abbreviate (SimWorld *world, char *line)
     }
 }
 
+static void
+add_to_hash (SimWorld *world, const SimTraceLine *line)
+{
+  const guint64 prime = G_GUINT64_CONSTANT (1099511628211);
+
+  world->hash = (world->hash ^ (guint64) line->us) * prime;
+  for (const char *c = line->text; *c != '\0'; c++)
+    {
+      world->hash = (world->hash ^ (guchar) *c) * prime;
+    }
+}
+
+/* Formatted only when it is printed: most schedules are good, and nobody reads them. */
+static void
+print_line (const SimTraceLine *line)
+{
+  fprintf (stderr, "%8" G_GINT64_FORMAT ".%03d %s\n", line->us / 1000, (int) (line->us % 1000),
+           line->text);
+}
+
 void
 sim_trace (SimWorld *world, const char *format, ...)
 {
   static int live = -1;
   char text[512];
-  char *line;
+  SimTraceLine *line;
   va_list args;
 
   if (live < 0)
@@ -91,18 +117,15 @@ sim_trace (SimWorld *world, const char *format, ...)
   abbreviate (world, text);
   if (world->trace == NULL)
     {
-      world->trace = spare != NULL ? g_steal_pointer (&spare) : g_malloc (N_LINES * LINE_SIZE);
+      world->trace = spare != NULL ? g_steal_pointer (&spare) : g_new (SimTraceLine, N_LINES);
     }
-  line = world->trace + (world->n_trace++ % N_LINES) * LINE_SIZE;
-  snprintf (line, LINE_SIZE, "%8" G_GINT64_FORMAT ".%03d %.120s", world->now / 1000,
-            (int) (world->now % 1000), text);
-  for (const char *c = line; *c != '\0'; c++)
-    {
-      world->hash = (world->hash ^ (guchar) *c) * G_GUINT64_CONSTANT (1099511628211);
-    }
+  line = &world->trace[world->n_trace++ % N_LINES];
+  line->us = world->now;
+  g_strlcpy (line->text, text, TEXT_SIZE);
+  add_to_hash (world, line);
   if (live > 0)
     {
-      fprintf (stderr, "%s\n", line);
+      print_line (line);
     }
 }
 
@@ -123,7 +146,7 @@ sim_trace_print (SimWorld *world)
            world->seed, first, world->n_trace);
   for (guint64 i = first; i < world->n_trace; i++)
     {
-      fprintf (stderr, "%s\n", world->trace + (i % N_LINES) * LINE_SIZE);
+      print_line (&world->trace[i % N_LINES]);
     }
   fprintf (stderr, "--- %s\n", world->failure == NULL ? "no failure" : world->failure->str);
   if (world->label != NULL)
