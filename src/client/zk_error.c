@@ -59,9 +59,15 @@ curator_zk_is_ambiguous (int rc)
 }
 
 gboolean
+curator_zk_is_answer (int rc)
+{
+  return !curator_zk_is_ambiguous (rc) && !curator_zk_is_retryable (rc);
+}
+
+gboolean
 curator_zk_is_refusal (int rc)
 {
-  return rc == ZAUTHFAILED || (!curator_zk_is_ambiguous (rc) && !curator_zk_is_retryable (rc));
+  return rc == ZAUTHFAILED || curator_zk_is_answer (rc);
 }
 
 GError *

@@ -16,6 +16,9 @@ GError *curator_error_from_zk_delete (int rc, const char *path);
 gboolean curator_zk_is_retryable (int rc);
 /* TRUE if the server may have executed the request although it failed here. */
 gboolean curator_zk_is_ambiguous (int rc);
+/* TRUE if a server has answered for the node of the request, ZOK included. ZAUTHFAILED is about the
+ * session: to take it for a node that may not be read would show locks as free. */
+gboolean curator_zk_is_answer (int rc);
 /* TRUE if the server would refuse the same request again. */
 gboolean curator_zk_is_refusal (int rc);
 

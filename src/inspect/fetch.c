@@ -40,7 +40,7 @@ struct _Fetch
   guint next CURATOR_GUARDED; /* index of the next path to read in this try */
   guint in_flight CURATOR_GUARDED;
   guint n_answered CURATOR_GUARDED;
-  int failure CURATOR_GUARDED; /* of this try: ZOK or a retryable code */
+  int failure CURATOR_GUARDED; /* of this try: ZOK, or no answer of a server */
 };
 
 static void
@@ -52,6 +52,7 @@ clear_fetched (gpointer data)
 }
 
 static void send_more (Fetch *fetch) CURATOR_LOCKED;
+static void fetch_give_up (gpointer data, int rc) CURATOR_LOCKED;
 
 static void
 take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZkReply *reply)
@@ -84,7 +85,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 
   slot->request = NULL;
   fetch->in_flight--;
-  if (curator_zk_is_retryable (rc))
+  if (!curator_zk_is_answer (rc))
     {
       fetch->failure = rc;
     }
@@ -126,9 +127,14 @@ send_more (Fetch *fetch)
     {
       return;
     }
-  if (fetch->failure != ZOK)
+  if (curator_zk_is_retryable (fetch->failure))
     {
       curator_retry_loop_again (&fetch->loop, fetch->failure);
+    }
+  else if (fetch->failure != ZOK)
+    {
+      curator_retry_loop_stop (&fetch->loop);
+      fetch_give_up (fetch, fetch->failure);
     }
   else if (fetch->n_answered == fetch->paths->len)
     {

@@ -107,6 +107,121 @@ test_p5_refused_credentials (void **state)
   assert_no_residue (fixture, "/misuse/auth", SESSION_MS + 2000);
 }
 
+typedef gboolean (*CallFunc) (CuratorClient *client, GError **error);
+
+static gboolean
+call_mutex (CuratorClient *client, GError **error)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/refused/mutex", NULL);
+  return curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, error);
+}
+
+static gboolean
+call_try (CuratorClient *client, GError **error)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/refused/try", NULL);
+  return curator_lock_acquire (lock, 0, NULL, error);
+}
+
+static gboolean
+call_inspect (CuratorClient *client, GError **error)
+{
+  g_autoptr (CuratorInspection) lock = curator_inspect (client, "/refused/look", error);
+  return lock != NULL;
+}
+
+static gboolean
+call_inspect_all (CuratorClient *client, GError **error)
+{
+  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/", NULL, NULL, error);
+  return all != NULL;
+}
+
+static gboolean
+call_find_locks (CuratorClient *client, GError **error)
+{
+  gboolean complete;
+  g_auto (GStrv) paths = curator_find_locks (client, "/", 0, &complete, error);
+  return paths != NULL;
+}
+
+static gboolean
+call_participants (CuratorClient *client, GError **error)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/refused/look", NULL);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, error);
+  return nodes != NULL;
+}
+
+static gboolean
+call_revoke (CuratorClient *client, GError **error)
+{
+  return curator_attempt_revoke (client, "/refused/look/node", error);
+}
+
+static const struct
+{
+  const char *name;
+  CallFunc run;
+} calls[] = {
+  { "acquire", call_mutex },         { "try", call_try },
+  { "inspect", call_inspect },       { "inspect all", call_inspect_all },
+  { "find locks", call_find_locks }, { "participants", call_participants },
+  { "attempt revoke", call_revoke },
+};
+
+typedef struct
+{
+  CuratorClient *client;
+  CallFunc run;
+  gboolean succeeded;
+  GError *error;
+} Caller;
+
+static gpointer
+call (gpointer data)
+{
+  Caller *caller = data;
+  caller->succeeded = caller->run (caller->client, &caller->error);
+  return NULL;
+}
+
+/* The requests of every kind of call are under way when the server refuses. No call takes that for an
+ * answer about a node, and none says that a lock is free. */
+static void
+test_refused_under_way (void **state)
+{
+  Fixture *fixture = *state;
+  Caller callers[G_N_ELEMENTS (calls)] = { 0 };
+  GThread *threads[G_N_ELEMENTS (calls)];
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+
+  curator_client_add_auth (client, "nosuchscheme", "x", 1);
+  proxy_arm (fixture->proxy, PROXY_AUTH, 1, 1, PROXY_HOLD_REQUEST);
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+    {
+      callers[i] = (Caller){ .client = client, .run = calls[i].run };
+      threads[i] = g_thread_new (calls[i].name, call, &callers[i]);
+    }
+  wait_ms (200);
+  proxy_let_go (fixture->proxy);
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+    {
+      g_thread_join (threads[i]);
+      if (callers[i].succeeded)
+        {
+          fail_msg ("%s succeeds", calls[i].name);
+        }
+      print_message ("%s: %s\n", calls[i].name, callers[i].error->message);
+      assert_curator_error (&callers[i].error, CURATOR_ERROR_AUTH_FAILED);
+    }
+  proxy_disarm (fixture->proxy);
+  assert_no_residue (fixture, "/refused/mutex", SESSION_MS + 2000);
+}
+
 /* Foreign children are no contenders: they neither block nor crash, and they stay. */
 static void
 test_p8_foreign_children (void **state)
@@ -220,9 +335,13 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_bad_paths),           heal_and_test (test_bad_connect_strings),
-    heal_and_test (test_bad_settings),        heal_and_test (test_p5_refused_credentials),
-    heal_and_test (test_p8_foreign_children), heal_and_test (test_nodes_of_other_clients),
+    heal_and_test (test_bad_paths),
+    heal_and_test (test_bad_connect_strings),
+    heal_and_test (test_bad_settings),
+    heal_and_test (test_p5_refused_credentials),
+    heal_and_test (test_refused_under_way),
+    heal_and_test (test_p8_foreign_children),
+    heal_and_test (test_nodes_of_other_clients),
     heal_and_test (test_p7_sequence_end),
   };
   return cmocka_run_group_tests_name ("misuse", tests, fixture_start, fixture_stop);
