@@ -11,6 +11,21 @@
 set(planted_results "${CMAKE_CURRENT_BINARY_DIR}/plants/results")
 file(MAKE_DIRECTORY "${planted_results}")
 
+# The judges of most plants are the same: each is compiled once.
+function(curator_planted_judge source recipe variable)
+  get_filename_component(stem "${source}" NAME_WE)
+  string(MAKE_C_IDENTIFIER "planted_judge_${stem}_${recipe}" objects)
+  if(NOT TARGET ${objects})
+    add_library(${objects} OBJECT "${source}")
+    curator_test_target(${objects})
+    target_link_libraries(${objects} PRIVATE curator_sim)
+    target_compile_definitions(${objects} PRIVATE SIM_RECIPE=sim_recipe_${recipe})
+  endif()
+  set(${variable}
+      ${objects}
+      PARENT_SCOPE)
+endfunction()
+
 function(curator_plant name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLISHED" "RECIPE;SCENE;TEST;FILE;EXPECT" "CHANGE")
   curator_plant_source(${name} "${arg_FILE}" arg_CHANGE planted)
@@ -22,11 +37,12 @@ function(curator_plant name)
   else()
     set(judge test_sim_planted.c)
   endif()
-  add_executable(${target} ${judge} "${planted}")
+  curator_planted_judge("${judge}" "${arg_RECIPE}" objects)
+  add_executable(${target} $<TARGET_OBJECTS:${objects}> "${planted}")
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
   curator_test_target(${target})
   target_link_libraries(${target} PRIVATE curator_sim)
-  target_compile_definitions(${target} PRIVATE SIM_RECIPE=sim_recipe_${arg_RECIPE} SIM_PROGRAM="${target}")
+  target_link_options(${target} PRIVATE LINKER:--strip-debug) # half of the time of many links
   add_test(NAME ${target}
            COMMAND "${CMAKE_COMMAND}" "-DNAME=${name}" "-DPROGRAM=$<TARGET_FILE:${target}>" "-DEXPECTED=${arg_EXPECT}"
                    "-DRESULT=${planted_results}/${name}.txt" -P "${CMAKE_CURRENT_SOURCE_DIR}/judge.cmake")

@@ -12,11 +12,12 @@
 #define MOST_SCHEDULES 5000
 
 int
-main (void)
+main (int argc, char **argv)
 {
   const char *seed = g_getenv ("SIM_SEED");
+  g_autofree char *program = g_path_get_basename (argv[0]);
 
-  g_set_prgname (SIM_PROGRAM);
+  g_set_prgname (program);
   sim_runner_prepare ();
   if (seed != NULL)
     {
