@@ -1,8 +1,8 @@
 /* A sleep that ends on time when the machine has slept, too, or when somebody wakes it.
  *
  * Curator has no counterpart: Java's timers stand still with the machine. A condition variable cannot
- * wait by CLOCK_BOOTTIME, a descriptor can. Threads: one waits, any wakes it; nothing is shared but the
- * descriptors.
+ * wait by CLOCK_BOOTTIME, a descriptor can. Threads: one waits, any sets or wakes it; nothing is shared but
+ * the descriptors.
  */
 #include "client/alarm.h"
 
@@ -55,10 +55,8 @@ drain (int fd)
 }
 
 void
-curator_alarm_wait (CuratorAlarm *alarm, gint64 delay_us)
+curator_alarm_set (CuratorAlarm *alarm, gint64 delay_us)
 {
-  struct pollfd fds[] = { { .fd = alarm->wake_fd, .events = POLLIN },
-                          { .fd = alarm->timer_fd, .events = POLLIN } };
   /* All zero would stop the timer. */
   const gint64 us = MAX (delay_us, 1);
   struct itimerspec when = { 0 };
@@ -68,7 +66,18 @@ curator_alarm_wait (CuratorAlarm *alarm, gint64 delay_us)
       when.it_value.tv_sec = (time_t) (us / G_USEC_PER_SEC);
       when.it_value.tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000;
     }
-  timerfd_settime (alarm->timer_fd, 0, &when, NULL);
+  if (alarm->timer_fd >= 0)
+    {
+      timerfd_settime (alarm->timer_fd, 0, &when, NULL);
+    }
+}
+
+void
+curator_alarm_wait (CuratorAlarm *alarm)
+{
+  struct pollfd fds[] = { { .fd = alarm->wake_fd, .events = POLLIN },
+                          { .fd = alarm->timer_fd, .events = POLLIN } };
+
   poll (fds, G_N_ELEMENTS (fds), -1);
   if (fds[0].revents != 0)
     {

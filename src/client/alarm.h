@@ -14,9 +14,12 @@ typedef struct
 gboolean curator_alarm_open (CuratorAlarm *alarm);
 /* Harmless when it is not open. */
 void curator_alarm_close (CuratorAlarm *alarm);
-/* Blocks for delay_us microseconds, sleep of the machine included; G_MAXINT64: until it is woken. One
- * thread at a time. */
-void curator_alarm_wait (CuratorAlarm *alarm, gint64 delay_us);
+/* From any thread; harmless when it is not open. The present wait, or else the next one, ends after
+ * delay_us microseconds, sleep of the machine included; G_MAXINT64: when it is woken. Replaces what was
+ * set before, and wakes nobody. */
+void curator_alarm_set (CuratorAlarm *alarm, gint64 delay_us);
+/* Blocks until the time that was set. One thread at a time. */
+void curator_alarm_wait (CuratorAlarm *alarm);
 /* From any thread; harmless when it is not open. Ends the present wait, or else the next one. */
 void curator_alarm_wake (CuratorAlarm *alarm);
 

@@ -86,12 +86,13 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
   CuratorDispatch *dispatch = client->dispatch;
   CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
 
-  /* Most timers are cancelled before they fire, so only an earlier one wakes the lane. */
+  /* Most timers are cancelled before they fire, and the lane sleeps on. */
   gint64 due_us;
   if (curator_timers_first (&dispatch->timers, client, &due_us) == timer
       && due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
-      curator_alarm_wake (&dispatch->alarm);
+      dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
+      curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
     }
   return timer;
 }
@@ -292,10 +293,12 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
       until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
 
   const gboolean is_open = curator_alarm_open (alarm);
+  /* Set with the mutex held, so that an earlier timer is not forgotten. */
+  curator_alarm_set (alarm, delay_us);
   curator_client_unlock (client);
   if (is_open)
     {
-      curator_alarm_wait (alarm, delay_us);
+      curator_alarm_wait (alarm);
     }
   else
     {

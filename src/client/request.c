@@ -92,10 +92,12 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   request->settled = TRUE;
   if (is_from_server (rc))
     {
-      const gint64 now = curator_client_boottime_us (request->session->client);
-      curator_lease_clock_note_answer (request->session, request->sent_us, now);
-      curator_count_duration (request->session->client, CURATOR_DURATION_ROUND_TRIP,
-                              now - request->sent_us);
+      CuratorSession *session = request->session;
+      const gint64 now = curator_client_boottime_us (session->client);
+      const gint64 took_us = now - request->sent_us;
+      curator_lease_clock_note_answer (session, request->sent_us, now);
+      curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, took_us);
+      session->least_answer_us = MIN (session->least_answer_us, took_us);
     }
   if (rc == ZOK && is_write (request))
     {

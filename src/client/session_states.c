@@ -165,6 +165,7 @@ on_connected (CuratorSession *session)
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, ops->session_timeout_ms (ops, session->handle));
   session->state = CURATOR_SESSION_CONNECTED;
+  session->least_answer_us = G_MAXINT32;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED

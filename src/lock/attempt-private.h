@@ -77,7 +77,7 @@ typedef struct
   CuratorWatch *second_watch CURATOR_GUARDED; /* on the node in front of the watched one */
   GPtrArray *rest CURATOR_GUARDED; /* leaf names, watched when one of the two ends; or NULL */
   GPtrArray *rest_watches CURATOR_GUARDED;  /* on them; there is no second one then; or NULL */
-  CuratorTail *tail CURATOR_GUARDED;        /* read together with the create, or NULL */
+  CuratorTail *tail CURATOR_GUARDED;        /* read together with the create, then waited for; or NULL */
   CuratorWatch *tail_watch CURATOR_GUARDED; /* on its last node */
   CuratorLine *line CURATOR_GUARDED;
   CuratorPlace place CURATOR_GUARDED;
@@ -135,6 +135,11 @@ void curator_attempt_forget_rest (Attempt *attempt) CURATOR_LOCKED;
 /* Behind the create: reads the last node that the session knows in the queue. FALSE if it knows none;
  * then a list is needed. */
 gboolean curator_attempt_watch_tail (Attempt *attempt) CURATOR_LOCKED;
+/* The watched node has ended: lists at once, unless a tail has ended too early. */
+void curator_attempt_list_in_time (Attempt *attempt) CURATOR_LOCKED;
+/* Of every watch of the attempt but the one on its own node. */
+void curator_attempt_on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc,
+                               const CuratorZkReply *reply, gpointer data) CURATOR_LOCKED;
 /* The node exists and has its place. FALSE if a list is needed; else the attempt waits behind the last
  * node as soon as that was read. */
 gboolean curator_attempt_return_behind_tail (Attempt *attempt) CURATOR_LOCKED;

@@ -31,6 +31,10 @@ void
 curator_attempt_forget_tail (Attempt *attempt)
 {
   g_clear_pointer (&attempt->tail_watch, curator_watch_release);
+  if (attempt->tail != NULL)
+    {
+      curator_timer_cancel (attempt->op.client, &attempt->tail->list_timer);
+    }
   g_clear_pointer (&attempt->tail, curator_tail_free);
   attempt->tail_is_there = FALSE;
 }

@@ -19,9 +19,12 @@
 static CURATOR_LOCKED void
 wait_behind_tail (Attempt *attempt)
 {
+  g_clear_pointer (&attempt->watch, curator_watch_release);
+  attempt->watch = g_steal_pointer (&attempt->tail_watch);
+  attempt->watches_parent = FALSE;
+  curator_watch_set_func (attempt->watch, curator_attempt_on_watch);
   curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL);
   curator_stake_set_near (&attempt->stake, FALSE);
-  curator_attempt_forget_tail (attempt);
 }
 
 /* The read has been sent behind the create: what it finds is in front, unless its number is higher. */

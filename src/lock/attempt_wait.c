@@ -89,7 +89,7 @@ on_front_gone (Attempt *attempt)
     }
   else if (!attempt->is_next)
     {
-      curator_attempt_enter (attempt, ATTEMPT_LISTING);
+      curator_attempt_list_in_time (attempt);
     }
   else if (attempt->read == NULL)
     {
@@ -141,9 +141,9 @@ on_further_watch (Attempt *attempt, CuratorWatch *watch, CuratorWatchEvent event
 }
 
 /* A change of data is ignored. A change of children is followed by ARMED with the new ones. */
-static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
-          gpointer data)
+void
+curator_attempt_on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc,
+                          const CuratorZkReply *reply, gpointer data)
 {
   Attempt *attempt = data;
 
@@ -177,7 +177,14 @@ is_watching (CuratorWatch *watch, const char *path)
   return watched != NULL && g_str_equal (watched, path);
 }
 
-/* The second watch is optional: without it nothing fails. */
+/* Optional: without it nothing fails. */
+static CURATOR_LOCKED CuratorWatch *
+watch_further (Attempt *attempt, const char *path)
+{
+  return curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_OPTIONAL,
+                            curator_attempt_on_watch, attempt);
+}
+
 static CURATOR_LOCKED void
 set_second_watch (Attempt *attempt, const char *leaf)
 {
@@ -190,8 +197,7 @@ set_second_watch (Attempt *attempt, const char *leaf)
   g_clear_pointer (&attempt->second_watch, curator_watch_release);
   if (leaf != NULL)
     {
-      attempt->second_watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
-                                                 CURATOR_WATCH_OPTIONAL, on_watch, attempt);
+      attempt->second_watch = watch_further (attempt, path);
     }
 }
 
@@ -210,8 +216,7 @@ watch_rest (Attempt *attempt, const GPtrArray *names)
     {
       g_autofree char *path =
           curator_path_join (attempt->internals->base, g_ptr_array_index (names, i));
-      CuratorWatch *watch = curator_watch_add (attempt->session, path, ZWATCHTYPE_DATA,
-                                               CURATOR_WATCH_OPTIONAL, on_watch, attempt);
+      CuratorWatch *watch = watch_further (attempt, path);
       attempt->knows_front = watch != NULL && !is_ours (attempt, watch);
       if (watch != NULL)
         {
@@ -262,7 +267,7 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   attempt->watches_parent = leaf == NULL;
   attempt->watch =
       curator_watch_add (attempt->session, path, leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD,
-                         need, on_watch, attempt);
+                         need, curator_attempt_on_watch, attempt);
   g_clear_pointer (&before, curator_watch_release);
   if (attempt->watch == NULL)
     {
@@ -484,16 +489,4 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *or
     {
       curator_attempt_step_failed (attempt, rc, "listing");
     }
-}
-
-/* A listing in flight will show every change known so far. */
-void
-curator_attempt_list (gpointer data)
-{
-  Attempt *attempt = data;
-  if (attempt->listing.listing != NULL)
-    {
-      return;
-    }
-  curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
 }

@@ -23,8 +23,8 @@
 /* A contender that comes back waits behind a node that is probably so far in front: one node is then still
  * in front when it lists. Farther ahead it would know more nodes in front, and read each of them. */
 #define AHEAD 2
-/* One more where a turn lasts about as long as an answer takes, so that the answer is not late. If an answer
- * takes longer than a turn, processors are busy, and fewer requests are better. */
+/* One more where a turn lasts about as long as an answer takes, so that the answer is not late. Where answers
+ * wait for processors, fewer requests are better. */
 #define FARTHER (AHEAD + 1)
 
 struct _CuratorLine
@@ -201,7 +201,17 @@ static CURATOR_LOCKED gboolean
 turns_wait_for_answers (const CuratorLine *line)
 {
   const gint64 turn = turn_us (line);
-  return turn < 2 * line->answer_us && line->answer_us < turn * 3 / 2;
+  return turn < 2 * line->answer_us && line->answer_us < turn * 3 / 2
+         && line->answer_us < line->session->least_answer_us * 5 / 4;
+}
+
+gint64
+curator_line_list_pause_us (const CuratorLine *line, gint64 distance)
+{
+  const gint64 until_one_is_left = turn_us (line) * (distance - AHEAD) - line->answer_us / 2;
+  const gboolean is_worth_it = until_one_is_left > line->answer_us / 4;
+  return is_worth_it && !turns_wait_for_answers (line) ? MIN (until_one_is_left, line->answer_us)
+                                                       : 0;
 }
 
 /* Those behind our node take their turns when it is gone. The last one is there for certain only if we

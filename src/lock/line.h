@@ -22,8 +22,10 @@ typedef struct
   char *kind; /* the lock name of its nodes */
   char *leaf;
   gint64 number;
+  CuratorTimer *list_timer CURATOR_GUARDED; /* it has ended, and a list is due; or NULL */
 } CuratorTail;
 
+/* Without its timer: cancel that before. */
 void curator_tail_free (CuratorTail *tail);
 
 /* Called with the client's mutex held. */
@@ -72,6 +74,9 @@ void curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQ
                              const char *own) CURATOR_LOCKED;
 /* For a user that is alone and comes back soon: the tail, or NULL. It is forgotten here. */
 CuratorTail *curator_line_take_tail (CuratorLine *line, const char *kind) CURATOR_LOCKED;
+/* The tail, which stood so many numbers in front, has ended: how long to wait with the list, so that it
+ * probably shows one node in front. No longer than a list takes, for the turns may be shorter this time. */
+gint64 curator_line_list_pause_us (const CuratorLine *line, gint64 distance) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */
 guint64 curator_line_note_create (CuratorLine *line) CURATOR_LOCKED;
 

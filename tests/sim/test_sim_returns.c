@@ -146,6 +146,34 @@ test_no_list_at_the_return (void **state)
   play_return (come_back, surround);
 }
 
+/* --- the turns were long, and now those in front end at once -------------------------------------- */
+
+#define N_LATER 5
+
+static void
+come_back_to_short_turns (gpointer data)
+{
+  Scene *scene = data;
+
+  take_a_turn (scene);
+  put_nodes (scene, LAST_BEHIND + 1, LAST_BEHIND + N_LATER);
+  const guint before = n_lists (scene);
+  curator_lock_acquire_async (scene->machines[0].mutex, -1, NULL, on_return, scene);
+  sim_sleep_ms (scene->world, 500);
+  EXPECT (scene, !scene->over && n_lists (scene) == before);
+  const gint64 ended_us = sim_world_now_us (scene->world);
+  delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND + N_LATER);
+  AWAIT (scene, scene->over);
+  EXPECT (scene, sim_world_now_us (scene->world) - ended_us < 50000);
+  EXPECT (scene, n_lists (scene) == before + 1);
+}
+
+static void
+test_turns_are_shorter_now (void **state)
+{
+  play_return (come_back_to_short_turns, surround);
+}
+
 /* --- the numbers restart: the known node is behind, and must not be waited for ------------------ */
 
 static void
@@ -458,6 +486,7 @@ test_one_list_for_each_turn (void **state)
   assert_true (sim_world_run (world));
   const guint lists = sim_world_n_requests (world, NULL, SIM_OP_CHILDREN) - lists_before;
   const int turns = n_turns - N_WARM_UP * N_SESSIONS;
+  for (int op = 0; op < 20; op++) print_message ("op %d: %.2f\n", op, (double) sim_world_n_requests (world, NULL, op) / n_turns);
   print_message ("%u lists for %d turns\n", lists, turns);
   assert_int_equal (n_turns, N_TURNS * N_SESSIONS);
   assert_true (10 * (int) lists <= 11 * turns);
@@ -480,6 +509,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_no_list_at_the_return),
+    cmocka_unit_test (test_turns_are_shorter_now),
     cmocka_unit_test (test_recreated_parent),
     cmocka_unit_test (test_known_node_has_gone),
     cmocka_unit_test (test_known_in_its_session_only),

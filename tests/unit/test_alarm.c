@@ -21,7 +21,8 @@ static gint64
 waited_us (CuratorAlarm *alarm, gint64 delay_us)
 {
   const gint64 before = g_get_monotonic_time ();
-  curator_alarm_wait (alarm, delay_us);
+  curator_alarm_set (alarm, delay_us);
+  curator_alarm_wait (alarm);
   return g_get_monotonic_time () - before;
 }
 
@@ -74,6 +75,37 @@ test_woken_meanwhile (void **state)
       assert_in_range (waited_us (&alarm, delays[i]), 0, LONG_US - 1);
       g_thread_join (thread);
     }
+  curator_alarm_close (&alarm);
+}
+
+static gpointer
+set_later (gpointer alarm)
+{
+  g_usleep (50000);
+  curator_alarm_set (alarm, 1000);
+  return NULL;
+}
+
+/* A wait ends by the time that was set last, whether that is earlier or later. */
+static void
+test_set_meanwhile (void **state)
+{
+  static const gint64 delays[] = { LONG_US, G_MAXINT64, 51000 };
+  CuratorAlarm alarm = { -1, -1 };
+  curator_alarm_set (&alarm, 0);
+  assert_true (curator_alarm_open (&alarm));
+  for (gsize i = 0; i < G_N_ELEMENTS (delays); i++)
+    {
+      curator_alarm_set (&alarm, delays[i]);
+      GThread *thread = g_thread_new ("setter", set_later, &alarm);
+      const gint64 before = g_get_monotonic_time ();
+      curator_alarm_wait (&alarm);
+      assert_in_range (g_get_monotonic_time () - before, 49000, LONG_US - 1);
+      g_thread_join (thread);
+    }
+  curator_alarm_set (&alarm, 0);
+  curator_alarm_set (&alarm, 30000);
+  assert_in_range (waited_us (&alarm, 30000), 29000, LONG_US);
   curator_alarm_close (&alarm);
 }
 
@@ -190,8 +222,8 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_expires),         cmocka_unit_test (test_woken_before),
-    cmocka_unit_test (test_woken_meanwhile), cmocka_unit_test (test_no_descriptor),
-    cmocka_unit_test (test_machine_sleeps),
+    cmocka_unit_test (test_woken_meanwhile), cmocka_unit_test (test_set_meanwhile),
+    cmocka_unit_test (test_no_descriptor),   cmocka_unit_test (test_machine_sleeps),
   };
 
   return cmocka_run_group_tests (tests, NULL, NULL);
