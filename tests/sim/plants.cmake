@@ -454,6 +454,14 @@ curator_plant(
   return_known_node_is_the_last RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
   CHANGE "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@"
          "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+# A list that waits as long as the turns before have lasted.
+curator_plant(
+  return_lists_by_old_turns TEST test_sim_returns.c SCENE test_turns_are_shorter_now FILE lock/line.c EXPECT "expectation failed"
+  CHANGE "MIN (until_one_is_left, line->answer_us)" "until_one_is_left")
+# A list that is always too early.
+curator_plant(
+  return_lists_at_once TEST test_sim_returns.c SCENE test_list_when_few_are_left FILE lock/line.c EXPECT "expectation failed"
+  CHANGE "is_worth_it && " "FALSE && ")
 # A writer's own read node, with its number, has come between.
 curator_plant(
   return_behind_a_writer_that_reads_on TEST test_sim_returns.c SCENE test_writer_that_reads_on FILE lock/attempt_return.c

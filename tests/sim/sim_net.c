@@ -11,7 +11,9 @@
 static gint64
 hop (SimWorld *world)
 {
-  return sim_rand_us (world, world->config.latency_max_us);
+  const SimConfig *config = &world->config;
+  return config->latency_min_us
+         + sim_rand_us (world, config->latency_max_us - config->latency_min_us);
 }
 
 SimConn *

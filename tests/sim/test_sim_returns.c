@@ -174,6 +174,76 @@ test_turns_are_shorter_now (void **state)
   play_return (come_back_to_short_turns, surround);
 }
 
+/* --- the list waits until few are left in front ------------------------------------------------- */
+
+#define HOP_MS  200
+#define TURN_MS 170
+
+static void
+set_hop (Scene *scene, gint64 us)
+{
+  SimConfig *config = sim_world_config (scene->world);
+  config->latency_min_us = us;
+  config->latency_max_us = us;
+}
+
+static guint
+n_reads (Scene *scene)
+{
+  return sim_world_n_requests (scene->world, scene->machines[0].process, SIM_OP_GET);
+}
+
+/* Few enough are in front that A lists only once. The answer takes longer than a turn: a sixth of the time
+ * from here to A's release. */
+static void
+surround_from_afar (gpointer data)
+{
+  Scene *scene = data;
+
+  stand_around (scene);
+  delete_nodes (scene, FIRST_IN_FRONT, FIRST_IN_FRONT + 2);
+  sim_sleep_ms (scene->world, 500);
+  const guint before = n_lists (scene);
+  set_hop (scene, HOP_MS * 1000);
+  delete_nodes (scene, LAST_IN_FRONT - 1, LAST_IN_FRONT - 1);
+  AWAIT (scene, n_lists (scene) == before + 1);
+  sim_sleep_ms (scene->world, 3 * HOP_MS);
+  set_hop (scene, 1000);
+  delete_nodes (scene, FIRST_IN_FRONT + 3, LAST_IN_FRONT - 2);
+  delete_nodes (scene, LAST_IN_FRONT, LAST_IN_FRONT);
+}
+
+/* A knows of none of the later nodes. A list without a pause would show three of them, and A would read
+ * each. */
+static void
+come_back_far_behind (gpointer data)
+{
+  Scene *scene = data;
+
+  take_a_turn (scene);
+  put_nodes (scene, LAST_BEHIND + 1, LAST_BEHIND + N_LATER);
+  curator_lock_acquire_async (scene->machines[0].mutex, -1, NULL, on_return, scene);
+  sim_sleep_ms (scene->world, 100);
+  const guint lists = n_lists (scene);
+  const guint reads = n_reads (scene);
+  set_hop (scene, HOP_MS * 1000);
+  delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
+  for (int i = 1; i <= N_LATER; i++)
+    {
+      sim_sleep_ms (scene->world, TURN_MS);
+      delete_nodes (scene, LAST_BEHIND + i, LAST_BEHIND + i);
+    }
+  AWAIT (scene, scene->over);
+  EXPECT (scene, n_lists (scene) == lists + 1);
+  EXPECT (scene, n_reads (scene) == reads + 1);
+}
+
+static void
+test_list_when_few_are_left (void **state)
+{
+  play_return (come_back_far_behind, surround_from_afar);
+}
+
 /* --- the numbers restart: the known node is behind, and must not be waited for ------------------ */
 
 static void
@@ -486,7 +556,6 @@ test_one_list_for_each_turn (void **state)
   assert_true (sim_world_run (world));
   const guint lists = sim_world_n_requests (world, NULL, SIM_OP_CHILDREN) - lists_before;
   const int turns = n_turns - N_WARM_UP * N_SESSIONS;
-  for (int op = 0; op < 20; op++) print_message ("op %d: %.2f\n", op, (double) sim_world_n_requests (world, NULL, op) / n_turns);
   print_message ("%u lists for %d turns\n", lists, turns);
   assert_int_equal (n_turns, N_TURNS * N_SESSIONS);
   assert_true (10 * (int) lists <= 11 * turns);
@@ -510,6 +579,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_no_list_at_the_return),
     cmocka_unit_test (test_turns_are_shorter_now),
+    cmocka_unit_test (test_list_when_few_are_left),
     cmocka_unit_test (test_recreated_parent),
     cmocka_unit_test (test_known_node_has_gone),
     cmocka_unit_test (test_known_in_its_session_only),
