@@ -201,8 +201,8 @@ surround_from_afar (gpointer data)
   Scene *scene = data;
 
   stand_around (scene);
-  delete_nodes (scene, FIRST_IN_FRONT, FIRST_IN_FRONT + 2);
   sim_sleep_ms (scene->world, 500);
+  delete_nodes (scene, FIRST_IN_FRONT, FIRST_IN_FRONT + 2);
   const guint before = n_lists (scene);
   set_hop (scene, HOP_MS * 1000);
   delete_nodes (scene, LAST_IN_FRONT - 1, LAST_IN_FRONT - 1);
