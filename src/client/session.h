@@ -69,8 +69,8 @@ struct _CuratorSession
   void (*drained) (CuratorSession *session); /* called when in_flight is empty; or NULL */
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
-  gint64 least_answer_us
-      CURATOR_GUARDED; /* the quickest since the last connect: what the network takes */
+  /* The quickest answer since the last connect: about what the network takes. */
+  gint64 least_answer_us CURATOR_GUARDED;
   GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */
   GQueue backlog CURATOR_GUARDED;      /* CuratorRequest not sent yet */
   GHashTable *watches CURATOR_GUARDED; /* full path and kind -> CuratorWatchEntry */

@@ -20,7 +20,8 @@ typedef struct
 } CuratorFetched;
 
 /* paths: full paths. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
- * with error if the retry policy gives up or the client is closed. */
+ * with error if the retry policy gives up, the client is closed, or the server refuses the client rather
+ * than a read. */
 GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;
 

@@ -76,8 +76,8 @@ typedef struct
   CuratorWatch *watch CURATOR_GUARDED;
   CuratorWatch *second_watch CURATOR_GUARDED; /* on the node in front of the watched one */
   GPtrArray *rest CURATOR_GUARDED; /* leaf names, watched when one of the two ends; or NULL */
-  GPtrArray *rest_watches CURATOR_GUARDED;  /* on them; there is no second one then; or NULL */
-  CuratorTail *tail CURATOR_GUARDED;        /* read together with the create, then waited for; or NULL */
+  GPtrArray *rest_watches CURATOR_GUARDED; /* on them; there is no second one then; or NULL */
+  CuratorTail *tail CURATOR_GUARDED; /* read together with the create, then waited for; or NULL */
   CuratorWatch *tail_watch CURATOR_GUARDED; /* on its last node */
   CuratorLine *line CURATOR_GUARDED;
   CuratorPlace place CURATOR_GUARDED;

@@ -1,7 +1,7 @@
 /* When an attempt lists: at once, or a little after the end of the node that it has come back behind.
  *
- * Mirrors LockInternals.internalLockLoop, whose contenders list at once. Threads: watch events arrive on ZooKeeper's
- * thread, timers fire on the timer lane; guarded by the client's mutex.
+ * Mirrors LockInternals.internalLockLoop, whose contenders list at once. Threads: watch events arrive on
+ * ZooKeeper's thread, timers fire on the timer lane; guarded by the client's mutex.
  */
 #include "lock/attempt-private.h"
 
@@ -33,13 +33,17 @@ list_now (gpointer data)
 void
 curator_attempt_list_in_time (Attempt *attempt)
 {
-  const gint64 pause_us = attempt->tail != NULL ? curator_line_list_pause_us (
-                              attempt->line, attempt->place.number - attempt->tail->number)
-                                                : 0;
+  CuratorTail *tail = attempt->tail;
+  gint64 pause_us = 0;
+
+  if (tail != NULL)
+    {
+      pause_us = curator_line_list_pause_us (attempt->line, attempt->place.number - tail->number);
+    }
   if (pause_us == 0)
     {
       list_now (attempt);
       return;
     }
-  attempt->tail->list_timer = curator_timer_after (attempt->op.client, pause_us, list_now, attempt);
+  tail->list_timer = curator_timer_after (attempt->op.client, pause_us, list_now, attempt);
 }

@@ -197,6 +197,7 @@ turn_us (const CuratorLine *line)
   return (line->left_us - line->listed_us) / (line->n_in_front + 1);
 }
 
+/* An answer that takes much longer than the quickest one waits for processors. */
 static CURATOR_LOCKED gboolean
 turns_wait_for_answers (const CuratorLine *line)
 {

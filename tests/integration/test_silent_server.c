@@ -89,14 +89,22 @@ connect_to (const char *address)
   return fd;
 }
 
+static gboolean
+all_are_silent (void *proxy)
+{
+  return proxy_silent_left (proxy) == 0;
+}
+
 /* Connections of the program's to the same server, as silent as ours. */
 static void
 look_alike_start (Fixture *fixture, int *fds)
 {
+  proxy_silence (fixture->proxy, N_LOOK_ALIKE);
   for (int i = 0; i < N_LOOK_ALIKE; i++)
     {
       fds[i] = connect_to (fixture_proxy (fixture));
     }
+  assert_true (wait_until (all_are_silent, fixture->proxy, LONG_MS));
 }
 
 static void
@@ -124,9 +132,9 @@ test_accepted_in_silence (Fixture *fixture, int session_ms, int rounds)
   for (int round = 1; round <= rounds; round++)
     {
       int fds[N_LOOK_ALIKE];
-      proxy_silence (fixture->proxy, N_CLIENTS + N_LOOK_ALIKE);
-      proxy_cut (fixture->proxy);
       look_alike_start (fixture, fds);
+      proxy_silence (fixture->proxy, N_CLIENTS);
+      proxy_cut (fixture->proxy);
       assert_survived (holders, N_CLIENTS, round);
       assert_int_equal (proxy_silent_left (fixture->proxy), 0);
       look_alike_end (fds);

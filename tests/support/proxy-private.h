@@ -76,6 +76,7 @@ typedef struct
   gboolean examined;   /* the rule has already seen the first waiting request */
   gboolean hold_requests;
   gboolean hold_replies;
+  gboolean is_silent; /* holds both since it was accepted */
   gboolean abandoned; /* its client closed it inside a hole */
   gboolean dead;
 } ProxyConn;

@@ -53,9 +53,22 @@ accept_all (Proxy *proxy)
       setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
       proxy->accepted++;
       ProxyConn *conn = proxy_conn_new (proxy, fd);
-      conn->hold_requests = conn->hold_replies = proxy->n_silent > 0;
-      proxy->n_silent -= conn->hold_requests ? 1 : 0;
+      conn->is_silent = conn->hold_requests = conn->hold_replies = proxy->n_silent > 0;
+      proxy->n_silent -= conn->is_silent ? 1 : 0;
       g_ptr_array_add (proxy->conns, conn);
+    }
+}
+
+static void
+cut_talking (Proxy *proxy)
+{
+  for (guint i = 0; i < proxy->conns->len; i++)
+    {
+      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+      if (!conn->is_silent)
+        {
+          proxy_conn_cut (conn);
+        }
     }
 }
 
@@ -106,6 +119,7 @@ handle_all (Proxy *proxy, gboolean let_go)
       ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
       conn->hold_requests = conn->hold_requests && !let_go;
       conn->hold_replies = conn->hold_replies && !let_go;
+      conn->is_silent = conn->is_silent && !let_go;
       proxy_conn_handle (conn, 0, 0);
     }
 }
@@ -150,7 +164,7 @@ obey_orders (Proxy *proxy)
     }
   if (proxy->cut)
     {
-      cut_all (proxy);
+      cut_talking (proxy);
     }
   /* Frames that were read before a hole or a hold are forwarded without a new event. */
   handle_all (proxy, proxy->let_go);

@@ -77,7 +77,8 @@ void proxy_forget_sessions (Proxy *proxy, gboolean forget);
 /* The next n connections are accepted, and nothing is forwarded on them until proxy_let_go(). */
 void proxy_silence (Proxy *proxy, int n);
 int proxy_silent_left (Proxy *proxy); /* how many of these have not come yet */
-void proxy_cut (Proxy *proxy);        /* RST on every connection, now; new ones are accepted */
+/* RST on every connection but those that were accepted in silence, now; new ones are accepted. */
+void proxy_cut (Proxy *proxy);
 
 /* From now on count requests of that type (PROXY_ANY_REQUEST: all but pings) and do the action at
  * the k-th (first: 1) and the n - 1 that follow it. Replaces the rule armed before. */
