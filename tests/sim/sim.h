@@ -45,9 +45,9 @@ typedef enum
 
 typedef struct
 {
-  int n_servers;          /* 1 to 8 */
-  gint64 tick_ms;         /* the servers' tickTime; bounds session timeouts as in ZooKeeper */
-  gint64 latency_min_us;  /* of one hop between client and server */
+  int n_servers;         /* 1 to 8 */
+  gint64 tick_ms;        /* the servers' tickTime; bounds session timeouts as in ZooKeeper */
+  gint64 latency_min_us; /* of one hop between client and server */
   gint64 latency_max_us;
   gint64 lag_max_us;      /* of a server behind the commit */
   gint64 fault_every_us;  /* mean time between timed faults, 0 for none */
