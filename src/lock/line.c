@@ -37,7 +37,7 @@ struct _CuratorLine
   CuratorPlace *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
   CuratorTail *tail CURATOR_GUARDED;       /* by the newest list; or NULL */
-  CuratorTail *farther CURATOR_GUARDED;    /* the other choice, together with tail */
+  CuratorTail *farther CURATOR_GUARDED;    /* the other choice, if that is another node; or NULL */
   guint n_behind CURATOR_GUARDED;          /* and how many were behind and in front of our node */
   guint n_in_front CURATOR_GUARDED;
   gint64 listed_us CURATOR_GUARDED; /* when it was sent */
@@ -188,7 +188,14 @@ curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQueue 
   line->n_in_front = (guint) index;
   line->n_behind = (guint) n_behind;
   set_tail (&line->tail, kind, queue, (gsize) index, AHEAD);
-  set_tail (&line->farther, kind, queue, (gsize) index, FARTHER);
+  if (index + 1 < FARTHER)
+    {
+      set_tail (&line->farther, kind, queue, (gsize) index, FARTHER);
+    }
+  else
+    {
+      g_clear_pointer (&line->farther, curator_tail_free);
+    }
 }
 
 static CURATOR_LOCKED gint64
@@ -232,7 +239,8 @@ curator_line_take_tail (CuratorLine *line, const char *kind)
     {
       return NULL;
     }
-  CuratorTail **chosen = turns_wait_for_answers (line) ? &line->farther : &line->tail;
+  const gboolean is_farther = line->farther != NULL && turns_wait_for_answers (line);
+  CuratorTail **chosen = is_farther ? &line->farther : &line->tail;
   CuratorTail *tail = g_steal_pointer (chosen);
   forget_tails (line);
   return tail;
