@@ -11,6 +11,7 @@
 #include "client/await.h"
 
 #include "client/client-private.h"
+#include "cond_init.h"
 
 struct _CuratorSeat
 {
@@ -53,7 +54,7 @@ thread_seat (void)
       seat = g_new0 (CuratorSeat, 1);
       curator_refs_init (&seat->refs);
       pthread_mutex_init (&seat->mutex, NULL);
-      pthread_cond_init (&seat->cond, NULL);
+      curator_cond_init (&seat->cond);
       pthread_setspecific (seat_key, seat);
     }
   return seat;

@@ -13,6 +13,7 @@
 #include "client/log.h"
 #include "client/monitor.h"
 #include "client/timers.h"
+#include "cond_init.h"
 #include "guards.h"
 #include "thread_start.h"
 
@@ -61,7 +62,7 @@ curator_dispatch_new (void)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_init (&dispatch->jobs[lane]);
-      pthread_cond_init (&dispatch->work_added[lane], NULL);
+      curator_cond_init (&dispatch->work_added[lane]);
     }
   return dispatch;
 }

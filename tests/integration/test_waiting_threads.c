@@ -1,0 +1,126 @@
+/* How threads wait: by shared futexes, as a wake-up by a private one walks through a part of all threads
+ * of the process that wait by one.
+ *
+ * Linux shows the system call in which a thread waits, with its arguments. The threads of libzookeeper
+ * wait as it decides.
+ */
+#include "fixture.h"
+
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PATH      "/waiting/threads"
+#define N_CLIENTS 3
+/* Of a client that is connected and has nothing to do: callbacks, states and session work. */
+#define N_LANES 3
+/* One thread waits for a lock, and one for a connection. */
+#define N_CALLERS   2
+#define PATIENCE_MS 20000
+
+typedef struct
+{
+  guint lanes;        /* threads of ours that wait by a futex */
+  guint private_ones; /* and of them by a private one */
+  guint callers;      /* other threads that wait by a shared futex */
+} Waits;
+
+static gboolean
+read_task (const char *task, const char *file, char **text)
+{
+  g_autofree char *path = g_build_filename ("/proc/self/task", task, file, NULL);
+  return g_file_get_contents (path, text, NULL, NULL);
+}
+
+/* A thread may end meanwhile. */
+static void
+look_at_thread (const char *task, Waits *waits)
+{
+  g_autofree char *name = NULL;
+  g_autofree char *call = NULL;
+  long number = -1;
+  unsigned long address;
+  unsigned long operation;
+
+  if (!read_task (task, "comm", &name) || !read_task (task, "syscall", &call)
+      || sscanf (call, "%ld %lx %lx", &number, &address, &operation) != 3 || number != SYS_futex)
+    {
+      return;
+    }
+  const gboolean is_private = (operation & FUTEX_PRIVATE_FLAG) != 0;
+  if (g_str_has_prefix (name, "curator-"))
+    {
+      waits->lanes++;
+      waits->private_ones += is_private ? 1 : 0;
+    }
+  else
+    {
+      waits->callers += is_private ? 0 : 1;
+    }
+}
+
+/* A mutex is waited for by a private futex, but not for long. */
+static gboolean
+all_wait_by_shared_ones (gpointer data)
+{
+  Waits *waits = data;
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  const char *task;
+
+  *waits = (Waits){ 0 };
+  while ((task = g_dir_read_name (tasks)) != NULL)
+    {
+      look_at_thread (task, waits);
+    }
+  return waits->lanes >= N_CLIENTS * N_LANES && waits->callers >= N_CALLERS
+         && waits->private_ones == 0;
+}
+
+static void *
+wait_for_connection (void *client)
+{
+  return GINT_TO_POINTER (curator_client_block_until_connected (client, LONG_MS, NULL, NULL));
+}
+
+static void
+test_by_shared_futexes (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) held = mutex_new (holder, PATH);
+  g_autoptr (CuratorLock) wanted = mutex_new (waiter, PATH);
+  g_autoptr (GError) error = NULL;
+  pthread_t thread;
+  void *connected = NULL;
+  Waits waits;
+
+  assert_ok (curator_lock_acquire (held, LONG_MS, NULL, &error), &error);
+  g_autoptr (Contender) contender = contender_start (wanted, LONG_MS, NULL);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  g_autoptr (CuratorClient) late = client_new (fixture_proxy (fixture));
+  assert_ok (curator_client_start (late, &error), &error);
+  assert_int_equal (pthread_create (&thread, NULL, wait_for_connection, late), 0);
+
+  if (!wait_until (all_wait_by_shared_ones, &waits, PATIENCE_MS))
+    {
+      fail_msg ("%u threads of ours wait, %u of them by a private futex; and %u callers",
+                waits.lanes, waits.private_ones, waits.callers);
+    }
+
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  pthread_join (thread, &connected);
+  assert_true (GPOINTER_TO_INT (connected));
+  assert_ok (curator_lock_release (held, &error), &error);
+  contender_join (contender);
+  assert_true (contender->acquired && contender->released);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_by_shared_futexes) };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}
