@@ -6,7 +6,7 @@
  *
  * NOTES: the waiting thread is woken after the mutex is unlocked, or it would block on it at once.
  * By then it may have woken by itself and be gone with its await, so the seat has a reference
- * count.
+ * count. The count of seats is atomic.
  */
 #include "client/await.h"
 
@@ -20,7 +20,11 @@ struct _CuratorSeat
   pthread_cond_t cond;
 };
 
+/* From so many on, a wake-up must not walk through those who wait. */
+#define MANY_SEATS 128
+
 static pthread_key_t seat_key;
+static gint n_seats;
 
 static void
 seat_unref (void *data)
@@ -31,6 +35,7 @@ seat_unref (void *data)
       pthread_cond_destroy (&seat->cond);
       pthread_mutex_destroy (&seat->mutex);
       g_free (seat);
+      g_atomic_int_add (&n_seats, -1);
     }
 }
 
@@ -39,6 +44,24 @@ create_seat_key (void)
 {
   const int failed = pthread_key_create (&seat_key, seat_unref);
   g_assert (failed == 0);
+}
+
+static CuratorSeat *
+seat_new (void)
+{
+  CuratorSeat *seat = g_new0 (CuratorSeat, 1);
+
+  curator_refs_init (&seat->refs);
+  pthread_mutex_init (&seat->mutex, NULL);
+  if (g_atomic_int_add (&n_seats, 1) < MANY_SEATS)
+    {
+      pthread_cond_init (&seat->cond, NULL);
+    }
+  else
+    {
+      curator_cond_init_one_of_many (&seat->cond);
+    }
+  return seat;
 }
 
 /* The calling thread's seat: created when it first waits, freed when it ends. */
@@ -51,10 +74,7 @@ thread_seat (void)
   CuratorSeat *seat = pthread_getspecific (seat_key);
   if (seat == NULL)
     {
-      seat = g_new0 (CuratorSeat, 1);
-      curator_refs_init (&seat->refs);
-      pthread_mutex_init (&seat->mutex, NULL);
-      curator_cond_init (&seat->cond);
+      seat = seat_new ();
       pthread_setspecific (seat_key, seat);
     }
   return seat;

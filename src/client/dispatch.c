@@ -62,7 +62,7 @@ curator_dispatch_new (void)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       g_queue_init (&dispatch->jobs[lane]);
-      curator_cond_init (&dispatch->work_added[lane]);
+      curator_cond_init_one_of_many (&dispatch->work_added[lane]);
     }
   return dispatch;
 }
