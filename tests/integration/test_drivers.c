@@ -10,9 +10,10 @@ typedef struct
   CuratorCreateMode mode;
   gboolean protected_;
   const char *name; /* NULL: the lock name */
-  int destroyed;
-  int max_leases_seen;
 } Plan;
+
+static gint n_drivers; /* atomic: whose user data is not freed yet */
+static gint seen;      /* atomic, set by the predicates */
 
 static void
 create_as_planned (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
@@ -28,18 +29,21 @@ create_as_planned (CuratorLockDriver *driver, CuratorNodeRequest *request, gpoin
 }
 
 static void
-note_destroyed (gpointer user_data)
+plan_free (gpointer plan)
 {
-  Plan *plan = user_data;
-  g_atomic_int_inc (&plan->destroyed);
+  g_free (plan);
+  g_atomic_int_add (&n_drivers, -1);
 }
 
+/* The driver has a copy of the plan: it may live as long as a request is in flight. */
 static CuratorLock *
-lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *funcs, Plan *plan,
-         int max_leases)
+lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *funcs,
+         const Plan *plan, int max_leases)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (funcs, plan, note_destroyed);
+  g_autoptr (CuratorLockDriver) driver =
+      curator_lock_driver_new (funcs, g_memdup2 (plan, sizeof *plan), plan_free);
+  g_atomic_int_inc (&n_drivers);
   CuratorLock *lock =
       curator_mutex_new_with_driver (client, path, "lock-", max_leases, driver, &error);
   assert_ok (lock != NULL, &error);
@@ -78,7 +82,7 @@ test_persistent_nodes (void **state)
   taking_give_back (other);
   assert_no_residue (fixture, "/driver/stays", SETTLE_MS);
   g_clear_pointer (&lock, curator_lock_unref);
-  assert_counter (&plan.destroyed, 1, SETTLE_MS);
+  assert_counter (&n_drivers, 0, SETTLE_MS);
   curator_client_close (client);
 }
 
@@ -134,8 +138,7 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
               const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
               gpointer user_data)
 {
-  Plan *plan = user_data;
-  plan->max_leases_seen = max_leases;
+  g_atomic_int_set (&seen, max_leases);
   results->gets_the_lock = strcmp (children[n_children - 1], sequence_node_name) == 0;
   if (!results->gets_the_lock)
     {
@@ -155,7 +158,7 @@ test_custom_order (void **state)
   /* Each one is the last when it comes: all are granted in this order. */
   g_autoptr (Taking) first = taking_of_lock (lock);
   g_autoptr (Taking) second = taking_of_lock (lock);
-  assert_int_equal (plan.max_leases_seen, 7);
+  assert_int_equal (g_atomic_int_get (&seen), 7);
   taking_give_back (first);
   taking_give_back (second);
   assert_no_residue (fixture, "/driver/latest", SETTLE_MS);
@@ -243,7 +246,7 @@ test_one_name (void **state)
   assert_no_residue (fixture, "/driver/one", SETTLE_MS);
 }
 
-/* Java's predicate. Counts in max_leases_seen when it is not shown its own node. */
+/* Java's predicate. Counts in seen when it is not shown its own node. */
 static void
 decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
                 const char *own, int max_leases, CuratorPredicateResults *results,
@@ -256,7 +259,7 @@ decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_
     }
   if (index == n_children)
     {
-      g_atomic_int_inc (&((Plan *) user_data)->max_leases_seen);
+      g_atomic_int_inc (&seen);
       return;
     }
   results->gets_the_lock = index == 0;
@@ -282,7 +285,7 @@ assert_one_granted (Taking *left, Taking *right)
 
 /* Two clients contend, one of them with two attempts. */
 static void
-contend_as_planned (Fixture *fixture, Plan *plan, gboolean has_predicate, const char *path)
+contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, const char *path)
 {
   g_autoptr (GError) error = NULL;
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
@@ -291,6 +294,7 @@ contend_as_planned (Fixture *fixture, Plan *plan, gboolean has_predicate, const 
   g_autoptr (CuratorClient) second_client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, plan, 1);
   g_autoptr (CuratorLock) second = lock_of (second_client, path, &funcs, plan, 1);
+  g_atomic_int_set (&seen, 0);
   g_autoptr (Taking) holder = taking_of_lock (lock);
   assert_false (curator_lock_acquire (second, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
@@ -303,7 +307,7 @@ contend_as_planned (Fixture *fixture, Plan *plan, gboolean has_predicate, const 
   taking_assert_granted (last);
   taking_give_back (last);
   assert_no_residue (fixture, path, SETTLE_MS);
-  assert_int_equal (plan->max_leases_seen, 0);
+  assert_int_equal (g_atomic_int_get (&seen), 0);
 }
 
 static void
