@@ -314,6 +314,17 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
   return FALSE;
 }
 
+gboolean
+zk_server_serves_again (ZkServer *server)
+{
+  const gboolean serves = zk_server_wait_serving (server, START_TIMEOUT_MS);
+  if (!serves)
+    {
+      print_log (server);
+    }
+  return serves;
+}
+
 void
 zk_server_change_jars (ZkServer *server)
 {
@@ -340,7 +351,7 @@ gboolean
 zk_server_restart (ZkServer *server)
 {
   zk_server_kill (server);
-  return zk_server_relaunch (server) && zk_server_wait_serving (server, START_TIMEOUT_MS);
+  return zk_server_relaunch (server) && zk_server_serves_again (server);
 }
 
 void
