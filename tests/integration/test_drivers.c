@@ -12,8 +12,10 @@ typedef struct
   const char *name; /* NULL: the lock name */
 } Plan;
 
-static gint n_drivers; /* atomic: whose user data is not freed yet */
-static gint seen;      /* atomic, set by the predicates */
+/* Atomic. */
+static gint n_drivers;       /* whose user data is not freed yet */
+static gint max_leases_seen; /* by latest_first */
+static gint n_own_unseen;    /* calls of decide_as_java that were not shown their own node */
 
 static void
 create_as_planned (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
@@ -138,7 +140,7 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
               const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
               gpointer user_data)
 {
-  g_atomic_int_set (&seen, max_leases);
+  g_atomic_int_set (&max_leases_seen, max_leases);
   results->gets_the_lock = strcmp (children[n_children - 1], sequence_node_name) == 0;
   if (!results->gets_the_lock)
     {
@@ -158,7 +160,7 @@ test_custom_order (void **state)
   /* Each one is the last when it comes: all are granted in this order. */
   g_autoptr (Taking) first = taking_of_lock (lock);
   g_autoptr (Taking) second = taking_of_lock (lock);
-  assert_int_equal (g_atomic_int_get (&seen), 7);
+  assert_int_equal (g_atomic_int_get (&max_leases_seen), 7);
   taking_give_back (first);
   taking_give_back (second);
   assert_no_residue (fixture, "/driver/latest", SETTLE_MS);
@@ -246,7 +248,7 @@ test_one_name (void **state)
   assert_no_residue (fixture, "/driver/one", SETTLE_MS);
 }
 
-/* Java's predicate. Counts in seen when it is not shown its own node. */
+/* Java's predicate. */
 static void
 decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
                 const char *own, int max_leases, CuratorPredicateResults *results,
@@ -259,7 +261,7 @@ decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_
     }
   if (index == n_children)
     {
-      g_atomic_int_inc (&seen);
+      g_atomic_int_inc (&n_own_unseen);
       return;
     }
   results->gets_the_lock = index == 0;
@@ -294,7 +296,6 @@ contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, 
   g_autoptr (CuratorClient) second_client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, plan, 1);
   g_autoptr (CuratorLock) second = lock_of (second_client, path, &funcs, plan, 1);
-  g_atomic_int_set (&seen, 0);
   g_autoptr (Taking) holder = taking_of_lock (lock);
   assert_false (curator_lock_acquire (second, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
@@ -307,7 +308,7 @@ contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, 
   taking_assert_granted (last);
   taking_give_back (last);
   assert_no_residue (fixture, path, SETTLE_MS);
-  assert_int_equal (g_atomic_int_get (&seen), 0);
+  assert_int_equal (g_atomic_int_get (&n_own_unseen), 0);
 }
 
 static void

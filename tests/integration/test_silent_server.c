@@ -272,7 +272,7 @@ test_restart_of_the_server (void **state)
       zk_server_kill (fixture->server);
       g_usleep (1500000);
       assert_true (zk_server_relaunch (fixture->server));
-      assert_true (zk_server_serves_again (fixture->server));
+      assert_true (zk_server_wait_serving (fixture->server, LONG_MS));
       assert_survived (holders, N_CLIENTS, round);
     }
   g_atomic_int_set (&spinning, 0);

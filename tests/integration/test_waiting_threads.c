@@ -1,5 +1,5 @@
-/* How many threads wait: by shared futexes, since a wake-up by a private one walks through a part of all
- * threads of the process that wait by one. The first callers use private ones, which take less time.
+/* Where many threads wait, they do so by shared futexes: a wake-up by a private one walks through a part of
+ * all threads of the process that wait by one. The first callers use private ones, which take less time.
  *
  * Linux shows the system call in which a thread waits, with its arguments. The threads of libzookeeper
  * wait as it decides.
@@ -8,9 +8,7 @@
 
 #include <linux/futex.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define PATH      "/waiting/threads"
 #define N_CLIENTS 2
@@ -82,7 +80,7 @@ all_wait_by_shared_ones (gpointer data)
 static void *
 take_turn (void *lock)
 {
-  return GINT_TO_POINTER (curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
+  return GINT_TO_POINTER (curator_lock_acquire (lock, LONG_MS, NULL, NULL)
                           && curator_lock_release (lock, NULL));
 }
 

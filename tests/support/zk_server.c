@@ -278,9 +278,9 @@ zk_server_start_as (const ZkServerSetup *setup)
   server->argv =
       make_argv ("org.apache.zookeeper.server.ZooKeeperServerMain", config_path,
                  setup->netty || setup->security != NULL, setup->security, setup->java_options);
-  if (!zk_server_relaunch (server) || !zk_server_wait_serving (server, START_TIMEOUT_MS))
+  zk_server_relaunch (server);
+  if (!zk_server_wait_serving (server, START_TIMEOUT_MS))
     {
-      print_log (server);
       g_clear_pointer (&server, zk_server_stop);
     }
   return server;
@@ -311,18 +311,8 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
       wait_ms (10);
     }
   while (!zk_server_has_exited (server) && wait_now_ms () < deadline);
+  print_log (server);
   return FALSE;
-}
-
-gboolean
-zk_server_serves_again (ZkServer *server)
-{
-  const gboolean serves = zk_server_wait_serving (server, START_TIMEOUT_MS);
-  if (!serves)
-    {
-      print_log (server);
-    }
-  return serves;
 }
 
 void
@@ -351,7 +341,7 @@ gboolean
 zk_server_restart (ZkServer *server)
 {
   zk_server_kill (server);
-  return zk_server_relaunch (server) && zk_server_serves_again (server);
+  return zk_server_relaunch (server) && zk_server_wait_serving (server, START_TIMEOUT_MS);
 }
 
 void
@@ -617,7 +607,6 @@ zk_ensemble_start_as (const ZkEnsembleSetup *setup)
     {
       if (!zk_server_wait_serving (ensemble->servers[i], START_TIMEOUT_MS))
         {
-          print_log (ensemble->servers[i]);
           zk_ensemble_stop (ensemble);
           return NULL;
         }

@@ -67,9 +67,8 @@ void zk_server_change_jars (ZkServer *server);
 void zk_server_kill (ZkServer *server); /* SIGKILL, waits until it is gone */
 /* Starts it again on its port and data (after a kill); does not wait until it serves. */
 gboolean zk_server_relaunch (ZkServer *server);
+/* Prints the server's log if it does not serve in time. */
 gboolean zk_server_wait_serving (ZkServer *server, int timeout_ms);
-/* Waits until a server that was launched again serves, or shows its log. */
-gboolean zk_server_serves_again (ZkServer *server);
 gboolean zk_server_has_exited (ZkServer *server);
 /* For a member with a disk of its own: leaves no free byte on it, or frees it again. */
 gboolean zk_server_fill_disk (ZkServer *server);
