@@ -56,7 +56,8 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
   demand (recipe->lock != NULL || recipe->semaphore != NULL, name, error);
 }
 
-/* A lock of this library creates the parents first. */
+/* A lock of this library creates the parents first. Its release is confirmed, or its node could
+ * still be there when the bare one lists. */
 static void
 init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
 {
@@ -67,7 +68,7 @@ init_bare (Recipe *recipe, const Request *request, int i, gboolean async)
   if (i == 0)
     {
       recipe_init (recipe, is_semaphore ? "semaphore" : "mutex",
-                   peer_session (request, "server", i), path, async);
+                   peer_session (request, "server", i), path, FALSE);
       recipe_acquire (recipe);
       recipe_release (recipe);
     }

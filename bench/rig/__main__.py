@@ -2,6 +2,7 @@
 """The rig: runs the rows in interleaved rounds and reports the figures. scripts/bench builds everything and calls it."""
 import argparse
 import os
+import random
 import sys
 from datetime import date
 from pathlib import Path
@@ -100,13 +101,14 @@ def joined(slices):
 
 
 def play_row(rig, row, number, results):
-    """One competitor after the other, slice by slice. A different one begins each time."""
+    """One competitor after the other, slice by slice, each time in another order. In a fixed one each competitor would
+    always find the server and the caches as the same one has left them. The order is the same in each run."""
     entries = [entry for entry in row.entries if rig.cast.has(entry.peer)]
     measured = {entry: [] for entry in entries}
     slices = 2 if rig.quick and row.slices > 1 else row.slices
     for part in range(slices):
-        shift = (number + part) % len(entries)
-        for entry in entries[shift:] + entries[:shift]:
+        order = random.Random(f"{row.name} {number} {part}")
+        for entry in order.sample(entries, len(entries)):
             if None not in measured[entry]:
                 measured[entry].append(attempt(rig, row, entry, number, results))
     figures = []

@@ -37,6 +37,12 @@ typedef struct _CuratorSession CuratorSession;
 typedef struct _CuratorReaper CuratorReaper;
 typedef struct _CuratorAfter CuratorAfter;
 
+typedef struct
+{
+  CuratorWork func;
+  gpointer data;
+} CuratorContinuation;
+
 typedef enum
 {
   CURATOR_LIFE_LATENT, /* before start */
@@ -83,8 +89,11 @@ struct _CuratorClient
   /* Everything below is guarded by mutex. */
   pthread_cond_t changed; /* close() and the lanes wait for it */
   CuratorLife life;       /* also written atomically, so it can be read without the mutex */
-  CuratorAfter *after_head CURATOR_GUARDED; /* to run after the next unlock */
+  /* To run after the next unlock: the first, unless its func is NULL, and others. */
+  CuratorContinuation after_first CURATOR_GUARDED;
+  CuratorAfter *after_head CURATOR_GUARDED;
   CuratorAfter *after_tail CURATOR_GUARDED;
+  GHashTable *spare_holds CURATOR_GUARDED; /* an empty table for mutex.c's next hold; or NULL */
   CuratorConnectionState state CURATOR_GUARDED;
   gboolean state_posted CURATOR_GUARDED; /* FALSE until the listeners got a first state */
   gboolean ever_connected CURATOR_GUARDED;

@@ -24,6 +24,7 @@ free_client (CuratorClient *client)
   curator_reaper_free (client->reaper);
   g_hash_table_unref (client->mixed_paths);
   g_clear_pointer (&client->listings, g_hash_table_unref);
+  g_clear_pointer (&client->spare_holds, g_hash_table_unref);
   curator_dispatch_free (client->dispatch);
   if (client->ops->free != NULL)
     {

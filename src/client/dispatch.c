@@ -86,11 +86,10 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
 {
   CuratorDispatch *dispatch = client->dispatch;
   CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
+  const gint64 due_us = curator_timers_due_us (client, clock, when_us);
 
   /* Most timers are cancelled before they fire, and the lane sleeps on. */
-  gint64 due_us;
-  if (curator_timers_first (&dispatch->timers, client, &due_us) == timer
-      && due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
+  if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
       curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));

@@ -11,8 +11,7 @@
 struct _CuratorAfter
 {
   CuratorAfter *next;
-  CuratorWork func;
-  gpointer data;
+  CuratorContinuation run;
 };
 
 /* The client whose mutex this thread holds. */
@@ -50,16 +49,22 @@ curator_client_lock (CuratorClient *client)
 void CURATOR_NOT_ANALYSED
 curator_client_unlock (CuratorClient *client)
 {
+  const CuratorContinuation first = client->after_first;
   CuratorAfter *after = client->after_head;
+  client->after_first.func = NULL;
   client->after_head = NULL;
   client->after_tail = NULL;
   locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
+  if (first.func != NULL)
+    {
+      first.func (first.data);
+    }
   while (after != NULL)
     {
       CuratorAfter *next = after->next;
-      after->func (after->data);
+      after->run.func (after->run.data);
       g_free (after);
       after = next;
     }
@@ -68,10 +73,14 @@ curator_client_unlock (CuratorClient *client)
 void
 curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data)
 {
+  const CuratorContinuation run = { .func = func, .data = data };
+  if (client->after_first.func == NULL)
+    {
+      client->after_first = run;
+      return;
+    }
   CuratorAfter *after = g_new (CuratorAfter, 1);
-  after->next = NULL;
-  after->func = func;
-  after->data = data;
+  *after = (CuratorAfter){ .run = run };
   if (client->after_tail == NULL)
     {
       client->after_head = after;

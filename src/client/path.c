@@ -152,19 +152,22 @@ curator_path_join (const char *parent, const char *child)
   gsize child_length = 0;
   const char *parent_text = trim_slashes (parent != NULL ? parent : "", FALSE, &parent_length);
   const char *child_text = trim_slashes (child != NULL ? child : "", TRUE, &child_length);
-  GString *path = g_string_sized_new (parent_length + child_length + 2);
+  char *path = g_malloc (parent_length + child_length + sizeof "//");
+  char *end = path;
 
   if (parent_length > 0)
     {
-      g_string_append (path, *parent_text == '/' ? "" : "/");
-      g_string_append_len (path, parent_text, (gssize) parent_length);
+      *end = '/';
+      end += *parent_text == '/' ? 0 : 1;
+      end = (char *) memcpy (end, parent_text, parent_length) + parent_length;
     }
   if (child_length > 0 || parent_length == 0)
     {
-      g_string_append_c (path, '/');
-      g_string_append_len (path, child_text, (gssize) child_length);
+      *end++ = '/';
+      end = (char *) memcpy (end, child_text, child_length) + child_length;
     }
-  return g_string_free (path, FALSE);
+  *end = '\0';
+  return path;
 }
 
 char *

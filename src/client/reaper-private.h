@@ -11,7 +11,6 @@ typedef struct
 {
   GList link;
   CuratorClient *client;
-  char *path;            /* of the node; in a search, of its parent */
   char *prefix;          /* search by prefix: how the node's name begins */
   gboolean must_be_ours; /* others may use the name: check owner, czxid, payload */
   gboolean is_unique;    /* nobody else uses the name: the owner suffices as a proof */
@@ -29,6 +28,7 @@ typedef struct
   gint64 pause_us CURATOR_GUARDED;
   CuratorReleaseDone done;
   gpointer data;
+  char path[]; /* of the node; in a search, of its parent */
 } CuratorReaperItem;
 
 struct _CuratorReaper

@@ -19,6 +19,8 @@
 #include "container.h"
 #include "guards.h"
 
+#include <string.h>
+
 #define FIRST_PAUSE_US   (50 * 1000)
 #define LAST_PAUSE_US    G_USEC_PER_SEC
 #define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
@@ -112,7 +114,6 @@ item_end (CuratorReaperItem *item, GError *error)
   curator_delete_group_leave (&item->together);
   curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
-  g_free (item->path);
   g_free (item->prefix);
   g_clear_pointer (&item->payload, g_bytes_unref);
   g_free (item->sequential_name);
@@ -349,10 +350,11 @@ item_try (CuratorReaperItem *item)
 CuratorReaperItem *
 curator_reaper_item_new (CuratorClient *client, const char *path, const char *prefix)
 {
-  CuratorReaperItem *item = g_new0 (CuratorReaperItem, 1);
+  const gsize path_size = strlen (path) + 1;
+  CuratorReaperItem *item = g_malloc0 (sizeof *item + path_size);
   item->link.data = item;
   item->client = client;
-  item->path = g_strdup (path);
+  memcpy (item->path, path, path_size);
   item->prefix = g_strdup (prefix);
   g_queue_push_tail_link (&client->reaper->items, &item->link);
   return item;

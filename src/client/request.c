@@ -36,7 +36,7 @@ struct _CuratorRequest
   CuratorSession *session;
   GList link; /* in session->in_flight or session->backlog */
   RequestKind kind;
-  char *path;
+  const char *path; /* behind the request, in the same block */
   GBytes *bytes;
   GPtrArray *paths;
   int number; /* create: mode; set: version; remove_watches: type */
@@ -59,7 +59,6 @@ request_free (CuratorRequest *request)
     {
       request->ticket.ops_free (request->ticket.ops_data);
     }
-  g_free (request->path);
   g_clear_pointer (&request->bytes, g_bytes_unref);
   g_clear_pointer (&request->paths, g_ptr_array_unref);
   g_free (request);
@@ -224,11 +223,17 @@ flush_backlog (CuratorSession *session)
     }
 }
 
+/* request->path is copied. */
 static CURATOR_LOCKED CuratorRequest *
 submit (CuratorSession *session, CuratorRequest request)
 {
-  CuratorRequest *copy = g_new (CuratorRequest, 1);
+  const gsize path_size = request.path != NULL ? strlen (request.path) + 1 : 0;
+  CuratorRequest *copy = g_malloc (sizeof *copy + path_size);
   *copy = request;
+  if (request.path != NULL)
+    {
+      copy->path = memcpy (copy + 1, request.path, path_size);
+    }
   copy->ticket.completion = on_completion;
   copy->session = session;
   copy->link = (GList){ .data = copy };
@@ -248,7 +253,7 @@ curator_request_create (CuratorSession *session, const char *path, GBytes *data,
                         CuratorRequestDone done, gpointer user_data)
 {
   return submit (session, (CuratorRequest){ .kind = REQUEST_CREATE,
-                                            .path = g_strdup (path),
+                                            .path = path,
                                             .bytes = data != NULL ? g_bytes_ref (data) : NULL,
                                             .number = mode,
                                             .done = done,
@@ -259,10 +264,9 @@ CuratorRequest *
 curator_request_remove (CuratorSession *session, const char *path, CuratorRequestDone done,
                         gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE,
-                                            .path = g_strdup (path),
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session,
+                 (CuratorRequest){
+                     .kind = REQUEST_REMOVE, .path = path, .done = done, .user_data = user_data });
 }
 
 CuratorRequest *
@@ -270,7 +274,7 @@ curator_request_get (CuratorSession *session, const char *path, gboolean watch,
                      CuratorRequestDone done, gpointer user_data)
 {
   return submit (session, (CuratorRequest){ .kind = REQUEST_GET,
-                                            .path = g_strdup (path),
+                                            .path = path,
                                             .watch = watch,
                                             .done = done,
                                             .user_data = user_data });
@@ -281,7 +285,7 @@ curator_request_exists (CuratorSession *session, const char *path, gboolean watc
                         CuratorRequestDone done, gpointer user_data)
 {
   return submit (session, (CuratorRequest){ .kind = REQUEST_EXISTS,
-                                            .path = g_strdup (path),
+                                            .path = path,
                                             .watch = watch,
                                             .done = done,
                                             .user_data = user_data });
@@ -292,7 +296,7 @@ curator_request_get_children (CuratorSession *session, const char *path, gboolea
                               CuratorRequestDone done, gpointer user_data)
 {
   return submit (session, (CuratorRequest){ .kind = REQUEST_GET_CHILDREN,
-                                            .path = g_strdup (path),
+                                            .path = path,
                                             .watch = watch,
                                             .done = done,
                                             .user_data = user_data });
@@ -303,7 +307,7 @@ curator_request_set (CuratorSession *session, const char *path, GBytes *data, in
                      CuratorRequestDone done, gpointer user_data)
 {
   return submit (session, (CuratorRequest){ .kind = REQUEST_SET,
-                                            .path = g_strdup (path),
+                                            .path = path,
                                             .bytes = g_bytes_ref (data),
                                             .number = version,
                                             .done = done,
@@ -334,7 +338,7 @@ curator_request_remove_watches (CuratorSession *session, const char *path, ZooWa
                                 CuratorRequestDone done, gpointer user_data)
 {
   return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_WATCHES,
-                                            .path = g_strdup (path),
+                                            .path = path,
                                             .number = (int) type,
                                             .done = done,
                                             .user_data = user_data });

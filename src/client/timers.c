@@ -37,6 +37,17 @@ compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Most timers are due after all others. GLib's search allocates memory. */
+static CURATOR_LOCKED GSequenceIter *
+insert_sorted (GSequence *queue, CuratorTimer *timer)
+{
+  GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
+
+  return g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0
+             ? g_sequence_append (queue, timer)
+             : g_sequence_insert_sorted (queue, timer, compare_timers, NULL);
+}
+
 CuratorTimer *
 curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 when_us,
                        CuratorWork func, gpointer data)
@@ -47,7 +58,7 @@ curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 wh
   timer->order = ++timers->last_order;
   timer->func = func;
   timer->data = data;
-  timer->place = g_sequence_insert_sorted (timers->queues[clock], timer, compare_timers, NULL);
+  timer->place = insert_sorted (timers->queues[clock], timer);
   return timer;
 }
 
@@ -64,11 +75,12 @@ first_of_clock (CuratorTimers *timers, CuratorTimerClock clock)
   return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
 }
 
-/* What the monotonic clock shows when the other one shows when_us, unless the machine sleeps. */
-static gint64
-monotonic_of_boottime (CuratorClient *client, gint64 when_us)
+gint64
+curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us)
 {
-  return curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
+  return clock == CURATOR_CLOCK_RUNNING
+             ? when_us
+             : curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
 }
 
 CuratorTimer *
@@ -78,7 +90,8 @@ curator_timers_first (CuratorTimers *timers, CuratorClient *client, gint64 *due_
   CuratorTimer *always = first_of_clock (timers, CURATOR_CLOCK_ALWAYS);
   const gint64 running_us = running != NULL ? running->when_us : G_MAXINT64;
   const gint64 always_us =
-      always != NULL ? monotonic_of_boottime (client, always->when_us) : G_MAXINT64;
+      always != NULL ? curator_timers_due_us (client, CURATOR_CLOCK_ALWAYS, always->when_us)
+                     : G_MAXINT64;
 
   *due_us = MIN (running_us, always_us);
   return always_us < running_us ? always : running;

@@ -15,6 +15,8 @@
 #include "container.h"
 #include "guards.h"
 
+#include <string.h>
+
 /* How long a path counts as contended. */
 #define CONTENDED_US G_USEC_PER_SEC
 /* A contender that was away for longer lists at its arrival: those that were behind it may have gone
@@ -30,7 +32,6 @@
 struct _CuratorLine
 {
   CuratorSession *session; /* no reference: its users have one */
-  char *base;
   guint users CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED;
   /* The last to enter. After it has left, the one right in front of it, if that is the session's too. */
@@ -46,6 +47,7 @@ struct _CuratorLine
   CuratorSessionHook hook CURATOR_GUARDED;
   GList link; /* in session->idle_lines */
   gint64 left_us CURATOR_GUARDED;
+  char base[];
 };
 
 struct _CuratorListing
@@ -77,7 +79,6 @@ line_free (CuratorLine *line)
 {
   g_hash_table_remove (line->session->lines, line->base);
   forget_tails (line);
-  g_free (line->base);
   g_free (line);
 }
 
@@ -122,9 +123,10 @@ curator_line_join (CuratorSession *session, const char *base)
 
   if (line == NULL)
     {
-      line = g_new0 (CuratorLine, 1);
+      const gsize base_size = strlen (base) + 1;
+      line = g_malloc0 (sizeof *line + base_size);
       line->session = session;
-      line->base = g_strdup (base);
+      memcpy (line->base, base, base_size);
       g_hash_table_insert (session->lines, line->base, line);
     }
   else if (line->users == 0)

@@ -18,6 +18,8 @@
 #define N_DIGITS 10 /* of a number that is not negative */
 /* Numbers for each node, at most, where they are ordered by their places. */
 #define MAX_SPREAD 4
+/* A shorter queue needs no memory to be sorted in. */
+#define FEW 8
 
 typedef struct
 {
@@ -69,6 +71,13 @@ is_legal_tie (const Entry *earlier, const Entry *later)
          && (key_follows (earlier, CURATOR_WRITE_NAME) || key_follows (earlier, CURATOR_READ_NAME));
 }
 
+/* g_ascii_isdigit () looks it up in a table. */
+static inline gboolean
+is_digit (char c)
+{
+  return c >= '0' && c <= '9';
+}
+
 gboolean
 curator_queue_parse_number (const char *key, gint64 *number)
 {
@@ -79,7 +88,7 @@ curator_queue_parse_number (const char *key, gint64 *number)
   gint64 value = 0;
   int n = 0;
 
-  while (n < 11 && g_ascii_isdigit (digits[n]))
+  while (n < 11 && is_digit (digits[n]))
     {
       value = value * 10 + (digits[n] - '0');
       n++;
@@ -113,7 +122,7 @@ ends_with_number (const char *name, gsize length, const char *lock_name, gsize l
     }
   for (gsize i = length - N_DIGITS; i < length; i++)
     {
-      if (!g_ascii_isdigit (name[i]))
+      if (!is_digit (name[i]))
         {
           return FALSE;
         }
@@ -197,12 +206,16 @@ order_by_place (Entry *entries, gsize n)
   gint64 least = G_MAXINT64;
   gint64 most = -1;
 
+  if (n < 2)
+    {
+      return TRUE;
+    }
   for (gsize i = 0; i < n; i++)
     {
       least = MIN (least, entries[i].number);
       most = MAX (most, entries[i].number);
     }
-  if (n == 0 || least < 0 || most - least >= MAX_SPREAD * (gint64) n)
+  if (least < 0 || most - least >= MAX_SPREAD * (gint64) n)
     {
       return FALSE;
     }
@@ -225,6 +238,14 @@ order_by_place (Entry *entries, gsize n)
   return TRUE;
 }
 
+/* Room for n names, their end and their numbers, in one block. */
+static void
+allocate (CuratorQueue *queue, gsize n)
+{
+  queue->numbers = g_malloc (n * sizeof *queue->numbers + (n + 1) * sizeof *queue->names);
+  queue->names = (char **) (queue->numbers + n);
+}
+
 void
 curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_children,
                     CuratorQueueKeyFunc key, gpointer user_data)
@@ -237,15 +258,16 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
     {
       return;
     }
-  g_autofree Entry *entries = g_new (Entry, n_children);
+  Entry few[FEW];
+  g_autofree Entry *many = n_children > FEW ? g_new (Entry, n_children) : NULL;
+  Entry *entries = many != NULL ? many : few;
   gsize n = collect_entries (queue, entries, children, n_children, key, user_data);
 
   if (!order_by_place (entries, n))
     {
       qsort (entries, n, sizeof *entries, compare_entries);
     }
-  queue->names = g_new (char *, n + 1);
-  queue->numbers = g_new (gint64, n + 1);
+  allocate (queue, n);
   queue->n_names = n;
   for (gsize i = 0; i < n; i++)
     {
@@ -280,16 +302,22 @@ curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc
     {
       place++;
     }
-  queue->names = g_renew (char *, queue->names, queue->n_names + 2);
-  memmove (queue->names + place + 1, queue->names + place,
-           (queue->n_names + 1 - place) * sizeof *queue->names);
+  const CuratorQueue before = *queue;
+  const gsize n_behind = before.n_names - place;
+  allocate (queue, before.n_names + 1);
+  if (before.n_names > 0)
+    {
+      memcpy (queue->names, before.names, place * sizeof *queue->names);
+      memcpy (queue->numbers, before.numbers, place * sizeof *queue->numbers);
+      memcpy (queue->names + place + 1, before.names + place, n_behind * sizeof *queue->names);
+      memcpy (queue->numbers + place + 1, before.numbers + place,
+              n_behind * sizeof *queue->numbers);
+    }
   queue->names[place] = (char *) name;
+  queue->names[before.n_names + 1] = NULL;
   /* Some number that leaves them rising. */
-  const gint64 number = place > 0 ? queue->numbers[place - 1] : -1;
-  queue->numbers = g_renew (gint64, queue->numbers, queue->n_names + 1);
-  memmove (queue->numbers + place + 1, queue->numbers + place,
-           (queue->n_names - place) * sizeof *queue->numbers);
-  queue->numbers[place] = number;
+  queue->numbers[place] = place > 0 ? before.numbers[place - 1] : -1;
+  g_free (before.numbers);
   g_clear_pointer (&queue->writers, g_free);
   queue->n_names++;
 }
@@ -298,8 +326,7 @@ void
 curator_queue_clear (CuratorQueue *queue)
 {
   g_return_if_fail (queue != NULL);
-  g_free (queue->names);
-  g_free (queue->numbers);
+  g_free (queue->numbers); /* and the names */
   g_free (queue->writers);
   *queue = (CuratorQueue){ 0 };
 }

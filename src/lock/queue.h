@@ -22,7 +22,7 @@ typedef struct
 {
   char **names; /* in order, lock nodes only; the strings are the caller's children */
   gsize n_names;
-  gint64 *numbers;           /* of each name, rising unless exhausted */
+  gint64 *numbers;           /* of each name, rising unless exhausted; in one block with names */
   gssize *writers;           /* for curator_queue_writer_before(); NULL until it is asked */
   gsize n_foreign;           /* children that are not lock nodes */
   const char *first_foreign; /* one of them, for a message; NULL if there is none */

@@ -56,13 +56,23 @@ find_hold (CuratorMutex *mutex, guint64 owner)
   return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
 }
 
+/* An uncontended lock would need a new table for each acquisition. So the client has one for its next
+ * hold. */
+static CURATOR_LOCKED GHashTable *
+new_table (CuratorMutex *mutex)
+{
+  GHashTable *spare = g_steal_pointer (&mutex->lock.client->spare_holds);
+  return spare != NULL ? spare
+                       : g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
+}
+
 /* Takes hold. The table exists only while the lock is held. */
 static CURATOR_LOCKED void
 add_hold (CuratorMutex *mutex, LockData *hold)
 {
   if (mutex->lock_data == NULL)
     {
-      mutex->lock_data = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
+      mutex->lock_data = new_table (mutex);
     }
   g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
 }
@@ -70,10 +80,17 @@ add_hold (CuratorMutex *mutex, LockData *hold)
 static CURATOR_LOCKED void
 drop_empty_table (CuratorMutex *mutex)
 {
-  if (g_hash_table_size (mutex->lock_data) == 0)
+  CuratorClient *client = mutex->lock.client;
+
+  if (g_hash_table_size (mutex->lock_data) > 0)
     {
-      g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
+      return;
     }
+  if (client->spare_holds == NULL)
+    {
+      client->spare_holds = g_steal_pointer (&mutex->lock_data);
+    }
+  g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
 }
 
 /* LOST, or RELEASED through its lease. */
