@@ -16,8 +16,8 @@
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
-/* From 17 nodes on the list is several times as long as the other replies of an acquisition. */
-#define LONG_QUEUE 16
+/* The list of a shorter queue takes less time than the reads that replace it. */
+#define LONG_QUEUE 48
 
 static void
 free_auth (gpointer data)

@@ -13,7 +13,7 @@
 #define NONE (-1)
 
 /* In a queue that is long, the list tells all of so many in front. */
-#define LONG_QUEUE 16
+#define LONG_QUEUE 48
 #define MANY       6
 /* Those that come back wait behind one that is so far in front, or one farther. */
 #define AHEAD 2
@@ -609,9 +609,9 @@ test_ring_of_eight (void **state)
 
 /* Those that come back list once. */
 static void
-test_ring_of_twenty (void **state)
+test_ring_of_a_long_queue (void **state)
 {
-  check_ring (*state, "/shortcuts/twenty", 20);
+  check_ring (*state, "/shortcuts/long", LONG_QUEUE + 4);
 }
 
 /* The node in front was deleted without having held the lock: its deletion proves nothing. The list
@@ -996,7 +996,7 @@ main (void)
     heal_and_test (test_foreign_node_between_neighbours),
     heal_and_test (test_ring_of_three),
     heal_and_test (test_ring_of_eight),
-    heal_and_test (test_ring_of_twenty),
+    heal_and_test (test_ring_of_a_long_queue),
     heal_and_test (test_predecessor_gives_up),
     heal_and_test (test_both_in_front_end_at_once),
     heal_and_test (test_readers_share),
