@@ -413,7 +413,7 @@ test_writer_that_reads_on (void **state)
 
 /* --- those in front end in any order, and several at once ---------------------------------------- */
 
-/* In a queue of this length the ends of up to MOST_KNOWN nodes are the grant. */
+/* In a queue of this length, which counts as long, the ends of up to MOST_KNOWN nodes are the grant. */
 enum
 {
   N_LONG = 32,
@@ -441,6 +441,7 @@ wait_behind_many (gpointer data)
   const int n_known = g_rand_int_range (rand, 2, MOST_KNOWN + 1);
   int numbers[N_LONG - 2];
 
+  scene->machines[0].client->long_queue = N_LONG;
   EXPECT (scene, sim_world_put (scene->world, "/sim", "", 0));
   EXPECT (scene, sim_world_put (scene->world, SCENE_PATH, "", 0));
   put_nodes (scene, 0, N_LONG - 1);
