@@ -1,7 +1,8 @@
 /* A hold that somebody has seen end stays over, however close to its deadline the next proof comes.
  *
- * Threads ask a lease all the time, while proofs arrive a moment before and after its deadline. The
- * session has no servers: the test notes the proofs.
+ * Threads ask a lease all the time, while proofs arrive a moment before and after its deadline. Then one
+ * thread does the same by a clock of the test's own. The sessions have no servers: the test notes the
+ * proofs.
  */
 #include "client/client-private.h"
 #include "client/lease_clock.h"
@@ -99,7 +100,7 @@ static CURATOR_UNLOCKED void
 prove (CuratorSession *session)
 {
   curator_client_lock (session->client);
-  const gint64 sent_us = boottime_us (NULL) - TRIP_US;
+  const gint64 sent_us = curator_client_boottime_us (session->client) - TRIP_US;
   curator_lease_note_leader (&session->evidence, sent_us);
   curator_lease_clock_note_proof (session, sent_us);
   curator_client_unlock (session->client);
@@ -194,6 +195,55 @@ test_end_is_final (void **state)
   assert_int_equal (n_back_from_end, 0);
 }
 
+static gint64 shown_us = G_USEC_PER_SEC; /* by a clock of the test's own */
+
+static gint64
+shown_time (CuratorZkOps *ops)
+{
+  return shown_us;
+}
+
+/* Whoever asks is told the end from one millisecond before the deadline on. */
+static void
+check_end (CuratorSession *session, CuratorLockInternals *internals, gint64 left_us)
+{
+  g_autoptr (CuratorLease) lease = grant (session, internals);
+
+  shown_us = atomic_load (&session->deadline_us) - left_us;
+  const gboolean ended = curator_lease_get_remaining_ms (lease) == 0;
+  assert_int_equal (ended, left_us < 1000);
+  prove (session);
+  assert_int_equal (is_over (lease), ended);
+  if (!ended)
+    {
+      shown_us = atomic_load (&session->deadline_us);
+      prove (session);
+      assert_true (is_over (lease));
+    }
+  assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+}
+
+/* Without any threads: a proof comes after somebody has seen the end, and before the deadline. */
+static void
+test_end_is_final_before_the_deadline (void **state)
+{
+  static CuratorZkOps ops = {
+    .boottime_us = shown_time, .monotonic_us = shown_time, .random = random_bytes, .wake = wake
+  };
+  static const gint64 left_us[] = { 1001, 1000, 999, 500, 1, 0, -1, -1000 };
+  static CuratorClient *client; /* never freed: nothing closes its session */
+
+  client = curator_client_new_with_ops ("127.0.0.1:1", NULL, &ops);
+  CuratorSession *session = new_session (client);
+  CuratorLockInternals *internals = curator_lock_internals_new (
+      client, "/finality", "lock-", 1, curator_lock_driver_standard (), NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (left_us); i++)
+    {
+      check_end (session, internals, left_us[i]);
+    }
+  curator_lock_internals_unref (internals);
+}
+
 static GLogWriterOutput
 swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
@@ -207,6 +257,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_end_is_final),
+    cmocka_unit_test (test_end_is_final_before_the_deadline),
   };
 
   g_log_set_writer_func (swallow, NULL, NULL);
