@@ -89,7 +89,8 @@ struct _CuratorClient
   /* Everything below is guarded by mutex. */
   pthread_cond_t changed; /* close() and the lanes wait for it */
   CuratorLife life;       /* also written atomically, so it can be read without the mutex */
-  /* To run after the next unlock: the first, unless its func is NULL, and others. */
+  /* To run after the next unlock. There is seldom more than the first, which needs no memory of its own;
+   * its func is NULL if there is none. */
   CuratorContinuation after_first CURATOR_GUARDED;
   CuratorAfter *after_head CURATOR_GUARDED;
   CuratorAfter *after_tail CURATOR_GUARDED;

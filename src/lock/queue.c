@@ -18,7 +18,7 @@
 #define N_DIGITS 10 /* of a number that is not negative */
 /* Numbers for each node, at most, where they are ordered by their places. */
 #define MAX_SPREAD 4
-/* A shorter queue needs no memory to be sorted in. */
+/* So many nodes are sorted on the stack. */
 #define FEW 8
 
 typedef struct
