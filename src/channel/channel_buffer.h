@@ -40,6 +40,7 @@ curator_buffer_consume (CuratorBuffer *buffer, gsize n)
 static inline gsize
 curator_buffer_room (CuratorBuffer *buffer)
 {
+  g_assert (buffer->start <= buffer->end && buffer->end <= CURATOR_BUFFER_SIZE);
   if (buffer->start > 0 && buffer->end == CURATOR_BUFFER_SIZE)
     {
       buffer->end -= buffer->start;

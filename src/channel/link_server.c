@@ -246,17 +246,29 @@ fill (CuratorLink *link)
   return TRUE;
 }
 
-/* The ConnectResponse goes to libzookeeper. */
+/* A server answers each request once, and sends nothing else before libzookeeper is connected. FALSE:
+ * there is more, and the server was left. */
+static gboolean
+consume_answer (CuratorLink *link, gsize size)
+{
+  curator_buffer_consume (&link->to_client, size);
+  if (curator_buffer_length (&link->to_client) == 0)
+    {
+      return TRUE;
+    }
+  fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT,
+                  "the server has sent more than the answer to a request");
+  return FALSE;
+}
+
+/* The ConnectResponse goes to libzookeeper. The buffer is empty: see consume_answer(). */
 static void
 open_link (CuratorLink *link)
 {
   CuratorBuffer *buffer = &link->to_client;
-  const gsize n = curator_buffer_length (buffer);
 
-  memmove (buffer->bytes + link->response_size, curator_buffer_data (buffer), n);
   memcpy (buffer->bytes, link->response, link->response_size);
-  buffer->start = 0;
-  buffer->end = link->response_size + n;
+  buffer->end = link->response_size;
   link->context->n_rounds = 0;
   g_clear_pointer (&link->sasl, curator_sasl_unref);
   curator_link_enter (link, CURATOR_LINK_OPEN);
@@ -311,7 +323,11 @@ on_asked (CuratorLink *link)
     }
   memcpy (link->response, bytes, (gsize) size);
   link->response_size = (gsize) size;
-  curator_buffer_consume (&link->to_client, (gsize) size);
+  if (!consume_answer (link, (gsize) size))
+    {
+      explicit_bzero (&response, sizeof response);
+      return;
+    }
   /* Without an id the session has expired, and there is nothing to authenticate. */
   const gboolean is_alive = response.session_id != 0 && response.timeout_ms > 0;
   if (is_alive)
@@ -395,16 +411,14 @@ on_sasl (CuratorLink *link)
     {
       on_sasl_refused (link, reply.error);
     }
-  else if (curator_sasl_is_complete (link->sasl))
-    {
-      curator_buffer_consume (&link->to_client, (gsize) size);
-      open_link (link);
-    }
   else
     {
+      const gboolean is_complete = curator_sasl_is_complete (link->sasl);
       curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
-      curator_buffer_consume (&link->to_client, (gsize) size);
-      step_sasl (link);
+      if (consume_answer (link, (gsize) size))
+        {
+          (is_complete ? open_link : step_sasl) (link);
+        }
     }
 }
 
