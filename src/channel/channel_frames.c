@@ -12,6 +12,7 @@
 #define RESPONSE_TIMEOUT  8  /* after the version */
 #define RESPONSE_SESSION  12
 #define RESPONSE_PASSWORD 24
+#define RESPONSE_READONLY 40 /* not sent by old servers */
 #define REPLY_ERROR       16 /* after xid and zxid */
 #define REPLY_TOKEN       20
 
@@ -70,6 +71,10 @@ curator_frame_read_request (const guint8 *frame, gsize size, CuratorConnectFrame
 gboolean
 curator_frame_read_response (const guint8 *frame, gsize size, CuratorConnectFrame *response)
 {
+  if (size > RESPONSE_READONLY + 1 || (size > RESPONSE_READONLY && frame[RESPONSE_READONLY] != 0))
+    {
+      return FALSE;
+    }
   return read_connect (frame, size, RESPONSE_TIMEOUT, RESPONSE_SESSION, RESPONSE_PASSWORD,
                        response);
 }

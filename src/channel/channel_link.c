@@ -23,6 +23,7 @@ curator_link_new (CuratorLinkContext *context, int client_fd, const guint8 *requ
   link->request_size = size;
   curator_frame_read_request (request, size, &frame);
   link->timeout_ms = frame.timeout_ms;
+  link->session_id = frame.session_id;
   explicit_bzero (&frame, sizeof frame);
   curator_endpoints_start_round (context->endpoints);
   curator_link_try_server (link);

@@ -56,6 +56,7 @@ struct _CuratorLink
   CuratorStream *stream;
   gint64 deadline_us;
   gint32 timeout_ms; /* what libzookeeper asks for */
+  gint64 session_id; /* the same; 0: a new session */
   guint8 request[CURATOR_CONNECT_FRAME_MAX];
   gsize request_size;
   guint8 response[CURATOR_CONNECT_FRAME_MAX]; /* held back */

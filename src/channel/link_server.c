@@ -5,6 +5,9 @@
  * NOTES: libzookeeper leaves after 2/3 of the session timeout, so every server has a deadline that
  * leaves time for the others. A ConnectResponse is held back until the authentication is complete;
  * libzookeeper sends nothing before it has that. The channel never answers in a server's name.
+ * A client that was told to authenticate never sees a byte of a server that has not: open_link() is
+ * the only way to OPEN. A server can say before any login that the session of the request has ended.
+ * libzookeeper then gets this answer and the end of the connection.
  */
 #include "channel/link_server.h"
 
@@ -263,15 +266,24 @@ consume_answer (CuratorLink *link, gsize size)
 
 /* The ConnectResponse goes to libzookeeper. The buffer is empty: see consume_answer(). */
 static void
-open_link (CuratorLink *link)
+pass_response (CuratorLink *link, CuratorLinkState state)
 {
   CuratorBuffer *buffer = &link->to_client;
 
   memcpy (buffer->bytes, link->response, link->response_size);
   buffer->end = link->response_size;
-  link->context->n_rounds = 0;
+  curator_link_enter (link, state);
+}
+
+static void
+open_link (CuratorLink *link)
+{
+  CuratorLinkContext *context = link->context;
+
+  g_assert (context->sasl == NULL || (link->sasl != NULL && curator_sasl_is_complete (link->sasl)));
+  context->n_rounds = 0;
   g_clear_pointer (&link->sasl, curator_sasl_unref);
-  curator_link_enter (link, CURATOR_LINK_OPEN);
+  pass_response (link, CURATOR_LINK_OPEN);
 }
 
 static void
@@ -299,10 +311,36 @@ start_sasl (CuratorLink *link)
   step_sasl (link);
 }
 
+/* The server has answered the ConnectRequest. */
+static void
+on_response (CuratorLink *link, const CuratorConnectFrame *response)
+{
+  CuratorLinkContext *context = link->context;
+
+  if (response->session_id != 0 && response->timeout_ms > 0)
+    {
+      context->session_id = response->session_id;
+      memcpy (context->password, response->password, CURATOR_PASSWORD_LENGTH);
+      if (context->sasl != NULL)
+        {
+          start_sasl (link);
+          return;
+        }
+      open_link (link);
+    }
+  else if (response->session_id == 0 && response->timeout_ms <= 0 && link->session_id != 0)
+    {
+      pass_response (link, CURATOR_LINK_SERVER_LOST);
+    }
+  else
+    {
+      fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the server has opened no session");
+    }
+}
+
 static void
 on_asked (CuratorLink *link)
 {
-  CuratorLinkContext *context = link->context;
   CuratorConnectFrame response;
 
   if (!flush_out (link) || !fill (link))
@@ -323,25 +361,11 @@ on_asked (CuratorLink *link)
     }
   memcpy (link->response, bytes, (gsize) size);
   link->response_size = (gsize) size;
-  if (!consume_answer (link, (gsize) size))
+  if (consume_answer (link, (gsize) size))
     {
-      explicit_bzero (&response, sizeof response);
-      return;
-    }
-  /* Without an id the session has expired, and there is nothing to authenticate. */
-  const gboolean is_alive = response.session_id != 0 && response.timeout_ms > 0;
-  if (is_alive)
-    {
-      context->session_id = response.session_id;
-      memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
+      on_response (link, &response);
     }
   explicit_bzero (&response, sizeof response);
-  if (is_alive && context->sasl != NULL)
-    {
-      start_sasl (link);
-      return;
-    }
-  open_link (link);
 }
 
 static void
