@@ -5,10 +5,10 @@
  *
  * Threads: none of our own; the re-entrant hold is on the simulator.
  */
-#include "client/client-private.h"
-#include "client/dispatch.h"
-#include "client/monitor.h"
-#include "client/path.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/dispatch.h"
+#include "core/monitor.h"
 #include "lock/queue.h"
 #include "lock/verdict.h"
 #include "mutex/mutex-private.h"

@@ -85,14 +85,16 @@ class Bench:
 def check_uncontended(bench, java):
     for recipe, each in (("mutex", 3), ("read", 3), ("write", 3), ("semaphore", 6), ("semmutex", 6)):
         theirs = bench.solo("java", recipe) if java else None
+        # A semaphore looks once for another recipe at its path.
+        looks = 1 if recipe.startswith("sem") else 0
         for options in ("", "async=1"):
             counts = bench.solo("c", recipe, options)
             requests, kinds = costs(counts)
             # A lock that is held for more than a moment watches its own node; on a slow machine some do.
             late = kinds.pop("get", 0)
-            check(f"uncontended {recipe} {options}: {each} requests", requests - late == each * OPS and late <= OPS / 10, kinds)
+            check(f"uncontended {recipe} {options}: {each} requests", requests - late - looks == each * OPS and late <= OPS / 10, kinds)
             check(f"uncontended {recipe} {options}: as many creates, lists and deletes",
-                  kinds["create2"] == kinds["list"] == kinds["delete"] == each * OPS // 3, kinds)
+                  kinds["create2"] == kinds["list"] - looks == kinds["delete"] == each * OPS // 3, kinds)
             for way in ("to_server", "to_client"):
                 if theirs:
                     check(f"uncontended {recipe} {options}: bytes {way}, at most Java's", counts[way] <= 1.03 * theirs[way],

@@ -9,7 +9,8 @@
  * callbacks (results of _async calls, revocation, shared counts, trace), one at a time. A callback
  * that blocks delays only the callbacks of its own thread. It never delays the detection of a loss.
  * No callback runs inside the call that requested it, and none while the library holds a lock: a
- * callback may call any function and drop the last reference.
+ * callback may call any function and drop the last reference. A GDestroyNotify runs where a callback
+ * may run, or inside a call of the program's.
  *
  * After fork() the child must not use its parent's client: calls fail with FORKED, _async calls
  * report it to their callback at once, getters return FALSE, 0 or NULL, every hold is LOST, and
@@ -65,7 +66,8 @@ CURATOR_API
 CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy);
 
 /** Sets the session timeout to request, in milliseconds; default 60000. The server may grant
- *  another: curator_client_get_session_timeout(). Mirrors Builder.sessionTimeoutMs. */
+ *  another: curator_client_get_session_timeout(). Start refuses 2^30 and more, which is 12 days and more
+ *  than libzookeeper can connect with. Mirrors Builder.sessionTimeoutMs. */
 CURATOR_API
 void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms);
 
@@ -86,7 +88,7 @@ void curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms);
 /** Sets the time between heartbeats, which confirm holds with the servers, in milliseconds; default
  *  a sixth of the session timeout. When no server answers, a hold ends that much sooner. The
  *  deletion of a hold's node is noticed within that time. More than a quarter of the session
- *  timeout counts as a quarter. A session that holds nothing and waits sends fewer. No Java
+ *  timeout counts as a quarter; less than 100 ms becomes 100 ms, with a warning. A session that holds nothing and waits sends fewer. No Java
  *  counterpart. */
 CURATOR_API
 void curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms);
@@ -226,8 +228,10 @@ CURATOR_API
 void curator_client_remove_connection_error_listener (CuratorClient *client, guint id);
 
 /** Closes the client: waiting calls fail with CLOSED, leases become LOST, and the session is
- *  closed, so that the server frees all its holds. Idempotent. Returns once no thread of the
- *  library uses the connection any more, after a few seconds at most. Mirrors
+ *  closed, so that the server frees all its holds. Idempotent. Returns once the
+ *  session is closed and no callback runs any more: within 6 s while the callbacks return, and after
+ *  10 s at most, with a warning in the log; then a callback may still be running. A callback may close
+ *  clients: that does not wait for its own client, and for no other callback of another one. Mirrors
  *  CuratorFramework.close. */
 CURATOR_API
 void curator_client_close (CuratorClient *client);

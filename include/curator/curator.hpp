@@ -133,6 +133,35 @@ to_ms (const std::chrono::duration<Rep, Period> &time)
   return static_cast<gint64> (ceil<milliseconds> (time).count ());
 }
 
+/* In floating point, where neither a point in time far from now nor the difference overflows. */
+template <class Clock, class Duration>
+std::chrono::duration<double, std::milli>
+left_until (const std::chrono::time_point<Clock, Duration> &time)
+{
+  using fractional = std::chrono::duration<double, std::milli>;
+  return fractional (time.time_since_epoch ()) - fractional (Clock::now ().time_since_epoch ());
+}
+
+/* The timeout of a call that may take any: without overflow, whatever its unit. */
+class timeout
+{
+public:
+  timeout () noexcept = default;
+
+  template <class Rep, class Period>
+  timeout (const std::chrono::duration<Rep, Period> &time) : ms_ (to_ms (time))
+  {
+  }
+
+  operator gint64 () const noexcept
+  {
+    return ms_;
+  }
+
+private:
+  gint64 ms_ = 0;
+};
+
 /* Receives and owns the GError * of one call. */
 class outcome
 {
@@ -177,7 +206,9 @@ public:
   bool
   in_time (bool succeeded) const
   {
-    if (!succeeded && g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    if (!succeeded
+        && (g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+            || g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)))
       {
         return false;
       }
@@ -231,11 +262,11 @@ shield (Call &&call) noexcept
     }
   catch (const std::exception &thrown)
     {
-      g_log ("Curator", G_LOG_LEVEL_CRITICAL, "a callback threw: %s", thrown.what ());
+      g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback threw: %s", thrown.what ());
     }
   catch (...)
     {
-      g_log ("Curator", G_LOG_LEVEL_CRITICAL,
+      g_log ("curator", G_LOG_LEVEL_CRITICAL,
              "a callback threw an exception that is not a std::exception");
     }
 }
@@ -327,6 +358,46 @@ take_strings (char **strings)
 }
 }
 
+#ifdef __cpp_lib_jthread
+namespace detail
+{
+/* The only one of that cancellable, which keeps it. */
+inline std::stop_source
+stop_source_of (GCancellable *cancellable)
+{
+  constexpr auto free_source = [] (gpointer data) {
+    delete static_cast<std::stop_source *> (data);
+  };
+  constexpr auto copy_source = [] (gpointer data, gpointer) -> gpointer {
+    return data != nullptr ? new std::stop_source (*static_cast<std::stop_source *> (data))
+                           : nullptr;
+  };
+  const GQuark key = g_quark_from_static_string ("curator::stop_source");
+  GObject *const object = G_OBJECT (cancellable);
+
+  for (;;)
+    {
+      const std::unique_ptr<std::stop_source> known (
+          static_cast<std::stop_source *> (g_object_dup_qdata (object, key, copy_source, nullptr)));
+      if (known != nullptr)
+        {
+          return *known;
+        }
+      auto source = std::make_unique<std::stop_source> ();
+      auto listener = std::make_unique<std::stop_source> (*source);
+      if (g_object_replace_qdata (object, key, nullptr, source.get (), free_source, nullptr))
+        {
+          source.release ();
+          g_cancellable_connect (cancellable, G_CALLBACK (+[] (GCancellable *, gpointer data) {
+                                   static_cast<std::stop_source *> (data)->request_stop ();
+                                 }),
+                                 listener.release (), free_source);
+        }
+    }
+}
+}
+#endif
+
 /** Cancels waiting calls from another thread. Wraps GCancellable, and converts to it. It stays
  *  cancelled. */
 class cancellable
@@ -367,14 +438,7 @@ private:
 inline std::stop_token
 stop_token_of (GCancellable *cancellable)
 {
-  auto source = std::make_unique<std::stop_source> ();
-  std::stop_token token = source->get_token ();
-  g_cancellable_connect (
-      detail::require (cancellable), G_CALLBACK (+[] (GCancellable *, gpointer data) {
-        static_cast<std::stop_source *> (data)->request_stop ();
-      }),
-      source.release (), [] (gpointer data) { delete static_cast<std::stop_source *> (data); });
-  return token;
+  return detail::stop_source_of (detail::require (cancellable)).get_token ();
 }
 #endif
 
@@ -558,6 +622,16 @@ public:
   {
     detail::outcome outcome;
     outcome.check (curator_tls_set_ca_file (require (), detail::c_text (pem), outcome) != FALSE);
+  }
+
+  /** curator_tls_set_crl_file(); without a value: none @throws error  INVALID_ARGUMENT, UNSUPPORTED */
+  void
+  set_crl_file (const std::optional<std::string> &pem)
+  {
+    detail::outcome outcome;
+    outcome.check (curator_tls_set_crl_file (require (), pem ? detail::c_text (*pem) : nullptr,
+                                             outcome)
+                   != FALSE);
   }
 
   /** curator_tls_set_certificate_files() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
@@ -862,13 +936,13 @@ public:
   /** Asks the holder of a lock node to release it: curator_attempt_revoke().
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   void
-  attempt_revoke (const std::string &lock_node_path, std::chrono::milliseconds timeout = {},
+  attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
                   GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     outcome.check (curator_attempt_revoke_full (detail::require (native_handle ()),
-                                                detail::c_text (lock_node_path),
-                                                detail::to_ms (timeout), cancellable, outcome)
+                                                detail::c_text (lock_node_path), timeout,
+                                                cancellable, outcome)
                    != FALSE);
   }
 
@@ -1061,6 +1135,19 @@ public:
     return left.count () > 0 && left >= std::chrono::duration<double, std::milli> (time);
   }
 
+  /** Gives a hold with a maximum at least that much time from now; lockable::set_max_hold(),
+   *  curator_lease_extend().
+   *  @throws error  LOCK_LOST if the hold has ended */
+  template <class Rep, class Period>
+  void
+  extend (const std::chrono::duration<Rep, Period> &at_least) const
+  {
+    detail::outcome outcome;
+    outcome.check (
+        curator_lease_extend (detail::require (native_handle ()), detail::to_ms (at_least), outcome)
+        != FALSE);
+  }
+
   /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
    *  if the process has no descriptor left. */
   int
@@ -1097,11 +1184,11 @@ public:
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  LOCK_LOST if the node is gone ... */
   std::string
-  data (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
+  data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    GBytes *bytes = curator_lease_get_data_full (detail::require (native_handle ()),
-                                                 detail::to_ms (timeout), cancellable, outcome);
+    GBytes *bytes = curator_lease_get_data_full (detail::require (native_handle ()), timeout,
+                                                 cancellable, outcome);
     outcome.check (bytes);
     const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
     gsize size = 0;
@@ -1212,8 +1299,13 @@ public:
     outcome.check (acquired != FALSE);
   }
 
+  /** lock() waits without a limit: try_lock_for() takes one. */
+  template <class Rep, class Period>
+  void lock (const std::chrono::duration<Rep, Period> &timeout,
+             GCancellable *cancellable = nullptr) = delete;
+
   /** Acquires if no other contender is ahead.
-   *  @throws error  as lock(); CONNECTION_LOST if the server did not answer */
+   *  @throws error  as lock(); CONNECTION_LOST if there is no connection */
   bool
   try_lock ()
   {
@@ -1238,7 +1330,7 @@ public:
   try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
                   GCancellable *cancellable = nullptr)
   {
-    return try_lock_for (time - Clock::now (), cancellable);
+    return try_lock_for (detail::left_until (time), cancellable);
   }
 
   /** Ends one level of the calling thread's hold, even of a lost one. A missing confirmation of the
@@ -1272,7 +1364,7 @@ public:
   {
     if (native_handle () == nullptr)
       {
-        g_log ("Curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
+        g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
         return;
       }
     curator_lock_release_async (
@@ -1334,7 +1426,20 @@ public:
     return granted;
   }
 
-  /** The same, within a timeout. */
+  /** The same, within a timeout. @throws error  also TIMED_OUT */
+  template <class Rep, class Period>
+  lease
+  acquire_lease (const std::chrono::duration<Rep, Period> &timeout,
+                 GCancellable *cancellable = nullptr)
+  {
+    detail::outcome outcome;
+    lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
+                                               detail::to_ms (timeout), cancellable, outcome));
+    outcome.check (granted.native_handle ());
+    return granted;
+  }
+
+  /** The same, without an error if the time is over. */
   template <class Rep, class Period>
   std::optional<lease>
   try_acquire_lease_for (const std::chrono::duration<Rep, Period> &timeout,
@@ -1379,14 +1484,31 @@ public:
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  UNSUPPORTED for a multi_lock ... */
   std::vector<std::string>
-  participant_nodes (std::chrono::milliseconds timeout = {},
-                     GCancellable *cancellable = nullptr) const
+  participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    char **nodes = curator_lock_get_participant_nodes_full (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome);
+    char **nodes = curator_lock_get_participant_nodes_full (detail::require (native_handle ()),
+                                                            timeout, cancellable, outcome);
     outcome.check (nodes);
     return detail::take_strings (nodes);
+  }
+
+  /** Ends holds granted from now on when they last so long, also if the holder hangs:
+   *  curator_lock_set_max_hold(). curator::forever, the default: no maximum.
+   *  @throws error  INVALID_ARGUMENT for no time at all */
+  template <class Rep, class Period>
+  void
+  set_max_hold (const std::chrono::duration<Rep, Period> &max_hold)
+  {
+    const gint64 ms = detail::to_ms (max_hold);
+    if (ms == 0)
+      {
+        detail::outcome refused;
+        g_set_error_literal (refused, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "a maximum of no time at all");
+        refused.check (false);
+      }
+    curator_lock_set_max_hold (detail::require (native_handle ()), ms);
   }
 
   /** Lets other clients ask for the lock back. Covers attempts that begin after this call.
@@ -1447,7 +1569,7 @@ private:
   {
     if (g_error_matches (failed, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER))
       {
-        g_log ("Curator", G_LOG_LEVEL_CRITICAL, "unlock: %s", failed->message);
+        g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: %s", failed->message);
       }
   }
 
@@ -2024,11 +2146,11 @@ public:
    *  curator_shared_count_start().
    *  @param timeout  for the whole call; 0: up to the connection timeout. As for the other calls */
   void
-  start (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr)
+  start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_start_full (detail::require (native_handle ()),
-                                                    detail::to_ms (timeout), cancellable, outcome)
+    outcome.check (curator_shared_count_start_full (detail::require (native_handle ()), timeout,
+                                                    cancellable, outcome)
                    != FALSE);
   }
 
@@ -2041,12 +2163,11 @@ public:
 
   /** Sets the value unconditionally and waits for the server: curator_shared_count_set(). */
   void
-  set (std::int32_t value, std::chrono::milliseconds timeout = {},
-       GCancellable *cancellable = nullptr)
+  set (std::int32_t value, detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     outcome.check (curator_shared_count_set_full (detail::require (native_handle ()), value,
-                                                  detail::to_ms (timeout), cancellable, outcome)
+                                                  timeout, cancellable, outcome)
                    != FALSE);
   }
 
@@ -2071,14 +2192,13 @@ public:
    *  curator_shared_count_try_set().
    *  @return false if another client changed the value first; the newer value has been read then */
   bool
-  try_set (std::int32_t version, std::int32_t value, std::chrono::milliseconds timeout = {},
+  try_set (std::int32_t version, std::int32_t value, detail::timeout timeout = {},
            GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     gboolean set = FALSE;
     outcome.check (curator_shared_count_try_set_full (detail::require (native_handle ()), version,
-                                                      value, &set, detail::to_ms (timeout),
-                                                      cancellable, outcome)
+                                                      value, &set, timeout, cancellable, outcome)
                    != FALSE);
     return set != FALSE;
   }
@@ -2187,6 +2307,18 @@ public:
     return granted;
   }
 
+  /** The same, within a timeout. @throws error  also TIMED_OUT */
+  template <class Rep, class Period>
+  lease
+  acquire (const std::chrono::duration<Rep, Period> &timeout, GCancellable *cancellable = nullptr)
+  {
+    detail::outcome outcome;
+    lease granted (curator_semaphore_acquire (detail::require (native_handle ()),
+                                              detail::to_ms (timeout), cancellable, outcome));
+    outcome.check (granted.native_handle ());
+    return granted;
+  }
+
   /** Acquires one lease if one is free and no other contender is ahead. @throws error  as
    *  lockable::try_lock() */
   std::optional<lease>
@@ -2265,12 +2397,11 @@ public:
    *  hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   std::vector<std::string>
-  participant_nodes (std::chrono::milliseconds timeout = {},
-                     GCancellable *cancellable = nullptr) const
+  participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    char **nodes = curator_semaphore_get_participant_nodes_full (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome);
+    char **nodes = curator_semaphore_get_participant_nodes_full (detail::require (native_handle ()),
+                                                                 timeout, cancellable, outcome);
     outcome.check (nodes);
     return detail::take_strings (nodes);
   }
@@ -2475,21 +2606,21 @@ public:
   /** Reads the candidates from the server, the leader first.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   std::vector<leader_participant>
-  participants (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
+  participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     return detail::take_participants (outcome.check (curator_leader_selector_get_participants_full (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
+        detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
   /** Reads the leader from the server; one without id that does not lead if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   leader_participant
-  leader (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
+  leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     return detail::take_participant (outcome.check (curator_leader_selector_get_leader_full (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
+        detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
   /** Leaves the queue, or cancels the current leadership. Does not wait. */
@@ -2611,21 +2742,21 @@ public:
   /** Reads the candidates from the server, the leader first.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   std::vector<leader_participant>
-  participants (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
+  participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     return detail::take_participants (outcome.check (curator_leader_latch_get_participants_full (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
+        detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
   /** Reads the leader from the server; one without id that does not lead if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   leader_participant
-  leader (std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr) const
+  leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     return detail::take_participant (outcome.check (curator_leader_latch_get_leader_full (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome)));
+        detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
   /** Adds a listener, called as listener (bool is_leader) for every change, in order.
@@ -2747,13 +2878,13 @@ public:
   /** Inspects the lock at @p path. Waits for the server.
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  see curator_inspect() */
-  inspection (const client &client, const std::string &path, std::chrono::milliseconds timeout = {},
+  inspection (const client &client, const std::string &path, detail::timeout timeout = {},
               GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     handle_ = inspection_handle (outcome.check (
         curator_inspect_full (detail::require (client.native_handle ()), detail::c_text (path),
-                              detail::to_ms (timeout), cancellable, outcome)));
+                              timeout, cancellable, outcome)));
   }
 
   /** Takes over a reference. */
@@ -2900,13 +3031,13 @@ struct found_locks
  *  @param timeout    for the whole call; 0: up to the connection timeout */
 inline found_locks
 find_locks (const client &client, const std::string &path, unsigned max_nodes = 0,
-            std::chrono::milliseconds timeout = {}, GCancellable *cancellable = nullptr)
+            detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
 {
   detail::outcome outcome;
   gboolean complete = FALSE;
-  char **paths = outcome.check (curator_find_locks_full (
-      detail::require (client.native_handle ()), detail::c_text (path), max_nodes, &complete,
-      detail::to_ms (timeout), cancellable, outcome));
+  char **paths = outcome.check (curator_find_locks_full (detail::require (client.native_handle ()),
+                                                         detail::c_text (path), max_nodes,
+                                                         &complete, timeout, cancellable, outcome));
   return { detail::take_strings (paths), complete != FALSE };
 }
 

@@ -43,8 +43,9 @@ typedef enum
   /** The server did not confirm a release in time. The caller no longer holds the lock; the node is
    *  deleted in the background, and only then can others get the lock. Java has no such error. */
   CURATOR_ERROR_RELEASE_PENDING,
-  /** No server answered before the timeout passed or the retry policy gave up; the message has the
-   *  hosts and the cause. KeeperException.ConnectionLossException. */
+  /** There is no connection, or it has been silent for a third of the session timeout, or the retry
+   *  policy gave up; the message has the hosts and the cause.
+   *  KeeperException.ConnectionLossException. */
   CURATOR_ERROR_CONNECTION_LOST,
   /** The session ended and the call cannot be repeated in a new one. SessionExpiredException. */
   CURATOR_ERROR_SESSION_EXPIRED,
@@ -59,7 +60,10 @@ typedef enum
   /** The process forked since the client was started; only the parent may use it. */
   CURATOR_ERROR_FORKED,
   /** A limit of this library is exceeded: size of a payload, watched bytes, queued work. */
-  CURATOR_ERROR_LIMIT_EXCEEDED
+  CURATOR_ERROR_LIMIT_EXCEEDED,
+  /** The timeout passed while the connection was up, and before a server had answered: nobody knows
+   *  yet whether another contender is ahead. KeeperException.OperationTimeoutException. */
+  CURATOR_ERROR_NO_ANSWER
 } CuratorError;
 
 /** The quark of the domain; use #CURATOR_ERROR. */

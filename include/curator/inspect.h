@@ -67,7 +67,7 @@ CuratorInspection *curator_inspect (CuratorClient *client, const char *path, GEr
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return as curator_inspect(); CONNECTION_LOST if no server answered in time,
+ *  @return as curator_inspect(); NO_ANSWER or CONNECTION_LOST if no server answered in time,
  *          G_IO_ERROR_CANCELLED */
 CURATOR_API
 CuratorInspection *curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms,
@@ -87,7 +87,7 @@ char **curator_find_locks (CuratorClient *client, const char *path, guint max_no
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return as curator_find_locks(); CONNECTION_LOST if no server answered in time,
+ *  @return as curator_find_locks(); NO_ANSWER or CONNECTION_LOST if no server answered in time,
  *          G_IO_ERROR_CANCELLED */
 CURATOR_API
 char **curator_find_locks_full (CuratorClient *client, const char *path, guint max_nodes,

@@ -43,7 +43,8 @@ void curator_leader_participant_unref (CuratorLeaderParticipant *participant);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLeaderParticipant, curator_leader_participant_unref)
 
-/** Leads until it returns. Runs on a thread of its own, never twice at a time for one selector.
+/** Leads until it returns, or ends its thread. Runs on a thread of its own, never twice at a time for one
+ *  selector.
  *  Mirrors LeaderSelectorListener.takeLeadership.
  *  @param lease        the leadership; borrowed, released after the return
  *  @param cancellable  borrowed. Cancelled when the lease is SUSPECT (but see
@@ -75,7 +76,8 @@ CURATOR_API
 const char *curator_leader_selector_get_id (CuratorLeaderSelector *selector);
 
 /** Sets whether the selector queues again after each leadership and after each failure, instead of
- *  staying out until curator_leader_selector_requeue(). Default FALSE. Mirrors
+ *  staying out until curator_leader_selector_requeue(). While its function returns within 100 ms, it
+ *  waits ever longer before that, up to 1 s. Default FALSE. Mirrors
  *  LeaderSelector.autoRequeue. */
 CURATOR_API
 void curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector,
@@ -125,8 +127,8 @@ GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *sele
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return a new array, as curator_leader_selector_get_participants(); NULL with CONNECTION_LOST if
- *          no server answered in time, or G_IO_ERROR_CANCELLED */
+ *  @return a new array, as curator_leader_selector_get_participants(); NULL with NO_ANSWER or
+ *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
 CURATOR_API
 GPtrArray *curator_leader_selector_get_participants_full (CuratorLeaderSelector *selector,
                                                           gint64 timeout_ms,
@@ -145,8 +147,8 @@ CuratorLeaderParticipant *curator_leader_selector_get_leader (CuratorLeaderSelec
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return a new participant, as curator_leader_selector_get_leader(); NULL with CONNECTION_LOST if no
- *          server answered in time, or G_IO_ERROR_CANCELLED */
+ *  @return a new participant, as curator_leader_selector_get_leader(); NULL with NO_ANSWER or
+ *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
 CURATOR_API
 CuratorLeaderParticipant *curator_leader_selector_get_leader_full (CuratorLeaderSelector *selector,
                                                                    gint64 timeout_ms,
@@ -211,8 +213,8 @@ gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);
 /** Waits until the latch leads. Mirrors LeaderLatch.await() and await(long, TimeUnit).
  *  @param timeout_ms   milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
  *  @param cancellable  may be NULL
- *  @return FALSE with TIMED_OUT, NOT_STARTED, CLOSED (the latch, also meanwhile, or the client) or
- *          G_IO_ERROR_CANCELLED */
+ *  @return FALSE with TIMED_OUT (the message says why the latch could not queue, if it could not),
+ *          NOT_STARTED, CLOSED (the latch, also meanwhile, or the client) or G_IO_ERROR_CANCELLED */
 CURATOR_API
 gboolean curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);
@@ -239,8 +241,8 @@ GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, GEr
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return a new array, as curator_leader_latch_get_participants(); NULL with CONNECTION_LOST if
- *          no server answered in time, or G_IO_ERROR_CANCELLED */
+ *  @return a new array, as curator_leader_latch_get_participants(); NULL with NO_ANSWER or
+ *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
 CURATOR_API
 GPtrArray *curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                                        GCancellable *cancellable, GError **error);
@@ -257,8 +259,8 @@ CuratorLeaderParticipant *curator_leader_latch_get_leader (CuratorLeaderLatch *l
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return a new participant, as curator_leader_latch_get_leader(); NULL with CONNECTION_LOST if no
- *          server answered in time, or G_IO_ERROR_CANCELLED */
+ *  @return a new participant, as curator_leader_latch_get_leader(); NULL with NO_ANSWER or
+ *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
 CURATOR_API
 CuratorLeaderParticipant *curator_leader_latch_get_leader_full (CuratorLeaderLatch *latch,
                                                                 gint64 timeout_ms,

@@ -26,8 +26,8 @@ typedef enum
   /** Still held, but the server has not answered for a while and the deadline approaches: begin
    *  nothing new. */
   CURATOR_LEASE_SUSPECT,
-  /** No longer held: the session ended, another client deleted the node, the client was closed, or
-   *  the deadline passed. The local clock decides, even without a network. Stop at once. */
+  /** No longer held: the session ended, another client deleted the node, the client was closed, the
+   *  deadline passed, or the maximum that curator_lock_set_max_hold() had set. The local clock decides, even without a network. Stop at once. */
   CURATOR_LEASE_LOST,
   /** Released by this process. */
   CURATOR_LEASE_RELEASED
@@ -63,11 +63,21 @@ CuratorLeaseState curator_lease_get_state (CuratorLease *lease);
 CURATOR_API
 const char *curator_lease_state_to_string (CuratorLeaseState state);
 
-/** Milliseconds until the hold's deadline if no server answers again; 0 after it. Time counts while
+/** Milliseconds until the hold's deadline if no server answers again, or until its maximum if that is
+ *  sooner; 0 after it. Time counts while
  *  the machine is suspended. For a multi-lock: the minimum of its members. For a driver's
  *  persistent node, which outlives its session: G_MAXINT64 while held. No Java counterpart. */
 CURATOR_API
 gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
+
+/** Gives a hold with a maximum, see curator_lock_set_max_hold(), more time: the maximum does not end it
+ *  within that time from now. Never ends a hold sooner. Asks no server and does not wait. For a
+ *  multi-lock: each member's. Mirrors nothing in Java.
+ *  @param at_least_ms  milliseconds from now; #CURATOR_WAIT_FOREVER: the maximum is lifted
+ *  @return TRUE also if the hold has no maximum; FALSE with LOCK_LOST if the hold has ended, whatever
+ *          ended it, INVALID_ARGUMENT, FORKED */
+CURATOR_API
+gboolean curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error);
 
 /** A file descriptor for poll(), readable once the lease is LOST or RELEASED and from then on. Do
  *  not read or close it. Owned by the lease, created by the first call; -1 if the process has no
@@ -109,7 +119,7 @@ GBytes *curator_lease_get_data (CuratorLease *lease, GError **error);
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return as curator_lease_get_data(); CONNECTION_LOST if no server answered in time,
+ *  @return as curator_lease_get_data(); NO_ANSWER or CONNECTION_LOST if no server answered in time,
  *          G_IO_ERROR_CANCELLED */
 CURATOR_API
 GBytes *curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms,

@@ -53,16 +53,16 @@ typedef void (*CuratorRevocationListener) (CuratorLock *lock, gpointer user_data
  *
  *  The timeout covers everything: connecting, retries, queueing. With 0 the server is asked once,
  *  which may take up to the connection timeout: TIMED_OUT if another contender is ahead,
- *  CONNECTION_LOST if there was no answer. No request is sent while this client's session itself
- *  holds an exclusive lock, or waits for it. If the calling thread holds the lock already, the hold
- *  gains a level and no request is sent. A call that fails leaves nothing behind: any node that it
- *  may have created is found and deleted in the background.
+ *  NO_ANSWER or CONNECTION_LOST if there was no answer. No request is sent while this client's
+ *  session itself holds an exclusive lock, or waits for it. If the calling thread holds the lock
+ *  already, the hold gains a level and no request is sent. A call that fails leaves nothing behind:
+ *  any node that it may have created is found and deleted in the background.
  *
  *  @param timeout_ms   milliseconds, 0, or #CURATOR_WAIT_FOREVER
  *  @param cancellable  may be NULL; any thread may cancel it: G_IO_ERROR_CANCELLED
- *  @return FALSE with TIMED_OUT, CLOSED, NOT_STARTED, LOCK_LOST, CONNECTION_LOST, AUTH_FAILED,
- *          SEQUENCE_EXHAUSTED, FORKED ..., UNSUPPORTED for a write lock whose read lock the calling
- *          thread holds, or #CURATOR_ZK_ERROR */
+ *  @return FALSE with TIMED_OUT, CLOSED, NOT_STARTED, LOCK_LOST, CONNECTION_LOST, NO_ANSWER,
+ *          AUTH_FAILED, SEQUENCE_EXHAUSTED, FORKED ..., UNSUPPORTED for a write lock whose read
+ *          lock the calling thread holds, or #CURATOR_ZK_ERROR */
 CURATOR_API
 gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                GError **error);
@@ -99,8 +99,8 @@ char **curator_lock_get_participant_nodes (CuratorLock *lock, GError **error);
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return as curator_lock_get_participant_nodes(); CONNECTION_LOST if no server answered in time,
- *          G_IO_ERROR_CANCELLED */
+ *  @return as curator_lock_get_participant_nodes(); NO_ANSWER or CONNECTION_LOST if no server
+ *          answered in time, G_IO_ERROR_CANCELLED */
 CURATOR_API
 char **curator_lock_get_participant_nodes_full (CuratorLock *lock, gint64 timeout_ms,
                                                 GCancellable *cancellable, GError **error);
@@ -143,6 +143,19 @@ CURATOR_API
 void curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback,
                                  gpointer user_data);
 
+/** Ends a hold whose holder does not: at the end of that time it is LOST, by the local clock like every
+ *  loss, and a tenth of the session timeout later, 1 s at most, its node is deleted, so that the next
+ *  contender is granted the lock. The session and its other holds go on. It needs this process to run
+ *  and to be connected; otherwise the node stays until the session ends. Like every loss by a clock it
+ *  stops nobody: a holder that hangs and goes on later must be told by its fencing token.
+ *
+ *  It applies to holds granted from now on, from the grant, however many levels they gain;
+ *  curator_lease_extend() gives one more time. For a multi-lock: sets that of each member. Mirrors
+ *  nothing in Java.
+ *  @param max_hold_ms  milliseconds, more than 0; #CURATOR_WAIT_FOREVER, the default, for no maximum */
+CURATOR_API
+void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
+
 /** Lets other clients ask for the lock back, with curator_attempt_revoke() or Java's Revoker. It
  *  covers attempts that begin after this call; their nodes have an empty payload, as in Curator.
  *  The listener runs also while the attempt still waits. It stays until replaced, or cleared with
@@ -157,7 +170,8 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
 
 /** Asks the holder of a lock node to release it, by writing "__REVOKE__" into the node. Waits for
  *  the server, up to the connection timeout, not for the holder. Mirrors Revoker.attemptRevoke.
- *  @param lock_node_path  full path, as from curator_lock_get_participant_nodes()
+ *  @param lock_node_path  full path, as from curator_lock_get_participant_nodes(); the path of a lock
+ *                         is refused with INVALID_ARGUMENT
  *  @return TRUE also if the node is gone already */
 CURATOR_API
 gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GError **error);
@@ -166,8 +180,8 @@ gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_pa
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return as curator_attempt_revoke(); CONNECTION_LOST if no server answered in time: the request may
- *          still reach the holder; G_IO_ERROR_CANCELLED */
+ *  @return as curator_attempt_revoke(); NO_ANSWER or CONNECTION_LOST if no server answered in time:
+ *          the request may still reach the holder; G_IO_ERROR_CANCELLED */
 CURATOR_API
 gboolean curator_attempt_revoke_full (CuratorClient *client, const char *lock_node_path,
                                       gint64 timeout_ms, GCancellable *cancellable, GError **error);

@@ -3,9 +3,9 @@
  * Mirrors LockInternalsDriver, LockInternalsSorter and PredicateResults. The engine does the rest:
  * create, list, watch, wait, retry, clean up. Pass the driver to curator_mutex_new_with_driver().
  *
- * The functions of a driver run on the caller's thread or on threads of the library, possibly
- * concurrently, while the library holds no lock. They must not block, which would delay other
- * locks.
+ * The functions of a driver run on the caller's thread or on one thread of the client, possibly
+ * concurrently, while the library holds no lock. One that blocks delays the client's other drivers
+ * and retry policies, and nothing else.
  */
 #ifndef CURATOR_LOCK_INTERNALS_H
 #define CURATOR_LOCK_INTERNALS_H

@@ -20,7 +20,7 @@ G_BEGIN_DECLS
  *  InterProcessReadWriteLock(CuratorFramework, String, byte[]).
  *  @param path    absolute; must not contain "__READ__" or "__WRIT__"
  *  @param data    payload of the lock nodes, copied; NULL for the client's default data
- *  @param length  bytes at @p data, at most 4096
+ *  @param length  bytes at @p data, at most 4096; 0 for NULL
  *  @return a new pair; NULL with INVALID_ARGUMENT or LIMIT_EXCEEDED */
 CURATOR_API
 CuratorRwLock *curator_rw_lock_new (CuratorClient *client, const char *path, const void *data,

@@ -101,8 +101,8 @@ char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GEr
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return as curator_semaphore_get_participant_nodes(); CONNECTION_LOST if no server answered in
- *          time, G_IO_ERROR_CANCELLED */
+ *  @return as curator_semaphore_get_participant_nodes(); NO_ANSWER or CONNECTION_LOST if no server
+ *          answered in time, G_IO_ERROR_CANCELLED */
 CURATOR_API
 char **curator_semaphore_get_participant_nodes_full (CuratorSemaphore *semaphore, gint64 timeout_ms,
                                                      GCancellable *cancellable, GError **error);

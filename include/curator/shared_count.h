@@ -35,7 +35,8 @@ gboolean curator_shared_count_start (CuratorSharedCount *count, GError **error);
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return FALSE with CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED, ... */
+ *  @return FALSE with NO_ANSWER or CONNECTION_LOST if no server answered in time,
+ *          G_IO_ERROR_CANCELLED, ... */
 CURATOR_API
 gboolean curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
                                           GCancellable *cancellable, GError **error);
@@ -63,8 +64,8 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GErr
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL
- *  @return FALSE with CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED, ...; the
- *          value may or may not be set */
+ *  @return FALSE with NO_ANSWER or CONNECTION_LOST if no server answered in time,
+ *          G_IO_ERROR_CANCELLED, ...; the value may or may not be set */
 CURATOR_API
 gboolean curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
                                         GCancellable *cancellable, GError **error);

@@ -61,7 +61,9 @@ typedef enum
   CURATOR_COUNTER_WAIT_LONGER,
   /** Checks of the session and the node before a grant, because the newest ones were too old. Each
    *  delays the grant by one round trip. */
-  CURATOR_COUNTER_CONFIRMATIONS
+  CURATOR_COUNTER_CONFIRMATIONS,
+  /** Holds lost because they lasted longer than curator_lock_set_max_hold() allows. */
+  CURATOR_COUNTER_LOST_MAX_HOLD
 } CuratorCounter;
 
 /** Copies all counters at one moment.

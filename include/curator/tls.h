@@ -61,13 +61,24 @@ CuratorTls *curator_tls_new (void);
 CURATOR_API
 gboolean curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error);
 
+/** Refuses servers whose certificate is in a list of revoked ones, a PEM file of the CAs. Without one
+ *  revocation is not checked: neither OCSP nor the addresses in certificates are asked. The file is read
+ *  again when it has changed. A list after its date of the next update refuses every certificate of its
+ *  issuer.
+ *  @param pem  made absolute; NULL: none
+ *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no list; UNSUPPORTED */
+CURATOR_API
+gboolean curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error);
+
 /** The certificate with which the client identifies itself, and its private key. Both files are read
  *  again when they have changed, so that a renewed certificate serves the next connection.
  *  @param cert_pem  the certificate, followed by those of its issuers
- *  @param key_pem   others must not be able to read it; may be @p cert_pem
+ *  @param key_pem   a file of this user that nobody else can read or write, or one of root that at most
+ *                   its group can read; may be @p cert_pem
  *  @param password  of an encrypted key, or NULL; wiped when the object is freed
  *  @return FALSE with INVALID_ARGUMENT if a file cannot be read, if the key does not belong to the
- *          certificate, if the certificate has expired, or if others can read the key; UNSUPPORTED */
+ *          certificate, if the certificate has expired, or if the key is anybody else's or can be read or
+ *          written by others; UNSUPPORTED */
 CURATOR_API
 gboolean curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem,
                                             const char *key_pem, const char *password,

@@ -10,9 +10,10 @@
  */
 #include "channel/channel.h"
 
+#include "base/thread_start.h"
 #include "channel/channel_link.h"
 #include "channel/loopback.h"
-#include "thread_start.h"
+#include "channel/resolve_job.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -149,6 +150,7 @@ channel_free (CuratorChannel *channel)
   curator_loopback_close (channel->loopback);
   curator_endpoints_free (channel->context.endpoints);
   curator_tls_credentials_free (channel->context.credentials);
+  g_ptr_array_unref (channel->context.lookups);
   if (channel->context.wake_fd >= 0)
     {
       close (channel->context.wake_fd);
@@ -181,6 +183,7 @@ curator_channel_open (const CuratorChannelSetup *setup)
   channel->context.pinged = setup->pinged;
   channel->context.data = setup->data;
   channel->context.endpoints = curator_endpoints_new (setup->hosts);
+  channel->context.lookups = curator_lookups_new ();
   channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;
   int failed = channel->loopback == NULL ? errno : 0;

@@ -1,14 +1,8 @@
-/* The error domain of a secured connection. Threads: any; no lock. */
+/* Errors of a secured connection. Threads: any; no lock. */
 #include "channel/channel_error.h"
 
 #include <errno.h>
 #include <string.h>
-
-GQuark
-curator_connect_error_quark (void)
-{
-  return g_quark_from_static_string ("curator-connect-error-quark");
-}
 
 void
 curator_channel_set_errno (GError **error, const char *what, int number)

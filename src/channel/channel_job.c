@@ -1,9 +1,9 @@
 /* Work on a thread of its own; see channel_job.h. */
 #include "channel/channel_job.h"
 
+#include "base/refs.h"
+#include "base/thread_start.h"
 #include "channel/channel_error.h"
-#include "refs.h"
-#include "thread_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,6 +75,12 @@ curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify de
       return NULL;
     }
   return job;
+}
+
+gpointer
+curator_job_data (CuratorJob *job)
+{
+  return job->data;
 }
 
 gpointer

@@ -13,6 +13,8 @@ typedef struct _CuratorJob CuratorJob;
 /* At the end 1 is added to the eventfd wake_fd. Takes data; NULL with an error, data freed. */
 CuratorJob *curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify destroy,
                                int wake_fd, GError **error);
+/* Borrowed; the job may be using it. */
+gpointer curator_job_data (CuratorJob *job);
 /* The data of a finished job, borrowed; NULL while it runs. */
 gpointer curator_job_result (CuratorJob *job);
 void curator_job_drop (CuratorJob *job);

@@ -25,6 +25,13 @@ curator_link_new (CuratorLinkContext *context, int client_fd, const guint8 *requ
   link->timeout_ms = frame.timeout_ms;
   link->session_id = frame.session_id;
   explicit_bzero (&frame, sizeof frame);
+  if (context->n_rounds > 0)
+    {
+      /* The state is PAUSED: servers that open the session, and no more, are not tried without end. */
+      link->deadline_us = g_get_monotonic_time ()
+                          + curator_endpoints_pause_us (context->n_rounds - 1, link->timeout_ms);
+      return link;
+    }
   curator_endpoints_start_round (context->endpoints);
   curator_link_try_server (link);
   return link;
@@ -37,12 +44,14 @@ curator_link_free (CuratorLink *link)
     {
       return;
     }
+  CuratorLinkContext *context = link->context;
+  context->n_rounds += link->state >= CURATOR_LINK_OPEN && !link->is_answered ? 1 : 0;
+  curator_link_drop_server (link);
   if (link->state != CURATOR_LINK_PAUSED)
     {
       /* Whoever ended it, the next connection goes to another server. */
-      curator_endpoints_advance (link->context->endpoints);
+      curator_endpoints_advance (context->endpoints);
     }
-  curator_link_drop_server (link);
   shutdown (link->client_fd, SHUT_RDWR);
   close (link->client_fd);
   /* Session passwords, and what the program writes. */
@@ -50,7 +59,7 @@ curator_link_free (CuratorLink *link)
   g_free (link);
 }
 
-/* A job or a full buffer: the server has to wait. */
+/* While a job runs, or a buffer is full, the server has to wait. */
 static short
 server_events (CuratorLink *link)
 {
@@ -60,7 +69,9 @@ server_events (CuratorLink *link)
     {
       return events;
     }
-  if (link->job != NULL || curator_buffer_room (&link->to_client) == 0)
+  /* A reply to a frame that is not written yet is not read. */
+  if (link->job != NULL || link->step_is_due || link->out != NULL
+      || curator_buffer_room (&link->to_client) == 0)
     {
       events &= ~POLLIN;
     }

@@ -281,6 +281,18 @@ set_step_error (CuratorSasl *sasl, int rc)
                              sasl->settings->mechanism, g_strstrip (line));
 }
 
+gboolean
+curator_sasl_begin_step (CuratorSasl *sasl)
+{
+  return !atomic_exchange (&sasl->settings->is_stepping, TRUE);
+}
+
+void
+curator_sasl_end_step (CuratorSasl *sasl)
+{
+  atomic_store (&sasl->settings->is_stepping, FALSE);
+}
+
 void
 curator_sasl_step (gpointer data)
 {
@@ -290,6 +302,7 @@ curator_sasl_step (gpointer data)
   const gboolean is_first = sasl->challenge == NULL;
   const int rc = is_first ? start (sasl, &out, &length) : proceed (sasl, &out, &length);
 
+  curator_sasl_end_step (sasl);
   if (rc != SASL_OK && rc != SASL_CONTINUE)
     {
       set_step_error (sasl, rc);
@@ -362,6 +375,17 @@ curator_sasl_unref (gpointer data)
 
 void
 curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
+{
+}
+
+gboolean
+curator_sasl_begin_step (CuratorSasl *sasl)
+{
+  return TRUE;
+}
+
+void
+curator_sasl_end_step (CuratorSasl *sasl)
 {
 }
 

@@ -6,11 +6,12 @@
 #ifndef CURATOR_CHANNEL_SASL_H
 #define CURATOR_CHANNEL_SASL_H
 
-#include "refs.h"
+#include "base/refs.h"
 
 #include <glib.h>
+#include <stdatomic.h>
 
-/* Constant; jobs may outlive the client. */
+/* Constant but for is_stepping; jobs may outlive the client. */
 typedef struct
 {
   CuratorRefs refs;
@@ -19,6 +20,8 @@ typedef struct
   char *password;
   char *service;
   char *server_name; /* NULL: the host */
+  atomic_bool
+      is_stepping; /* one step of one authentication at a time: a KDC that hangs costs one thread */
 } CuratorSaslSettings;
 
 CuratorSaslSettings *curator_sasl_settings_new_digest (const char *user, const char *password);
@@ -38,6 +41,10 @@ void curator_sasl_unref (gpointer sasl);
 /* What the server has sent, before each step but the first. */
 void curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n);
 void curator_sasl_step (gpointer sasl);
+/* Before each step. FALSE: one with the same settings has not ended. */
+gboolean curator_sasl_begin_step (CuratorSasl *sasl);
+/* The step that was begun will not be done. */
+void curator_sasl_end_step (CuratorSasl *sasl);
 
 /* After a step. The error of a failed one, borrowed, or NULL. */
 const GError *curator_sasl_get_error (CuratorSasl *sasl);

@@ -10,32 +10,126 @@
 
 #ifdef CURATOR_HAVE_TLS
 
+#include <gio/gio.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <string.h>
 
-/* Below the priorities that the administrator has set for the system. */
-#define NO_OLD_VERSIONS "-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+/* Taken from the priorities that the administrator has set for the system. Nothing is added to them. */
+#define NO_OLD_VERSIONS "-VERS-SSL3.0:-VERS-TLS1.0:-VERS-TLS1.1"
+/* 2,048 bits of RSA. A profile of the priorities could lower the administrator's. */
+#define MIN_STRENGTH GNUTLS_SEC_PARAM_MEDIUM
 
 struct _CuratorTlsSession
 {
   gnutls_session_t session;
   char *host;
-  gnutls_typed_vdata_st wanted[2]; /* the session keeps a pointer to it */
-  gsize unfinished;                /* bytes of a write to be repeated */
+  char *refusal;    /* of the server's certificate, or NULL */
+  gsize unfinished; /* bytes of a write to be repeated */
   gboolean is_established;
   gboolean is_sure; /* the server has accepted what we have shown */
 };
 
-/* The name may also be an address, and is compared with those of the certificate then. */
-static void
-verify_peer (CuratorTlsSession *tls)
+static gboolean
+has_name (gnutls_x509_crt_t certificate)
 {
-  tls->wanted[0].type = GNUTLS_DT_DNS_HOSTNAME;
-  tls->wanted[0].data = (unsigned char *) tls->host;
-  tls->wanted[1].type = GNUTLS_DT_KEY_PURPOSE_OID;
-  tls->wanted[1].data = (unsigned char *) GNUTLS_KP_TLS_WWW_SERVER;
-  gnutls_session_set_verify_cert2 (tls->session, tls->wanted, G_N_ELEMENTS (tls->wanted), 0);
+  char name[256];
+  int kind = 0;
+
+  for (unsigned i = 0; kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+       i++)
+    {
+      gsize length = sizeof name;
+      kind = gnutls_x509_crt_get_subject_alt_name (certificate, i, name, &length, NULL);
+    }
+  return kind == GNUTLS_SAN_DNSNAME;
+}
+
+static gboolean
+has_address (gnutls_x509_crt_t certificate, const char *host)
+{
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (host);
+  return address != NULL
+         && gnutls_x509_crt_check_ip (certificate, g_inet_address_to_bytes (address),
+                                      (unsigned) g_inet_address_get_native_size (address), 0)
+                != 0;
+}
+
+/* What GnuTLS does not object to: if a certificate has no alternative name, it takes the common name; and
+ * by default a key of 1,024 bits will do. */
+static const char *
+objection_to (const gnutls_datum_t *der, gboolean is_server, const char *host)
+{
+  gnutls_x509_crt_t certificate;
+  unsigned bits = 0;
+  const char *why = NULL;
+
+  gnutls_x509_crt_init (&certificate);
+  const int rc = gnutls_x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
+  const int kind = rc == 0 ? gnutls_x509_crt_get_pk_algorithm (certificate, &bits) : rc;
+  if (kind < 0)
+    {
+      why = gnutls_strerror (kind);
+    }
+  else if (gnutls_pk_bits_to_sec_param ((gnutls_pk_algorithm_t) kind, bits) < MIN_STRENGTH)
+    {
+      why = "A key is too short.";
+    }
+  else if (is_server && !has_name (certificate) && !has_address (certificate, host))
+    {
+      why = "It has no alternative name.";
+    }
+  gnutls_x509_crt_deinit (certificate);
+  return why;
+}
+
+/* The name may also be an address, and is compared with those of the certificate then. */
+char *
+curator_tls_session_dup_refusal (CuratorTlsSession *tls)
+{
+  gnutls_typed_vdata_st wanted[] = {
+    { GNUTLS_DT_DNS_HOSTNAME, (unsigned char *) tls->host, 0 },
+    { GNUTLS_DT_KEY_PURPOSE_OID, (unsigned char *) GNUTLS_KP_TLS_WWW_SERVER, 0 },
+  };
+  unsigned n = 0;
+  unsigned status = 0;
+  gnutls_datum_t text = { 0 };
+  const gnutls_datum_t *shown = gnutls_certificate_get_peers (tls->session, &n);
+  const int rc =
+      gnutls_certificate_verify_peers (tls->session, wanted, G_N_ELEMENTS (wanted), &status);
+  const char *why = rc < 0 ? gnutls_strerror (rc) : NULL;
+
+  if (rc >= 0 && status != 0)
+    {
+      gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
+      why = text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given";
+    }
+  for (unsigned i = 0; i < n && why == NULL; i++)
+    {
+      why = objection_to (&shown[i], i == 0, tls->host);
+    }
+  char *refusal = why != NULL ? g_strdup_printf ("the certificate of the server is not valid for "
+                                                 "\"%s\": %s",
+                                                 tls->host, why)
+                              : NULL;
+  gnutls_free (text.data);
+  return refusal;
+}
+
+gint64
+curator_tls_session_get_peer_expiry (CuratorTlsSession *tls)
+{
+  unsigned n = 0;
+  const gnutls_datum_t *shown = gnutls_certificate_get_peers (tls->session, &n);
+  return n > 0 ? curator_tls_expiry_of (shown) : 0;
+}
+
+static int
+on_certificate (gnutls_session_t session)
+{
+  CuratorTlsSession *tls = gnutls_session_get_ptr (session);
+  tls->refusal = curator_tls_session_dup_refusal (tls);
+  return tls->refusal != NULL ? GNUTLS_E_CERTIFICATE_ERROR : 0;
 }
 
 CuratorTlsSession *
@@ -62,7 +156,8 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
     }
   if (verify)
     {
-      verify_peer (tls);
+      gnutls_session_set_ptr (tls->session, tls);
+      gnutls_session_set_verify_function (tls->session, on_certificate);
     }
   gnutls_transport_set_int (tls->session, fd);
   return tls;
@@ -75,6 +170,7 @@ curator_tls_session_free (CuratorTlsSession *tls)
     {
       gnutls_deinit (tls->session);
       g_free (tls->host);
+      g_free (tls->refusal);
       g_free (tls);
     }
 }
@@ -125,28 +221,16 @@ may_be_refused (CuratorTlsSession *tls)
 }
 
 static void
-set_refusal (CuratorTlsSession *tls, GError **error)
-{
-  gnutls_datum_t text = { 0 };
-  const unsigned status = gnutls_session_get_verify_cert_status (tls->session);
-
-  gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
-  g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
-               "the certificate of the server is not valid for \"%s\": %s", tls->host,
-               text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given");
-  gnutls_free (text.data);
-}
-
-static void
 set_failure (CuratorTlsSession *tls, gssize rc, GError **error)
 {
   const gboolean is_alert = rc == GNUTLS_E_FATAL_ALERT_RECEIVED;
   const gnutls_alert_description_t alert = is_alert ? gnutls_alert_get (tls->session) : 0;
   const char *why = is_alert ? gnutls_alert_get_name (alert) : gnutls_strerror ((int) rc);
 
-  if (rc == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
+  if (tls->refusal != NULL)
     {
-      set_refusal (tls, error);
+      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+                           tls->refusal);
     }
   else if ((is_alert && is_of_certificate (alert)) || may_be_refused (tls))
     {
@@ -250,6 +334,18 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
 void
 curator_tls_session_free (CuratorTlsSession *tls)
 {
+}
+
+char *
+curator_tls_session_dup_refusal (CuratorTlsSession *tls)
+{
+  return NULL;
+}
+
+gint64
+curator_tls_session_get_peer_expiry (CuratorTlsSession *tls)
+{
+  return 0;
 }
 
 gboolean

@@ -12,6 +12,11 @@ CuratorTlsSession *curator_tls_session_new (int fd, const char *host,
                                             GError **error);
 void curator_tls_session_free (CuratorTlsSession *session);
 
+/* Why the certificate of the server is not valid for the host, to be freed; NULL: it is. */
+char *curator_tls_session_dup_refusal (CuratorTlsSession *session);
+/* When it expires, in seconds since 1970; 0: unknown. */
+gint64 curator_tls_session_get_peer_expiry (CuratorTlsSession *session);
+
 gboolean curator_tls_session_wants_write (CuratorTlsSession *session);
 gboolean curator_tls_session_has_pending (CuratorTlsSession *session);
 

@@ -1,10 +1,11 @@
 /* The order of the servers; see endpoints.h. Threads: one; no lock. */
 #include "channel/endpoints.h"
 
-#include "client/connect_string.h"
+#include "base/connect_string.h"
 
 #define FIRST_PAUSE_US 50000
 #define LAST_PAUSE_US  G_USEC_PER_SEC
+#define LOOK_UP_US     G_USEC_PER_SEC
 /* All servers together get 0.6 of the session timeout, one server at most 0.2 of it. */
 #define ALL_SHARE      0.6
 #define MIN_PARTS      3
@@ -17,6 +18,7 @@ struct _CuratorEndpoints
   guint n_tried;        /* hosts of this round */
   GPtrArray *addresses; /* CuratorAddress of the host, or NULL */
   guint at_address;
+  GHashTable *former; /* CuratorHostPort to the addresses that it had last */
 };
 
 static void
@@ -54,6 +56,7 @@ curator_endpoints_new (GPtrArray *hosts)
       g_ptr_array_add (endpoints->hosts, copy);
     }
   shuffle (endpoints->hosts);
+  endpoints->former = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
   return endpoints;
 }
 
@@ -62,6 +65,7 @@ curator_endpoints_free (CuratorEndpoints *endpoints)
 {
   g_ptr_array_unref (endpoints->hosts);
   g_clear_pointer (&endpoints->addresses, g_ptr_array_unref);
+  g_hash_table_unref (endpoints->former);
   g_free (endpoints);
 }
 
@@ -96,6 +100,21 @@ curator_endpoints_set_addresses (CuratorEndpoints *endpoints, GPtrArray *address
   shuffle (addresses);
   endpoints->addresses = addresses;
   endpoints->at_address = 0;
+  g_hash_table_insert (endpoints->former, endpoints->hosts->pdata[endpoints->at],
+                       g_ptr_array_ref (addresses));
+}
+
+gboolean
+curator_endpoints_recall_addresses (CuratorEndpoints *endpoints)
+{
+  GPtrArray *former =
+      g_hash_table_lookup (endpoints->former, endpoints->hosts->pdata[endpoints->at]);
+
+  if (former != NULL)
+    {
+      curator_endpoints_set_addresses (endpoints, g_ptr_array_ref (former));
+    }
+  return former != NULL;
 }
 
 gboolean
@@ -123,6 +142,13 @@ curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
   const guint n_addresses = endpoints->addresses != NULL ? endpoints->addresses->len : 1;
   const guint parts = endpoints->hosts->len + n_addresses - 1;
   return (gint64) (ALL_SHARE * 1000 * MAX (timeout_ms, MIN_TIMEOUT_MS) / MAX (parts, MIN_PARTS));
+}
+
+gint64
+curator_endpoints_look_up_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
+{
+  const gint64 patience_us = curator_endpoints_patience_us (endpoints, timeout_ms);
+  return g_hash_table_size (endpoints->former) > 0 ? MIN (patience_us, LOOK_UP_US) : patience_us;
 }
 
 gint64

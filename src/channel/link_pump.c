@@ -5,6 +5,8 @@
  */
 #include "channel/link_pump.h"
 
+#include "channel/link_report.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -72,31 +74,44 @@ write_client (CuratorLink *link)
   return TRUE;
 }
 
+/* The server does more than to open sessions. */
+static void
+note_service (CuratorLink *link)
+{
+  if (link->has_asked)
+    {
+      link->is_answered = TRUE;
+      link->context->n_rounds = 0;
+    }
+}
+
 static gboolean
-read_server (CuratorLink *link)
+read_server (CuratorLink *link, GError **error)
 {
   CuratorBuffer *buffer = &link->to_client;
   const gsize room = curator_buffer_room (buffer);
   const gssize got =
-      room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, NULL) : 0;
+      room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, error) : 0;
   if (got > 0)
     {
       buffer->end += (gsize) got;
+      note_service (link);
     }
   return got >= 0;
 }
 
 static gboolean
-write_server (CuratorLink *link)
+write_server (CuratorLink *link, GError **error)
 {
   CuratorBuffer *buffer = &link->to_server;
   const gsize n = curator_buffer_length (buffer);
   const gssize sent =
-      n > 0 ? curator_stream_write (link->stream, curator_buffer_data (buffer), n, NULL) : 0;
+      n > 0 ? curator_stream_write (link->stream, curator_buffer_data (buffer), n, error) : 0;
 
   if (sent > 0)
     {
       curator_buffer_consume (buffer, (gsize) sent);
+      link->has_asked = TRUE;
     }
   return sent >= 0;
 }
@@ -111,10 +126,15 @@ static void
 pump_open (CuratorLink *link)
 {
   const gboolean has_client = read_client (link) >= 0;
-  const gboolean has_server = write_server (link) && read_server (link);
+  g_autoptr (GError) error = NULL;
+  const gboolean has_server = write_server (link, &error) && read_server (link, &error);
 
   if (!has_server)
     {
+      if (!link->is_answered)
+        {
+          curator_link_report_loss (link, error);
+        }
       curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
     }
   else if (!has_client || !write_client (link))
@@ -133,7 +153,7 @@ pump_server_lost (CuratorLink *link)
 static gboolean
 pump_client_gone (CuratorLink *link)
 {
-  if (!write_server (link))
+  if (!write_server (link, NULL))
     {
       return FALSE;
     }
@@ -150,7 +170,7 @@ static gboolean
 pump_finished (CuratorLink *link)
 {
   link->to_client.start = link->to_client.end = 0;
-  return read_server (link);
+  return read_server (link, NULL);
 }
 
 gboolean

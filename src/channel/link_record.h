@@ -19,8 +19,10 @@ typedef struct
   CuratorSaslSettings *sasl;          /* NULL: none */
   CuratorTlsCredentials *credentials; /* loaded by the first connection */
   CuratorEndpoints *endpoints;
-  guint n_rounds; /* in which no server answered, since the last that did */
-  int wake_fd;    /* an eventfd, for the jobs */
+  GPtrArray *lookups; /* see channel/resolve_job.h */
+  /* In which no server answered a request, since the last that did. To open a session is no answer. */
+  guint n_rounds;
+  int wake_fd; /* an eventfd, for the jobs */
 
   /* From the newest ConnectResponse: what libzookeeper shows when it connects again. id 0: none. */
   gint64 session_id;
@@ -66,6 +68,9 @@ struct _CuratorLink
   CuratorJob *job;
   CuratorSasl *sasl;
   gint32 sasl_xid;
+  gboolean step_is_due; /* until that of an earlier attempt has ended */
+  gboolean has_asked;   /* libzookeeper has, since the link is open */
+  gboolean is_answered;
   CuratorBuffer to_server;
   CuratorBuffer to_client;
   CuratorPings pings;

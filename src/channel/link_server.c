@@ -12,40 +12,35 @@
 #include "channel/link_server.h"
 
 #include "channel/channel_error.h"
+#include "channel/link_report.h"
 #include "channel/resolve_job.h"
 
-#include <netdb.h>
 #include <string.h>
+
+/* The password of the session may be in it. */
+static void
+drop_out (CuratorLink *link)
+{
+  if (link->out != NULL)
+    {
+      explicit_bzero (link->out->data, link->out->len);
+    }
+  g_clear_pointer (&link->out, g_byte_array_unref);
+}
 
 void
 curator_link_drop_server (CuratorLink *link)
 {
   g_clear_pointer (&link->stream, curator_stream_close);
+  if (link->job != NULL && link->state == CURATOR_LINK_RESOLVING)
+    {
+      curator_resolve_job_leave (link->context->lookups, g_steal_pointer (&link->job));
+    }
   g_clear_pointer (&link->job, curator_job_drop);
   g_clear_pointer (&link->sasl, curator_sasl_unref);
-  g_clear_pointer (&link->out, g_byte_array_unref);
+  drop_out (link);
+  link->step_is_due = FALSE;
   link->to_client.start = link->to_client.end = 0;
-}
-
-static void
-report (CuratorLink *link, const GError *error, gboolean is_final)
-{
-  CuratorEndpoints *endpoints = link->context->endpoints;
-  const CuratorAddress *address = curator_endpoints_address (endpoints);
-  const char *host = curator_endpoints_host (endpoints);
-  char number[NI_MAXHOST] = "";
-
-  if (address != NULL)
-    {
-      getnameinfo ((const struct sockaddr *) &address->name, address->length, number, sizeof number,
-                   NULL, 0, NI_NUMERICHOST);
-    }
-  const gboolean both = *number != '\0' && strcmp (number, host) != 0;
-  g_autofree char *server = g_strdup_printf ("%s:%u", host, curator_endpoints_port (endpoints));
-  g_autoptr (GError) whole =
-      g_error_new (error->domain, error->code, "%s%s%s%s: %s", server, both ? " (" : "",
-                   both ? number : "", both ? ")" : "", error->message);
-  link->context->failed (server, whole, is_final, link->context->data);
 }
 
 /* The functions that call each other here do so once for each address at most: after the last one
@@ -56,10 +51,13 @@ static void
 fail_over (CuratorLink *link, const GError *error)
 {
   CuratorLinkContext *context = link->context;
+  const gboolean is_unresolved = link->state == CURATOR_LINK_RESOLVING;
 
-  report (link, error, FALSE);
+  curator_link_report (link, error, FALSE);
   curator_link_drop_server (link);
-  if (!curator_endpoints_advance (context->endpoints))
+  /* A name without an answer keeps the addresses it had. */
+  if ((is_unresolved && curator_endpoints_recall_addresses (context->endpoints))
+      || !curator_endpoints_advance (context->endpoints))
     {
       curator_link_try_server (link);
       return;
@@ -76,24 +74,15 @@ fail_over_with (CuratorLink *link, CuratorConnectError code, const char *why)
   fail_over (link, error);
 }
 
-/* The files are read again when they have changed. While a renewal is incomplete, what was loaded
- * before serves on. */
+/* While a renewal is incomplete, what was loaded before serves on. */
 static gboolean
 load_credentials (CuratorLinkContext *context, GError **error)
 {
   g_autoptr (GError) failure = NULL;
 
   if (context->tls == NULL
-      || (context->credentials != NULL
-          && curator_tls_credentials_are_current (context->credentials)))
+      || curator_tls_credentials_refresh (&context->credentials, context->tls, &failure))
     {
-      return TRUE;
-    }
-  CuratorTlsCredentials *fresh = curator_tls_credentials_load (context->tls, &failure);
-  if (fresh != NULL)
-    {
-      curator_tls_credentials_free (context->credentials);
-      context->credentials = fresh;
       return TRUE;
     }
   if (context->credentials != NULL)
@@ -146,8 +135,8 @@ curator_link_try_server (CuratorLink *link)
     }
   link->state = CURATOR_LINK_RESOLVING;
   link->deadline_us =
-      g_get_monotonic_time () + curator_endpoints_patience_us (endpoints, link->timeout_ms);
-  link->job = curator_resolve_job_start (curator_endpoints_host (endpoints),
+      g_get_monotonic_time () + curator_endpoints_look_up_us (endpoints, link->timeout_ms);
+  link->job = curator_resolve_job_start (link->context->lookups, curator_endpoints_host (endpoints),
                                          curator_endpoints_port (endpoints), link->context->wake_fd,
                                          &error);
   if (link->job == NULL)
@@ -177,7 +166,8 @@ on_resolving (CuratorLink *link)
   connect_to_address (link);
 }
 
-/* Writes our own frame. FALSE: it failed, and the server was left. */
+/* Writes our own frame. FALSE: a part is left, and nothing may be written in its place; or it failed,
+ * and the server was left. */
 static gboolean
 flush_out (CuratorLink *link)
 {
@@ -195,17 +185,17 @@ flush_out (CuratorLink *link)
       return FALSE;
     }
   link->out_sent += (guint) sent;
-  if (link->out_sent == link->out->len)
+  if (link->out_sent < link->out->len)
     {
-      g_clear_pointer (&link->out, g_byte_array_unref);
+      return FALSE;
     }
+  drop_out (link);
   return TRUE;
 }
 
 static void
 send_out (CuratorLink *link, GByteArray *frame)
 {
-  g_clear_pointer (&link->out, g_byte_array_unref);
   link->out = frame;
   link->out_sent = 0;
   flush_out (link);
@@ -279,9 +269,13 @@ static void
 open_link (CuratorLink *link)
 {
   CuratorLinkContext *context = link->context;
+  CuratorConnectFrame response;
 
   g_assert (context->sasl == NULL || (link->sasl != NULL && curator_sasl_is_complete (link->sasl)));
-  context->n_rounds = 0;
+  curator_frame_read_response (link->response, link->response_size, &response);
+  context->session_id = response.session_id;
+  memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
+  explicit_bzero (&response, sizeof response);
   g_clear_pointer (&link->sasl, curator_sasl_unref);
   pass_response (link, CURATOR_LINK_OPEN);
 }
@@ -291,10 +285,16 @@ step_sasl (CuratorLink *link)
 {
   g_autoptr (GError) error = NULL;
 
+  link->step_is_due = !curator_sasl_begin_step (link->sasl);
+  if (link->step_is_due)
+    {
+      return;
+    }
   link->job = curator_job_start (curator_sasl_step, curator_sasl_ref (link->sasl),
                                  curator_sasl_unref, link->context->wake_fd, &error);
   if (link->job == NULL)
     {
+      curator_sasl_end_step (link->sasl);
       fail_over (link, error);
     }
 }
@@ -313,22 +313,18 @@ start_sasl (CuratorLink *link)
 
 /* The server has answered the ConnectRequest. */
 static void
-on_response (CuratorLink *link, const CuratorConnectFrame *response)
+on_response (CuratorLink *link, gint64 session_id, gint32 timeout_ms)
 {
-  CuratorLinkContext *context = link->context;
-
-  if (response->session_id != 0 && response->timeout_ms > 0)
+  if (session_id != 0 && timeout_ms > 0)
     {
-      context->session_id = response->session_id;
-      memcpy (context->password, response->password, CURATOR_PASSWORD_LENGTH);
-      if (context->sasl != NULL)
+      if (link->context->sasl != NULL)
         {
           start_sasl (link);
           return;
         }
       open_link (link);
     }
-  else if (response->session_id == 0 && response->timeout_ms <= 0 && link->session_id != 0)
+  else if (session_id == 0 && timeout_ms <= 0 && link->session_id != 0)
     {
       pass_response (link, CURATOR_LINK_SERVER_LOST);
     }
@@ -363,7 +359,7 @@ on_asked (CuratorLink *link)
   link->response_size = (gsize) size;
   if (consume_answer (link, (gsize) size))
     {
-      on_response (link, &response);
+      on_response (link, response.session_id, response.timeout_ms);
     }
   explicit_bzero (&response, sizeof response);
 }
@@ -398,7 +394,7 @@ on_sasl_refused (CuratorLink *link, gint32 code)
       g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL,
                    "the server refused the SASL authentication by %s (ZooKeeper's error %d)",
                    link->context->sasl->mechanism, code);
-  report (link, error, TRUE);
+  curator_link_report (link, error, TRUE);
   curator_link_drop_server (link);
   curator_link_enter (link, CURATOR_LINK_PAUSED); /* until the client is closed */
 }
@@ -414,6 +410,11 @@ on_sasl (CuratorLink *link)
         {
           on_sasl_step_done (link);
         }
+      return;
+    }
+  if (link->step_is_due)
+    {
+      step_sasl (link);
       return;
     }
   if (!flush_out (link) || !fill (link))
@@ -479,26 +480,19 @@ on_late (CuratorLink *link)
 void
 curator_link_step_server (CuratorLink *link)
 {
-  const CuratorLinkState before = link->state;
+  static void (*const steps[]) (CuratorLink *) = {
+    [CURATOR_LINK_RESOLVING] = on_resolving,
+    [CURATOR_LINK_CONNECTING] = on_connecting,
+    [CURATOR_LINK_ASKED] = on_asked,
+    [CURATOR_LINK_SASL] = on_sasl,
+  };
 
   if (g_get_monotonic_time () >= link->deadline_us)
     {
       on_late (link);
     }
-  else if (before == CURATOR_LINK_RESOLVING)
+  else if (link->state != CURATOR_LINK_PAUSED)
     {
-      on_resolving (link);
-    }
-  else if (before == CURATOR_LINK_CONNECTING)
-    {
-      on_connecting (link);
-    }
-  else if (before == CURATOR_LINK_ASKED)
-    {
-      on_asked (link);
-    }
-  else if (before == CURATOR_LINK_SASL)
-    {
-      on_sasl (link);
+      steps[link->state](link);
     }
 }

@@ -6,9 +6,7 @@
 #include "channel/resolve_job.h"
 
 #include "channel/channel_error.h"
-
-#include <netdb.h>
-#include <string.h>
+#include "base/lookup.h"
 
 typedef struct
 {
@@ -30,30 +28,51 @@ lookup_free (gpointer data)
 static void
 look_up (gpointer data)
 {
-  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
   Lookup *lookup = data;
-  struct addrinfo *found = NULL;
-  char port[8];
+  lookup->addresses = curator_lookup (lookup->host, lookup->port, &lookup->failed);
+}
 
-  g_snprintf (port, sizeof port, "%u", lookup->port);
-  lookup->failed = getaddrinfo (lookup->host, port, &hints, &found);
-  lookup->addresses = g_ptr_array_new_with_free_func (g_free);
-  for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
+static void
+drop_job (gpointer job)
+{
+  curator_job_drop (job);
+}
+
+GPtrArray *
+curator_lookups_new (void)
+{
+  return g_ptr_array_new_with_free_func (drop_job);
+}
+
+void
+curator_resolve_job_leave (GPtrArray *lookups, CuratorJob *job)
+{
+  g_ptr_array_add (lookups, job);
+}
+
+static CuratorJob *
+take_left (GPtrArray *lookups, const char *host, guint16 port)
+{
+  for (guint i = 0; i < lookups->len; i++)
     {
-      CuratorAddress *address = g_new0 (CuratorAddress, 1);
-      memcpy (&address->name, next->ai_addr, next->ai_addrlen);
-      address->length = next->ai_addrlen;
-      g_ptr_array_add (lookup->addresses, address);
+      const Lookup *lookup = curator_job_data (lookups->pdata[i]);
+      if (lookup->port == port && strcmp (lookup->host, host) == 0)
+        {
+          return g_ptr_array_steal_index_fast (lookups, i);
+        }
     }
-  if (found != NULL)
-    {
-      freeaddrinfo (found);
-    }
+  return NULL;
 }
 
 CuratorJob *
-curator_resolve_job_start (const char *host, guint16 port, int wake_fd, GError **error)
+curator_resolve_job_start (GPtrArray *lookups, const char *host, guint16 port, int wake_fd,
+                           GError **error)
 {
+  CuratorJob *left = take_left (lookups, host, port);
+  if (left != NULL)
+    {
+      return left;
+    }
   Lookup *lookup = g_new0 (Lookup, 1);
   lookup->host = g_strdup (host);
   lookup->port = port;

@@ -24,6 +24,7 @@ curator_tls_copy (const CuratorTls *tls)
   CuratorTls *copy = curator_tls_new ();
 
   copy->ca_file = g_strdup (tls->ca_file);
+  copy->crl_file = g_strdup (tls->crl_file);
   copy->certificate = g_strdup (tls->certificate);
   copy->key = g_strdup (tls->key);
   copy->password = g_strdup (tls->password);
@@ -67,6 +68,7 @@ curator_tls_unref (CuratorTls *tls)
     {
       clear_certificate (tls);
       g_free (tls->ca_file);
+      g_free (tls->crl_file);
       g_free (tls->server_name);
       g_free (tls);
     }
@@ -85,6 +87,22 @@ curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
     }
   g_free (tls->ca_file);
   tls->ca_file = g_steal_pointer (&path);
+  return TRUE;
+}
+
+gboolean
+curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
+{
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (tls != NULL, FALSE);
+  g_autofree char *path = pem != NULL ? g_canonicalize_filename (pem, NULL) : NULL;
+
+  if (path != NULL && !curator_tls_check_crl (path, error))
+    {
+      return FALSE;
+    }
+  g_free (tls->crl_file);
+  tls->crl_file = g_steal_pointer (&path);
   return TRUE;
 }
 

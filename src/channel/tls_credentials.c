@@ -6,12 +6,16 @@
 #ifdef CURATOR_HAVE_TLS
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#define N_FILES 3
+#define N_FILES  4
+#define MAX_SIZE (1 << 20) /* of a file with a key or a certificate */
 
 /* Identifies one state of a file. */
 typedef struct
@@ -42,20 +46,70 @@ curator_tls_is_built_in (void)
   return TRUE;
 }
 
+/* A key is this user's alone, as for ssh. One of root may be shared with a group. */
+static const char *
+objection_to (const struct stat *found)
+{
+  if (found->st_uid != geteuid () && found->st_uid != 0)
+    {
+      return "it holds a private key and belongs to another user";
+    }
+  if ((found->st_mode & (found->st_uid == 0 ? S_IRWXO | S_IWGRP : S_IRWXO | S_IRWXG)) != 0)
+    {
+      return "it holds a private key and other users can read or write it";
+    }
+  return NULL;
+}
+
 static gboolean
-check_file (const char *path, gboolean is_secret, GError **error)
+read_all (int fd, const char *path, gnutls_datum_t *into, GError **error)
+{
+  gssize got = 1;
+
+  into->data = g_malloc0 (MAX_SIZE);
+  into->size = 0;
+  while (got > 0 && into->size < MAX_SIZE)
+    {
+      got = read (fd, into->data + into->size, MAX_SIZE - into->size);
+      into->size += (unsigned) MAX (got, 0);
+      got = got < 0 && errno == EINTR ? 1 : got;
+    }
+  return got == 0 || refuse (error, path, got < 0 ? g_strerror (errno) : "it is too large");
+}
+
+static void
+wipe (gnutls_datum_t *content)
+{
+  if (content->data != NULL)
+    {
+      explicit_bzero (content->data, content->size);
+    }
+  g_free (content->data);
+}
+
+/* What is checked is what is read. */
+static gboolean
+read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **error)
 {
   struct stat found;
+  const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-  if (stat (path, &found) != 0)
+  if (fd < 0 || fstat (fd, &found) != 0)
     {
-      return refuse (error, path, g_strerror (errno));
+      const int failed = errno;
+      if (fd >= 0)
+        {
+          close (fd);
+        }
+      return refuse (error, path, g_strerror (failed));
     }
-  if (is_secret && (found.st_mode & S_IROTH) != 0)
-    {
-      return refuse (error, path, "it holds a private key and all users can read it");
-    }
-  return TRUE;
+  const char *objection = !S_ISREG (found.st_mode) ? "it is not a file"
+                          : is_secret              ? objection_to (&found)
+                                                   : NULL;
+  const gboolean good =
+      objection == NULL ? read_all (fd, path, into, error) : refuse (error, path, objection);
+  close (fd);
+  return good;
 }
 
 static gboolean
@@ -68,6 +122,28 @@ load_ca (gnutls_certificate_credentials_t into, const char *path, GError **error
     }
   const int n = gnutls_certificate_set_x509_trust_file (into, path, GNUTLS_X509_FMT_PEM);
   return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls_strerror (n));
+}
+
+static gboolean
+load_crl (gnutls_certificate_credentials_t into, const char *path, GError **error)
+{
+  if (path == NULL)
+    {
+      return TRUE;
+    }
+  const int n = gnutls_certificate_set_x509_crl_file (into, path, GNUTLS_X509_FMT_PEM);
+  return n > 0 || refuse (error, path, n == 0 ? "no list in it" : gnutls_strerror (n));
+}
+
+gboolean
+curator_tls_check_crl (const char *path, GError **error)
+{
+  gnutls_certificate_credentials_t probe;
+
+  gnutls_certificate_allocate_credentials (&probe);
+  const gboolean good = load_crl (probe, path, error);
+  gnutls_certificate_free_credentials (probe);
+  return good;
 }
 
 gboolean
@@ -88,33 +164,38 @@ shown (const CuratorTls *tls)
   return tls->is_token ? "the certificate of the PKCS#11 token" : tls->certificate;
 }
 
-static gboolean
-check_expiry (gnutls_certificate_credentials_t loaded, const CuratorTls *tls, GError **error)
+gint64
+curator_tls_expiry_of (gconstpointer der)
 {
-  gnutls_datum_t der;
   gnutls_x509_crt_t certificate;
 
-  if (gnutls_certificate_get_crt_raw (loaded, 0, 0, &der) < 0)
-    {
-      return refuse (error, shown (tls), "no certificate in it");
-    }
   gnutls_x509_crt_init (&certificate);
-  const int read = gnutls_x509_crt_import (certificate, &der, GNUTLS_X509_FMT_DER);
+  const int read = gnutls_x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
   const time_t end = read < 0 ? 0 : gnutls_x509_crt_get_expiration_time (certificate);
   gnutls_x509_crt_deinit (certificate);
-  return end > time (NULL) || refuse (error, shown (tls), "the certificate has expired");
+  return end;
+}
+
+static gint64
+expiry_of (gnutls_certificate_credentials_t loaded)
+{
+  gnutls_datum_t der;
+  return gnutls_certificate_get_crt_raw (loaded, 0, 0, &der) < 0 ? 0 : curator_tls_expiry_of (&der);
 }
 
 static int
-load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls)
+load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls,
+           const gnutls_datum_t *certificate, const gnutls_datum_t *key)
 {
-  if (tls->key == NULL)
+  if (tls->is_token)
     {
-      return gnutls_certificate_set_x509_simple_pkcs12_file (
-          into, tls->certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "");
+      return gnutls_certificate_set_x509_key_file2 (into, tls->certificate, tls->key,
+                                                    GNUTLS_X509_FMT_PEM, tls->password, 0);
     }
-  return gnutls_certificate_set_x509_key_file2 (into, tls->certificate, tls->key,
-                                                GNUTLS_X509_FMT_PEM, tls->password, 0);
+  return tls->key == NULL ? gnutls_certificate_set_x509_simple_pkcs12_mem (
+             into, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "")
+                          : gnutls_certificate_set_x509_key_mem2 (
+                              into, certificate, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
 }
 
 static gboolean
@@ -130,18 +211,18 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
     {
       return refuse (error, shown (tls), "a URI does not begin with \"pkcs11:\"");
     }
-  if (!tls->is_token
-      && (!check_file (tls->certificate, tls->key == NULL, error)
-          || (tls->key != NULL && !check_file (tls->key, TRUE, error))))
-    {
-      return FALSE;
-    }
-  const int rc = load_pair (into, tls);
-  if (rc < 0)
-    {
-      return refuse (error, shown (tls), gnutls_strerror (rc));
-    }
-  return check_expiry (into, tls, error);
+  gnutls_datum_t certificate = { 0 };
+  gnutls_datum_t key = { 0 };
+  gboolean good = tls->is_token
+                  || (read_file (tls->certificate, tls->key == NULL, &certificate, error)
+                      && (tls->key == NULL || read_file (tls->key, TRUE, &key, error)));
+  const int rc = good ? load_pair (into, tls, &certificate, &key) : 0;
+  wipe (&certificate);
+  wipe (&key);
+  good = good && (rc >= 0 || refuse (error, shown (tls), gnutls_strerror (rc)));
+  return good
+         && (expiry_of (into) > time (NULL)
+             || refuse (error, shown (tls), "the certificate has expired"));
 }
 
 gboolean
@@ -176,6 +257,7 @@ stamp_files (const CuratorTls *tls, Stamp stamps[N_FILES])
   stamp_file (tls->ca_file, TRUE, &stamps[0]);
   stamp_file (tls->certificate, !tls->is_token, &stamps[1]);
   stamp_file (tls->key, !tls->is_token, &stamps[2]);
+  stamp_file (tls->crl_file, TRUE, &stamps[3]);
 }
 
 CuratorTlsCredentials *
@@ -187,7 +269,9 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
   gnutls_certificate_allocate_credentials (&credentials->loaded);
   stamp_files (tls, credentials->stamps);
   /* Without verification no CA is needed. */
-  if ((tls->verify && !load_ca (credentials->loaded, tls->ca_file, error))
+  if ((tls->verify
+       && (!load_ca (credentials->loaded, tls->ca_file, error)
+           || !load_crl (credentials->loaded, tls->crl_file, error)))
       || !load_certificate (credentials->loaded, tls, error))
     {
       return NULL;
@@ -212,8 +296,8 @@ stamps_equal (const Stamp *a, const Stamp *b)
          && a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-gboolean
-curator_tls_credentials_are_current (const CuratorTlsCredentials *credentials)
+static gboolean
+are_current (const CuratorTlsCredentials *credentials)
 {
   Stamp now[N_FILES];
   gboolean equal = TRUE;
@@ -224,6 +308,29 @@ curator_tls_credentials_are_current (const CuratorTlsCredentials *credentials)
       equal = equal && stamps_equal (&now[i], &credentials->stamps[i]);
     }
   return equal;
+}
+
+gboolean
+curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const CuratorTls *tls,
+                                 GError **error)
+{
+  if (*credentials != NULL && are_current (*credentials))
+    {
+      return TRUE;
+    }
+  CuratorTlsCredentials *fresh = curator_tls_credentials_load (tls, error);
+  if (fresh != NULL)
+    {
+      curator_tls_credentials_free (*credentials);
+      *credentials = fresh;
+    }
+  return fresh != NULL;
+}
+
+gint64
+curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
+{
+  return expiry_of (credentials->loaded);
 }
 
 gpointer
@@ -247,6 +354,12 @@ curator_tls_check_ca (const char *path, GError **error)
 }
 
 gboolean
+curator_tls_check_crl (const char *path, GError **error)
+{
+  return curator_channel_unsupported (error, "TLS");
+}
+
+gboolean
 curator_tls_check_certificate (const CuratorTls *tls, GError **error)
 {
   return curator_channel_unsupported (error, "TLS");
@@ -265,9 +378,22 @@ curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 }
 
 gboolean
-curator_tls_credentials_are_current (const CuratorTlsCredentials *credentials)
+curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const CuratorTls *tls,
+                                 GError **error)
 {
-  return TRUE;
+  return curator_channel_unsupported (error, "TLS");
+}
+
+gint64
+curator_tls_expiry_of (gconstpointer der)
+{
+  return 0;
+}
+
+gint64
+curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
+{
+  return 0;
 }
 
 gpointer

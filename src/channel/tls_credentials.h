@@ -12,13 +12,19 @@ typedef struct _CuratorTlsCredentials CuratorTlsCredentials;
 gboolean curator_tls_is_built_in (void);
 
 gboolean curator_tls_check_ca (const char *path, GError **error);
+gboolean curator_tls_check_crl (const char *path, GError **error);
 gboolean curator_tls_check_certificate (const CuratorTls *tls, GError **error);
 
 /* tls must outlive the credentials. */
 CuratorTlsCredentials *curator_tls_credentials_load (const CuratorTls *tls, GError **error);
 void curator_tls_credentials_free (CuratorTlsCredentials *credentials);
-/* None of the files has changed since they were loaded. */
-gboolean curator_tls_credentials_are_current (const CuratorTlsCredentials *credentials);
+/* Loads them, or again if a file has changed. After a failure those that there were are still there. */
+gboolean curator_tls_credentials_refresh (CuratorTlsCredentials **credentials,
+                                          const CuratorTls *tls, GError **error);
+/* When our own certificate expires, in seconds since 1970; 0: there is none. */
+gint64 curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials);
+/* Of a certificate in a gnutls_datum_t, in seconds since 1970; 0: it cannot be read. */
+gint64 curator_tls_expiry_of (gconstpointer der);
 /* gnutls_certificate_credentials_t */
 gpointer curator_tls_credentials_get (const CuratorTlsCredentials *credentials);
 

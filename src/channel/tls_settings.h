@@ -2,13 +2,14 @@
 #ifndef CURATOR_TLS_SETTINGS_H
 #define CURATOR_TLS_SETTINGS_H
 
+#include "base/refs.h"
 #include "curator/tls.h"
-#include "refs.h"
 
 struct _CuratorTls
 {
   CuratorRefs refs;
   char *ca_file;     /* absolute; NULL: the system's */
+  char *crl_file;    /* absolute; NULL: revocation is not checked */
   char *certificate; /* a PEM file, a PKCS#12 file or a PKCS#11 URI; NULL: none */
   char *key;         /* a PEM file or a URI; NULL for PKCS#12 */
   char *password;    /* of the key or of the PKCS#12 file, or NULL */

@@ -2,27 +2,37 @@
  *
  * Mirrors CuratorFrameworkImpl. Threads: any; guarded by the client's mutex.
  */
-#include "client/client-private.h"
+#include "core/client-record.h"
 
-#include "client/connection_error.h"
-#include "client/dispatch-private.h"
-#include "client/host_address.h"
-#include "client/monitor.h"
-#include "client/op.h"
-#include "client/reaper.h"
+#include "base/thread_role.h"
+#include "base/thread_start.h"
+#include "base/threads.h"
 #include "client/session_close.h"
 #include "client/session_states.h"
 #include "client/settings.h"
-#include "client/threads.h"
+#include "core/dispatch-private.h"
+#include "core/host_address.h"
+#include "core/monitor.h"
+#include "core/op.h"
+#include "nodes/reaper.h"
+#include "retry/retry_policy.h"
+#include "session/connection_error.h"
 
-static CURATOR_LOCKED void
-free_client (CuratorClient *client)
+#include <time.h>
+
+static CURATOR_LOCKED void *
+free_now (void *data)
 {
+  CuratorClient *client = data;
+  const CuratorThreadRole before = curator_thread_change_role (NULL, FALSE);
+
   curator_settings_clear (client);
   curator_listeners_clear (&client->listeners);
   curator_connection_error_clear (client);
   curator_reaper_free (client->reaper);
   g_hash_table_unref (client->mixed_paths);
+  g_hash_table_unref (client->looking_up);
+  g_clear_pointer (&client->known, g_ptr_array_unref);
   g_clear_pointer (&client->listings, g_hash_table_unref);
   g_clear_pointer (&client->spare_holds, g_hash_table_unref);
   curator_dispatch_free (client->dispatch);
@@ -33,6 +43,27 @@ free_client (CuratorClient *client)
   pthread_cond_destroy (&client->changed);
   pthread_mutex_destroy (&client->mutex);
   g_free (client);
+  curator_thread_restore_role (before);
+  return NULL;
+}
+
+static CURATOR_LOCKED gboolean
+has_user_data (CuratorClient *client)
+{
+  return client->trace_destroy != NULL || !client->retry_policy->is_builtin
+         || curator_listeners_count (&client->listeners) > 0
+         || curator_listeners_count (&client->error_listeners) > 0;
+}
+
+/* The lanes have ended, and what is left frees what is the user's. */
+static CURATOR_LOCKED void
+free_client (CuratorClient *client)
+{
+  if (!curator_thread_role ().is_ours || !client->ops->threads || !has_user_data (client)
+      || curator_thread_start_detached ("curator-calls", free_now, client) != 0)
+    {
+      free_now (client);
+    }
 }
 
 CuratorClient *
@@ -40,6 +71,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
                              CuratorZkOps *ops)
 {
   CuratorClient *client = g_new0 (CuratorClient, 1);
+  pthread_condattr_t monotonic;
 
   curator_not_shared ();
   curator_refs_init (&client->refs);
@@ -51,11 +83,15 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   curator_settings_init (client, connect_string, retry_policy);
   client->dispatch = curator_dispatch_new ();
   client->reaper = curator_reaper_new (client);
+  client->looking_up = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   client->mixed_paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   client->state = CURATOR_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
-  pthread_cond_init (&client->changed, NULL);
+  pthread_condattr_init (&monotonic);
+  pthread_condattr_setclock (&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init (&client->changed, &monotonic);
+  pthread_condattr_destroy (&monotonic);
   return client;
 }
 
@@ -87,7 +123,7 @@ curator_client_unref (CuratorClient *client)
   if (curator_refs_dec (&client->refs))
     {
       /* A thread that serves a client must not wait: two of them could wait for each other. */
-      close_client (client, !curator_dispatch_is_inside ());
+      close_client (client, curator_thread_role ().client == NULL);
       curator_client_memory_unref (client);
     }
 }

@@ -8,8 +8,8 @@
  */
 #include "client/connect_deadline.h"
 
-#include "client/client-private.h"
-#include "client/log.h"
+#include "core/client-record.h"
+#include "core/log.h"
 
 /* An attempt gets 1/10 of the session timeout, from the third on 1/5. */
 #define FIRST_SHARE 10

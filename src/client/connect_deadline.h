@@ -2,7 +2,7 @@
 #ifndef CURATOR_CONNECT_DEADLINE_H
 #define CURATOR_CONNECT_DEADLINE_H
 
-#include "client/session.h"
+#include "session/session.h"
 
 /* Started at the disconnection, stopped when the session is connected or dead. */
 void curator_connect_deadline_start (CuratorSession *session) CURATOR_LOCKED;

@@ -5,11 +5,11 @@
  */
 #include "curator/client.h"
 
-#include "client/client-private.h"
-#include "client/lease_clock.h"
-#include "client/monitor.h"
-#include "client/session.h"
-#include "client/stats-private.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/stats-private.h"
+#include "session/lease_clock.h"
+#include "session/session.h"
 
 #include <string.h>
 
@@ -48,6 +48,7 @@ static const CounterRow counter_rows[] = {
   { "lost_holds", "reason=\"clock\"", CURATOR_COUNTER_LOST_CLOCK, NULL },
   { "lost_holds", "reason=\"deleted\"", CURATOR_COUNTER_LOST_DELETED, NULL },
   { "lost_holds", "reason=\"closed\"", CURATOR_COUNTER_LOST_CLOSED, NULL },
+  { "lost_holds", "reason=\"max-hold\"", CURATOR_COUNTER_LOST_MAX_HOLD, NULL },
   { "nodes_reaped", NULL, CURATOR_COUNTER_NODES_REAPED,
     "Nodes deleted, by releases and in the background." },
   { "names_ignored", NULL, CURATOR_COUNTER_NAMES_IGNORED,

@@ -2,12 +2,12 @@
  *
  * Mirrors ZKClientConfig. Threads: one thread sets them, before start. No lock.
  */
-#include "client/client-private.h"
+#include "core/client-record.h"
 
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
 #include "channel/tls_settings.h"
-#include "client/monitor.h"
+#include "core/monitor.h"
 
 static gboolean
 check_settable (CuratorClient *client, gboolean is_built_in, const char *what, GError **error)

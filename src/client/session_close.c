@@ -8,17 +8,18 @@
  */
 #include "client/session_close.h"
 
-#include "client/client-private.h"
 #include "client/connect_deadline.h"
-#include "client/connection_error.h"
-#include "client/dispatch-private.h"
-#include "client/heartbeat.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/reaper.h"
-#include "client/request.h"
-#include "client/session.h"
-#include "client/watch_table.h"
+#include "client/session_servers.h"
+#include "core/client-record.h"
+#include "core/dispatch-private.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "nodes/reaper.h"
+#include "session/connection_error.h"
+#include "session/heartbeat.h"
+#include "session/request.h"
+#include "session/session.h"
+#include "session/watch_table.h"
 
 #define DRAIN_US   G_USEC_PER_SEC
 #define CLEANUP_US (5 * G_USEC_PER_SEC)
@@ -45,7 +46,7 @@ curator_session_tear_down (CuratorSession *session)
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_timer_cancel (session->client, &session->reopen_timer);
   curator_connect_deadline_stop (session);
-  g_cancellable_cancel (session->resolving);
+  curator_session_servers_stop (session);
   notify_end (session);
   curator_watches_died (session);
 }

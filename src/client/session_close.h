@@ -2,7 +2,7 @@
 #ifndef CURATOR_SESSION_CLOSE_H
 #define CURATOR_SESSION_CLOSE_H
 
-#include "client/session.h"
+#include "session/session.h"
 
 /* For close(): opens no next session. Drops the reaper's items, unless the handle is shared. */
 void curator_session_close_all (CuratorClient *client) CURATOR_LOCKED;

@@ -10,25 +10,27 @@
  */
 #include "client/session_states.h"
 
-#include "client/client-private.h"
+#include "base/path.h"
+#include "base/server_list.h"
+#include "base/thread_role.h"
 #include "client/connect_deadline.h"
-#include "client/connection.h"
-#include "client/connection_error.h"
-#include "client/dispatch-private.h"
-#include "client/heartbeat.h"
-#include "client/lease_clock.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/op.h"
-#include "client/path.h"
-#include "client/reaper.h"
-#include "client/request.h"
-#include "client/resolve.h"
-#include "client/retry_loop.h"
-#include "client/session.h"
 #include "client/session_close.h"
-#include "client/stats-private.h"
-#include "client/watch_table.h"
+#include "client/session_servers.h"
+#include "core/client-record.h"
+#include "core/dispatch-private.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/op.h"
+#include "core/stats-private.h"
+#include "nodes/reaper.h"
+#include "session/connection.h"
+#include "session/connection_error.h"
+#include "session/heartbeat.h"
+#include "session/lease_clock.h"
+#include "session/request.h"
+#include "session/retry_loop.h"
+#include "session/session.h"
+#include "session/watch_table.h"
 
 #include <errno.h>
 
@@ -59,7 +61,30 @@ on_session_timeout (gpointer data)
   curator_session_die (session, ZSESSIONEXPIRED);
 }
 
-/* Runs on the timer lane. The next handle resolves the host names again. */
+static const char *
+why_not (int error)
+{
+  return error == EAGAIN ? "the system has no threads left" : g_strerror (error);
+}
+
+/* The names are not resolved, or no handle could be opened. */
+static CURATOR_LOCKED GError *
+why_not_open (CuratorClient *client, int number)
+{
+  g_autofree char *hosts = curator_path_escape (client->connect_string);
+  g_autofree char *addresses = client->known != NULL ? curator_servers_join (client->known) : NULL;
+
+  if (client->known != NULL && addresses == NULL)
+    {
+      g_autofree char *why = curator_servers_dup_why (client->known);
+      return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s: %s", hosts,
+                          why);
+    }
+  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "%s: %s", hosts,
+                      why_not (number));
+}
+
+/* Runs on the timer lane. */
 static CURATOR_LOCKED void
 on_never_connected (gpointer data)
 {
@@ -69,7 +94,10 @@ on_never_connected (gpointer data)
     {
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
-  g_cancellable_cancel (session->resolving);
+  if (session->open != NULL)
+    {
+      curator_connection_error_opened (session->client, NULL, why_not_open (session->client, 0));
+    }
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
 
@@ -84,7 +112,6 @@ curator_session_open (CuratorClient *client)
   session->timeout_ms = client->session_timeout_ms;
   session->watches = curator_watches_table_new ();
   session->lines = g_hash_table_new (g_str_hash, g_str_equal);
-  session->resolving = g_cancellable_new ();
   curator_client_memory_ref (client);
   client->session = session;
   client->sessions_open++;
@@ -97,7 +124,7 @@ curator_session_open (CuratorClient *client)
           curator_timer_after (client, ADDRESS_PATIENCE_MS * 1000, on_reopen, session);
       return;
     }
-  curator_dispatch_session_work (client, open_handle, curator_session_ref (session));
+  curator_session_servers_find (session, open_handle);
 }
 
 void
@@ -168,6 +195,7 @@ on_connected (CuratorSession *session)
   session->least_answer_us = G_MAXINT32;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
+  curator_session_servers_connected (session);
   curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
                                                            : CURATOR_STATE_CONNECTED);
   client->ever_connected = TRUE;
@@ -195,6 +223,7 @@ on_disconnected (CuratorSession *session)
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
   curator_connection_error_down (session->client);
+  curator_session_servers_follow (session);
   curator_heartbeat_suspended (session);
 }
 
@@ -227,7 +256,7 @@ on_event (int type, int state, const char *path, gpointer context)
 {
   CuratorSession *session = context;
   CuratorClient *client = session->client;
-  CuratorClient *before = curator_dispatch_enter (client);
+  const CuratorThreadRole before = curator_thread_change_role (client, TRUE);
 
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
@@ -246,7 +275,7 @@ on_event (int type, int state, const char *path, gpointer context)
         }
     }
   curator_client_unlock (client);
-  curator_dispatch_leave (before);
+  curator_thread_restore_role (before);
 }
 
 /* Runs on the channel's thread. */
@@ -254,12 +283,12 @@ static CURATOR_UNLOCKED void
 on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
 {
   CuratorSession *session = context;
-  CuratorClient *before = curator_dispatch_enter (session->client);
+  const CuratorThreadRole before = curator_thread_change_role (session->client, TRUE);
 
   curator_client_lock (session->client);
   curator_heartbeat_pinged (session, sent_us, answered_us);
   curator_client_unlock (session->client);
-  curator_dispatch_leave (before);
+  curator_thread_restore_role (before);
 }
 
 /* Runs on the timer lane, or on the thread that found this host's address. */
@@ -268,7 +297,7 @@ on_reopen (gpointer data)
 {
   CuratorSession *session = data;
   session->reopen_timer = NULL;
-  curator_dispatch_session_work (session->client, open_handle, curator_session_ref (session));
+  curator_session_servers_find (session, open_handle);
 }
 
 void
@@ -282,12 +311,6 @@ curator_session_reopen (CuratorClient *client)
     }
 }
 
-static const char *
-why_not (int error)
-{
-  return error == EAGAIN ? "the system has no threads left" : g_strerror (error);
-}
-
 /* why: in CURATOR_CONNECT_ERROR. Takes it. */
 static CURATOR_LOCKED void
 open_failed (CuratorSession *session, GError *why)
@@ -296,7 +319,9 @@ open_failed (CuratorSession *session, GError *why)
   const gint64 pause_ms = MIN (FIRST_REOPEN_MS << MIN (client->open_failures, 10), LAST_REOPEN_MS);
 
   client->open_failures++;
-  if (!client->ops->is_shared)
+  /* The same reason is told once. */
+  if (!client->ops->is_shared
+      && (client->open_error == NULL || !g_str_equal (client->open_error->message, why->message)))
     {
       curator_warn ("cannot connect to %s", why->message);
     }
@@ -318,64 +343,48 @@ add_auths (CuratorSession *session)
     }
 }
 
-/* unresolved: why the names were not resolved, or NULL. */
-static CURATOR_LOCKED GError *
-why_not_open (CuratorClient *client, const GError *unresolved, int number)
+static CURATOR_LOCKED void
+opened (CuratorSession *session, char *addresses)
 {
-  g_autofree char *hosts = curator_path_escape (client->connect_string);
+  CuratorClient *client = session->client;
 
-  if (unresolved == NULL)
+  client->open_failures = 0;
+  curator_connection_error_opened (client, addresses, NULL);
+  add_auths (session);
+  if (client->ops->report_pings != NULL)
     {
-      return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "%s: %s", hosts,
-                          why_not (number));
+      client->ops->report_pings (client->ops, session->handle, on_pinged);
     }
-  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s: %s", hosts,
-                      g_error_matches (unresolved, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-                          ? "no answer to the look-up of the host names"
-                          : unresolved->message);
+  curator_session_servers_follow (session);
 }
 
-/* Runs on the session lane. Resolves names without the mutex. Opens the handle with it, which does
- * not block, so that no event is handled before the session has its handle. */
+/* Runs on the session lane. Opens the handle with the mutex, which does not block, so that no event is
+ * handled before the session has its handle. */
 static void
 open_handle (gpointer data)
 {
   CuratorSession *session = data;
   CuratorClient *client = session->client;
-  g_autoptr (GError) error = NULL;
-  const gboolean is_shared = client->ops->is_shared;
-  const gboolean needs_hosts = !is_shared && !client->ops->finds_servers;
-  g_autofree char *hosts =
-      needs_hosts ? curator_resolve (client->servers, session->resolving, &error) : NULL;
 
   curator_client_lock (client);
   if (session->state != CURATOR_SESSION_DEAD)
     {
-      if (g_cancellable_is_cancelled (session->resolving))
-        {
-          g_object_unref (session->resolving);
-          session->resolving = g_cancellable_new ();
-        }
-      if (hosts != NULL || !needs_hosts)
+      g_autofree char *addresses =
+          client->known != NULL ? curator_servers_join (client->known) : NULL;
+      if (addresses != NULL || client->ops->is_shared || client->ops->finds_servers)
         {
           /* The program's handle may have connected long ago. */
-          session->connecting_us = is_shared ? 0 : curator_client_boottime_us (client);
-          session->handle =
-              client->ops->open (client->ops, hosts, client->session_timeout_ms, on_event, session);
+          session->connecting_us = client->ops->is_shared ? 0 : curator_client_boottime_us (client);
+          session->handle = client->ops->open (client->ops, addresses, client->session_timeout_ms,
+                                               on_event, session);
         }
       if (session->handle == NULL)
         {
-          open_failed (session, why_not_open (client, error, errno));
+          open_failed (session, why_not_open (client, errno));
         }
       else
         {
-          client->open_failures = 0;
-          curator_connection_error_opened (client, hosts, NULL);
-          add_auths (session);
-          if (client->ops->report_pings != NULL)
-            {
-              client->ops->report_pings (client->ops, session->handle, on_pinged);
-            }
+          opened (session, addresses);
         }
     }
   curator_client_unlock (client);

@@ -2,7 +2,7 @@
 #ifndef CURATOR_SESSION_STATES_H
 #define CURATOR_SESSION_STATES_H
 
-#include "client/session.h"
+#include "session/session.h"
 
 /* Opens a new current session. The session lane opens its handle later. */
 void curator_session_open (CuratorClient *client) CURATOR_LOCKED;

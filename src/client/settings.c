@@ -5,17 +5,24 @@
  */
 #include "client/settings.h"
 
-#include "client/client-private.h"
-#include "client/features.h"
-#include "client/host_address.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/zk_secured.h"
+#include "base/path.h"
+#include "base/server_list.h"
+#include "core/client-record.h"
+#include "core/host_address.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/payload.h"
+#include "zk/features.h"
+#include "zk/zk_secured.h"
 
 #include <string.h>
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
+#define SHORTEST_HEARTBEAT_MS         100
+/* libzookeeper doubles it in an int. */
+#define MAX_SESSION_MS (G_MAXINT32 / 2)
 /* The list of a shorter queue takes less time than the reads that replace it. */
 #define LONG_QUEUE 48
 
@@ -35,26 +42,12 @@ free_auth (gpointer data)
   g_free (auth);
 }
 
-/* We add the chroot, not the library, so that a missing one can be reported. start reports an invalid
- * connect string. */
-static void
-update_prefix (CuratorClient *client)
-{
-  g_autoptr (CuratorConnectString) servers =
-      curator_connect_string_parse (client->connect_string, NULL);
-  const char *chroot = servers != NULL && servers->chroot != NULL ? servers->chroot : "";
-
-  g_free (client->prefix);
-  client->prefix =
-      g_strconcat (chroot, client->namespace_ != NULL ? "/" : "", client->namespace_, NULL);
-}
-
 void
 curator_settings_init (CuratorClient *client, const char *connect_string,
                        CuratorRetryPolicy *retry_policy)
 {
   client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");
-  update_prefix (client);
+  curator_namespace_update (client);
   client->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
   client->connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
   client->long_queue = LONG_QUEUE;
@@ -84,22 +77,6 @@ curator_settings_clear (CuratorClient *client)
     }
 }
 
-char *
-curator_client_full_path (CuratorClient *client, const char *path)
-{
-  const gboolean is_root = path[1] == '\0' && *client->prefix != '\0';
-  return g_strconcat (client->prefix, is_root ? "" : path, NULL);
-}
-
-const char *
-curator_client_user_path (CuratorClient *client, const char *full_path)
-{
-  const gsize length = strlen (client->prefix);
-  return strncmp (full_path, client->prefix, length) == 0 && full_path[length] == '/'
-             ? full_path + length
-             : full_path;
-}
-
 /* Every setter fails after start, because the session already uses the value. */
 static gboolean
 is_latent (CuratorClient *client)
@@ -119,7 +96,7 @@ void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (client != NULL && is_latent (client));
-  client->session_timeout_ms = storable_ms (timeout_ms);
+  client->session_timeout_ms = timeout_ms <= MAX_SESSION_MS ? storable_ms (timeout_ms) : 0;
 }
 
 void
@@ -143,6 +120,12 @@ curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms
   g_return_if_fail (client != NULL && is_latent (client));
   client->has_heartbeat = TRUE;
   client->heartbeat_ms = storable_ms (interval_ms);
+  if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS)
+    {
+      curator_warn ("a heartbeat every %d ms is a write for each: the interval becomes %d ms",
+                    client->heartbeat_ms, SHORTEST_HEARTBEAT_MS);
+      client->heartbeat_ms = SHORTEST_HEARTBEAT_MS;
+    }
 }
 
 gboolean
@@ -161,7 +144,7 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
     }
   g_free (client->namespace_);
   client->namespace_ = namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
-  update_prefix (client);
+  curator_namespace_update (client);
   return TRUE;
 }
 
@@ -259,24 +242,6 @@ check_features (CuratorClient *client, GError **error)
          || curator_features_check_connect_string (client->connect_string, error);
 }
 
-GBytes *
-curator_payload_new (const void *data, gsize length)
-{
-  return g_bytes_new (data, data != NULL ? MIN (length, CURATOR_MAX_PAYLOAD + 1) : 0);
-}
-
-gboolean
-curator_check_payload (gsize length, GError **error)
-{
-  if (length > CURATOR_MAX_PAYLOAD)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                   "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
-      return FALSE;
-    }
-  return TRUE;
-}
-
 static gboolean
 check_default_data (CuratorClient *client, GError **error)
 {
@@ -298,6 +263,7 @@ out_of_range_time (const CuratorClient *client)
 static gboolean
 prepare_servers (CuratorClient *client, GError **error)
 {
+  curator_not_shared ();
   client->servers = curator_connect_string_parse (client->connect_string, error);
   if (client->servers == NULL)
     {
@@ -312,9 +278,14 @@ prepare_servers (CuratorClient *client, GError **error)
       CuratorHostPort *host = client->servers->hosts->pdata[i];
       host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
     }
+  g_clear_pointer (&client->known, g_ptr_array_unref);
   if ((client->tls != NULL || client->sasl != NULL) && !client->ops->finds_servers)
     {
       client->ops = curator_zk_ops_secured (client);
+    }
+  if (!client->ops->finds_servers)
+    {
+      client->known = curator_servers_new (client->servers->hosts);
     }
   return TRUE;
 }

@@ -10,13 +10,13 @@
  * its caller at close, and as the context of a watch an id. Session events reach watches too, but
  * only the forwarded ones count.
  */
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/session.h"
+#include "base/container.h"
 #include "client/session_states.h"
-#include "client/zk_real.h"
-#include "container.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "curator/zookeeper.h"
+#include "session/session.h"
+#include "zk/zk_real.h"
 
 #include <errno.h>
 
@@ -46,10 +46,37 @@ typedef struct
 } Call;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
 static GHashTable *handles; /* id -> Handle */
 static GQueue orphans;      /* Call whose handle is closed */
 static gsize last_id;
+
+static void
+lock_handles (void)
+{
+  pthread_mutex_lock (&mutex);
+}
+
+static void
+unlock_handles (void)
+{
+  pthread_mutex_unlock (&mutex);
+}
+
+/* The child of a fork may adopt handles of its own. Who waited is not there. */
+static void
+unlock_in_child (void)
+{
+  pthread_cond_init (&delivered, NULL);
+  pthread_mutex_unlock (&mutex);
+}
+
+static void
+watch_forks (void)
+{
+  pthread_atfork (lock_handles, unlock_handles, unlock_in_child);
+}
 
 /* Called with the mutex of this file held. */
 static void
@@ -194,6 +221,7 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   handle->base.begin = call_new;
   handle->base.refused = call_refused;
   handle->probe.completion = on_probed;
+  pthread_once (&once, watch_forks);
   pthread_mutex_lock (&mutex);
   handle->id = ++last_id;
   handle->base.watch_context = GSIZE_TO_POINTER (handle->id);
@@ -258,7 +286,8 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   adopted->ops = *curator_zk_ops_real ();
   adopted->ops.open = adopted_open;
   adopted->ops.close = adopted_close;
-  adopted->ops.end_attempt = NULL; /* the socket is the program's */
+  adopted->ops.end_attempt = NULL; /* the socket and the list of servers are the program's */
+  adopted->ops.set_servers = NULL;
   adopted->ops.add_auth = adopted_add_auth;
   adopted->ops.is_shared = TRUE;
   adopted->ops.free = adopted_free;

@@ -6,16 +6,16 @@
  */
 #include "inspect/fetch.h"
 
-#include "client/await.h"
-#include "client/client-private.h"
-#include "client/compression.h"
-#include "client/connection_error.h"
-#include "client/monitor.h"
-#include "client/request.h"
-#include "client/retry_loop.h"
-#include "client/settings.h"
-#include "client/zk_error.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "core/await.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/payload.h"
+#include "core/zk_error.h"
+#include "session/connection_error.h"
+#include "session/request.h"
+#include "session/retry_loop.h"
 
 #define MAX_IN_FLIGHT 200
 

@@ -2,8 +2,8 @@
 #ifndef CURATOR_FETCH_H
 #define CURATOR_FETCH_H
 
-#include "client/async.h"
-#include "client/client-private.h"
+#include "core/async.h"
+#include "core/client-record.h"
 
 typedef enum
 {

@@ -2,9 +2,9 @@
 #ifndef CURATOR_FIND_LOCKS_PRIVATE_H
 #define CURATOR_FIND_LOCKS_PRIVATE_H
 
-#include "client/async.h"
+#include "base/guards.h"
+#include "core/async.h"
 #include "curator/inspect.h"
-#include "guards.h"
 
 /* As curator_find_locks(). digests, if not NULL, receives for each full path that was listed a
  * guint64: curator_grammar_digest() of its children. keeps: the walk is one of many; unchanged nodes

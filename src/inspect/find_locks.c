@@ -4,14 +4,14 @@
  */
 #include "curator/inspect.h"
 
-#include "client/monitor.h"
-#include "client/parents.h"
-#include "client/path.h"
-#include "client/settings.h"
+#include "base/path.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
 #include "inspect/fetch.h"
 #include "inspect/find_locks-private.h"
 #include "inspect/grammar.h"
 #include "inspect/listings.h"
+#include "nodes/parents.h"
 
 #include <string.h>
 

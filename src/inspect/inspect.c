@@ -5,9 +5,9 @@
  */
 #include "curator/inspect.h"
 
-#include "client/path.h"
-#include "client/settings.h"
-#include "client/zk_error.h"
+#include "base/path.h"
+#include "core/namespace.h"
+#include "core/zk_error.h"
 #include "inspect/fetch.h"
 #include "inspect/grammar.h"
 #include "inspect/inspection-private.h"

@@ -4,8 +4,8 @@
  */
 #include "curator/inspect.h"
 
-#include "client/path.h"
-#include "client/settings.h"
+#include "base/path.h"
+#include "core/namespace.h"
 #include "inspect/find_locks-private.h"
 #include "inspect/inspection-private.h"
 #include "lock/wire.h"

@@ -4,7 +4,7 @@
  */
 #include "inspect/inspection-private.h"
 
-#include "client/path.h"
+#include "base/path.h"
 
 #include <string.h>
 

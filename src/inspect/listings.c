@@ -10,8 +10,8 @@
  */
 #include "inspect/listings.h"
 
-#include "client/watches.h"
 #include "inspect/grammar.h"
+#include "session/watches.h"
 
 #define IDLE_US (60 * G_USEC_PER_SEC)
 

@@ -3,7 +3,7 @@
 #ifndef CURATOR_LISTINGS_H
 #define CURATOR_LISTINGS_H
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 
 /* The children of the node as the server we are connected to has told them, or NULL: list it. */
 GPtrArray *curator_listing_dup (CuratorClient *client, const char *path) CURATOR_LOCKED;

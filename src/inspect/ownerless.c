@@ -4,10 +4,10 @@
  */
 #include "curator/inspect.h"
 
-#include "client/call.h"
-#include "client/settings.h"
+#include "core/namespace.h"
 #include "inspect/fetch.h"
 #include "inspect/inspection-private.h"
+#include "nodes/call.h"
 
 /* Whether the node is still the one that was inspected; a later one may have an owner. */
 static gboolean

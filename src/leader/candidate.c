@@ -8,10 +8,10 @@
  */
 #include "leader/candidate.h"
 
-#include "client/client-private.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "container.h"
+#include "base/container.h"
+#include "core/client-record.h"
+#include "core/log.h"
+#include "core/monitor.h"
 
 static void
 unref_lease (gpointer lease)
@@ -46,7 +46,7 @@ on_granted (CuratorLease *lease, gpointer data)
       return;
     }
   g_clear_pointer (&candidate->op, curator_op_unref);
-  candidate->warned = FALSE;
+  g_clear_error (&candidate->failure);
   candidate->lease = lease;
   curator_lease_set_hook (lease, &candidate->hook);
   candidate->klass->granted (candidate->owner);
@@ -54,13 +54,18 @@ on_granted (CuratorLease *lease, gpointer data)
 
 /* A warning for each failure would fill the log of a program without a server. */
 static CURATOR_LOCKED void
-warn_once (CuratorCandidate *candidate, const GError *error)
+note_failure (CuratorCandidate *candidate, const GError *error)
 {
-  if (!candidate->warned && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
     {
-      candidate->warned = TRUE;
+      return;
+    }
+  if (candidate->failure == NULL)
+    {
       curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
     }
+  g_clear_error (&candidate->failure);
+  candidate->failure = g_error_copy (error);
 }
 
 static CURATOR_UNLOCKED void
@@ -73,7 +78,7 @@ on_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   if (error != NULL && candidate->op == op)
     {
       g_clear_pointer (&candidate->op, curator_op_unref);
-      warn_once (candidate, error);
+      note_failure (candidate, error);
       candidate->klass->failed (candidate->owner);
     }
   curator_client_unlock (client);
@@ -119,6 +124,7 @@ curator_candidate_clear (CuratorCandidate *candidate)
   curator_not_shared ();
   g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
   g_clear_pointer (&candidate->payload, g_bytes_unref);
+  g_clear_error (&candidate->failure);
   curator_lock_internals_unref (candidate->internals);
 }
 

@@ -28,7 +28,8 @@ typedef struct
   GBytes *payload CURATOR_GUARDED;     /* the id; NULL: the client's default data */
   CuratorOp *op CURATOR_GUARDED;       /* the attempt in flight */
   CuratorTimer *timer CURATOR_GUARDED; /* starts the next attempt */
-  gboolean warned CURATOR_GUARDED;     /* of a failure, since the last grant */
+  GError *failure
+      CURATOR_GUARDED; /* of the last attempt that failed since the last grant; or NULL */
   CuratorLease *lease CURATOR_GUARDED; /* what the last attempt was granted, LOST ones included */
   CuratorLeaseHook hook;
 } CuratorCandidate;

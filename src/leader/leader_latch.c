@@ -5,13 +5,13 @@
  */
 #include "curator/leader.h"
 
-#include "client/async.h"
-#include "client/await.h"
-#include "client/client-private.h"
-#include "client/listeners.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/settings.h"
+#include "core/async.h"
+#include "core/await.h"
+#include "core/client-record.h"
+#include "core/listeners.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/payload.h"
 #include "leader/candidate.h"
 #include "leader/participants.h"
 #include "lock/lock-private.h"
@@ -282,11 +282,21 @@ cancel_wait (CuratorOp *op, GError *reason)
   finish_wait ((Wait *) op, reason);
 }
 
+static CURATOR_LOCKED GError *
+wait_timed_out (CuratorOp *op)
+{
+  const GError *failure = ((Wait *) op)->latch->candidate.failure;
+
+  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed%s%s",
+                      failure != NULL ? "; the latch failed to queue: " : "",
+                      failure != NULL ? failure->message : "");
+}
+
 /* Ends at once if the latch leads, or never will. */
 static CURATOR_UNLOCKED CuratorOp *
 begin_wait (CuratorLeaderLatch *latch, gint64 timeout_ms, CuratorAwait *await)
 {
-  static const CuratorOpClass klass = { .cancel = cancel_wait };
+  static const CuratorOpClass klass = { .cancel = cancel_wait, .timed_out = wait_timed_out };
   CuratorClient *client = latch->client;
   Wait *wait =
       curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
@@ -398,8 +408,8 @@ curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatch
       return 0;
     }
   curator_client_lock (latch->client);
-  const guint id =
-      curator_listeners_add (&latch->listeners, G_CALLBACK (listener), user_data, destroy);
+  const guint id = curator_listeners_add (&latch->listeners, latch->client, G_CALLBACK (listener),
+                                          user_data, destroy);
   curator_client_unlock (latch->client);
   return id;
 }

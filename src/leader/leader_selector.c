@@ -1,15 +1,16 @@
 /* LeaderSelector: runs a function of the user's on a thread of its own while it leads.
  *
  * Threads: any; guarded by the client's mutex. The function runs on a thread that is started at the
- * grant and ends with it, so a selector in the queue has none. The thread keeps the selector in
+ * grant and ends with it, so a selector in the queue has none. The function may end its thread. The thread keeps the selector in
  * memory, but does not keep it open.
  */
 #include "curator/leader.h"
 
-#include "client/client-private.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/settings.h"
+#include "core/client-record.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/payload.h"
+#include "core/user_data.h"
 #include "leader/candidate.h"
 #include "leader/participants.h"
 #include "lock/lock-private.h"
@@ -30,8 +31,22 @@ struct _CuratorLeaderSelector
   gboolean auto_requeue CURATOR_GUARDED;
   gboolean until_lost CURATOR_GUARDED;
   GCancellable *cancellable CURATOR_GUARDED; /* of the current leadership, or NULL */
+  gint64 pause_us CURATOR_GUARDED;           /* before it queues again */
   CuratorCandidate candidate;
 };
+
+/* On the thread that leads. */
+typedef struct
+{
+  CuratorLeaderSelector *selector;
+  CuratorLease *lease;
+  GCancellable *cancellable;
+  gint64 begun_us;
+} Leadership;
+
+/* A function that returns sooner has failed, or has nothing to do: it is called ever less often. */
+#define SHORT_US       (100 * 1000)
+#define FIRST_PAUSE_US (10 * 1000)
 
 static void
 memory_ref (gpointer data)
@@ -50,11 +65,8 @@ memory_unref (gpointer data)
       return;
     }
   curator_candidate_clear (&selector->candidate);
+  curator_user_data_destroy (selector->client, selector->destroy, selector->user_data);
   curator_client_unref (selector->client);
-  if (selector->destroy != NULL)
-    {
-      selector->destroy (selector->user_data);
-    }
   g_free (selector->id);
   g_free (selector);
 }
@@ -95,26 +107,63 @@ end_leadership (CuratorLeaderSelector *selector)
   curator_candidate_step_down (&selector->candidate);
 }
 
+/* The pause after a leadership of took_us. */
+static CURATOR_LOCKED gint64
+next_pause_us (CuratorLeaderSelector *selector, gint64 took_us)
+{
+  const gint64 pause_us = took_us < SHORT_US ? selector->pause_us : 0;
+
+  selector->pause_us = CLAMP (2 * pause_us, FIRST_PAUSE_US, CURATOR_CANDIDATE_RETRY_US);
+  return pause_us;
+}
+
+/* Also if the function has ended its thread. */
+static CURATOR_UNLOCKED void
+leave (void *data)
+{
+  Leadership *leadership = data;
+  CuratorLeaderSelector *selector = leadership->selector;
+  CuratorClient *client = selector->client;
+
+  curator_client_lock (client);
+  end_leadership (selector);
+  const gint64 took_us = curator_client_now_us (client) - leadership->begun_us;
+  queue_again (selector, next_pause_us (selector, took_us));
+  curator_client_unlock (client);
+  curator_lease_unref (leadership->lease);
+  g_object_unref (leadership->cancellable);
+  memory_unref (selector);
+}
+
+static CURATOR_UNLOCKED void
+call_function (const Leadership *leadership)
+{
+  CuratorLeaderSelector *selector = leadership->selector;
+
+  /* The leadership may have ended before it began. */
+  if (curator_lease_is_provable (leadership->lease)
+      && !g_cancellable_is_cancelled (leadership->cancellable))
+    {
+      selector->take_leadership (selector, leadership->lease, leadership->cancellable,
+                                 selector->user_data);
+      pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
+    }
+}
+
 static CURATOR_UNLOCKED void *
 lead (void *data)
 {
   CuratorLeaderSelector *selector = data;
-  CuratorClient *client = selector->client;
+  Leadership leadership = { .selector = selector,
+                            .begun_us = curator_client_now_us (selector->client) };
 
-  curator_client_lock (client);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (selector->candidate.lease);
-  g_autoptr (GCancellable) cancellable = g_object_ref (selector->cancellable);
-  curator_client_unlock (client);
-  /* The leadership may have ended before it began. */
-  if (curator_lease_is_provable (lease) && !g_cancellable_is_cancelled (cancellable))
-    {
-      selector->take_leadership (selector, lease, cancellable, selector->user_data);
-    }
-  curator_client_lock (client);
-  end_leadership (selector);
-  queue_again (selector, 0);
-  curator_client_unlock (client);
-  memory_unref (selector);
+  curator_client_lock (selector->client);
+  leadership.lease = curator_lease_ref (selector->candidate.lease);
+  leadership.cancellable = g_object_ref (selector->cancellable);
+  curator_client_unlock (selector->client);
+  pthread_cleanup_push (leave, &leadership);
+  call_function (&leadership);
+  pthread_cleanup_pop (TRUE);
   return NULL;
 }
 

@@ -5,9 +5,9 @@
  */
 #include "leader/participants.h"
 
-#include "client/call.h"
-#include "client/settings.h"
-#include "refs.h"
+#include "base/refs.h"
+#include "core/namespace.h"
+#include "nodes/call.h"
 
 struct _CuratorLeaderParticipant
 {

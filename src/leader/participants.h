@@ -2,8 +2,8 @@
 #ifndef CURATOR_PARTICIPANTS_H
 #define CURATOR_PARTICIPANTS_H
 
+#include "base/guards.h"
 #include "curator/leader.h"
-#include "guards.h"
 #include "lock/lock_internals-private.h"
 
 /* Array of CuratorLeaderParticipant, the leader first. NULL with error. timeout_ms 0: the connection

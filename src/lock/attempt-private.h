@@ -7,18 +7,18 @@
 #ifndef CURATOR_ATTEMPT_PRIVATE_H
 #define CURATOR_ATTEMPT_PRIVATE_H
 
-#include "client/lease_clock.h"
-#include "client/log.h"
-#include "client/parents.h"
-#include "client/reaper.h"
-#include "client/request.h"
-#include "client/retry_loop.h"
-#include "client/watches.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "core/log.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
 #include "lock/own_watch.h"
 #include "lock/verdict.h"
+#include "nodes/parents.h"
+#include "nodes/reaper.h"
+#include "session/lease_clock.h"
+#include "session/request.h"
+#include "session/retry_loop.h"
+#include "session/watches.h"
 
 typedef enum
 {
@@ -57,6 +57,7 @@ typedef struct
   unsigned withdrawn : 1 CURATOR_GUARDED;     /* another attempt on the path will follow */
   unsigned tail_is_there : 1 CURATOR_GUARDED; /* the read of tail_watch has found it */
   unsigned behind : 1 CURATOR_GUARDED;        /* as far as the server has shown */
+  unsigned only_litter : 1 CURATOR_GUARDED;   /* only what this client is deleting is in front */
   GList link;                                 /* in internals->attempts while it has a node */
 
   CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
@@ -161,7 +162,7 @@ void curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what) CURATO
 /* Drops every request, watch and node of the attempt. */
 void curator_attempt_reset (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_cancel (CuratorOp *op, GError *reason) CURATOR_LOCKED;
-/* TIMED_OUT if a server has shown a contender in front, CONNECTION_LOST with the cause if not. */
+/* TIMED_OUT if a server has shown a contender in front, NO_ANSWER or CONNECTION_LOST if not. */
 GError *curator_attempt_timed_out (CuratorOp *op) CURATOR_LOCKED;
 
 #endif

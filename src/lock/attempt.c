@@ -12,20 +12,19 @@
  */
 #include "lock/attempt-private.h"
 
-#include "client/client-private.h"
-#include "client/compression.h"
-#include "client/heartbeat.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/session.h"
-#include "client/settings.h"
-#include "client/uuid.h"
-#include "client/zk_error.h"
-#include "container.h"
+#include "base/container.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/payload.h"
+#include "core/uuid.h"
+#include "core/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
+#include "session/heartbeat.h"
+#include "session/session.h"
 
 static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
@@ -216,7 +215,6 @@ attempt_finalize (CuratorOp *op)
     }
   g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->restarts, g_free);
-  g_clear_pointer (&attempt->payload, g_bytes_unref);
   curator_lock_internals_unref (attempt->internals);
 }
 

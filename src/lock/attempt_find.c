@@ -7,8 +7,8 @@
  */
 #include "lock/attempt-private.h"
 
-#include "client/lease_clock.h"
-#include "client/path.h"
+#include "base/path.h"
+#include "session/lease_clock.h"
 
 #include <string.h>
 
@@ -48,6 +48,9 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
     }
   else if (rc == ZOK && !curator_attempt_is_sequential (attempt))
     {
+      attempt->only_litter = curator_reaper_is_deleting (attempt->op.client->reaper, path,
+                                                         reply->stat, attempt->payload);
+      attempt->behind = attempt->behind && !attempt->only_litter;
       curator_attempt_wait_for (attempt, curator_path_leaf (path), NULL);
     }
   else

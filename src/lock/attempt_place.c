@@ -4,11 +4,11 @@
  */
 #include "lock/attempt-private.h"
 
-#include "client/heartbeat.h"
-#include "client/path.h"
-#include "container.h"
+#include "base/container.h"
+#include "base/path.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
+#include "session/heartbeat.h"
 
 /* A heartbeat found our node gone, whatever an earlier list showed. */
 static CURATOR_LOCKED void

@@ -9,8 +9,8 @@
  */
 #include "lock/attempt-private.h"
 
-#include "client/heartbeat.h"
-#include "client/path.h"
+#include "base/path.h"
+#include "session/heartbeat.h"
 
 /* Others that have come back probably wait behind a node that is this far in front, too: its end would make
  * all of them list. */

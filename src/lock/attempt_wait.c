@@ -5,13 +5,13 @@
  */
 #include "lock/attempt-private.h"
 
-#include "client/heartbeat.h"
-#include "client/lease_clock.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/settings.h"
-#include "client/stats-private.h"
+#include "base/path.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/stats-private.h"
 #include "lock/verdict.h"
+#include "session/heartbeat.h"
+#include "session/lease_clock.h"
 
 static void decide (Attempt *attempt, const struct String_vector *children,
                     CuratorOrder *order) CURATOR_LOCKED;
@@ -278,16 +278,19 @@ watch_front (Attempt *attempt, const char *leaf, CuratorWatchNeed need)
   return attempt->watch != NULL;
 }
 
-/* FALSE for a single try, which has then failed. */
+/* FALSE for a single try with a contender in front, which has then failed. */
 static CURATOR_LOCKED gboolean
 begin_to_wait (Attempt *attempt)
 {
   attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
   attempt->has_waited = TRUE;
-  attempt->behind = TRUE;
-  attempt->op.waited = TRUE;
-  curator_line_note_contender (attempt->line);
-  if (attempt->once)
+  if (!attempt->only_litter)
+    {
+      attempt->behind = TRUE;
+      attempt->op.waited = TRUE;
+      curator_line_note_contender (attempt->line);
+    }
+  if (attempt->once && attempt->behind)
     {
       curator_attempt_refuse (attempt);
       return FALSE;
@@ -424,22 +427,7 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
     {
       g_ptr_array_add (question->children, g_strdup (children->data[i]));
     }
-  curator_client_after_unlock (attempt->op.client, ask_user_driver, question);
-}
-
-/* Recipes that share a path do not exclude each other. */
-static CURATOR_LOCKED void
-warn_once_of_other_recipe (Attempt *attempt, const CuratorQueue *order)
-{
-  CuratorClient *client = attempt->op.client;
-  const char *base = attempt->internals->base;
-
-  if (order->other_recipe != NULL && !g_hash_table_contains (client->mixed_paths, base))
-    {
-      g_hash_table_add (client->mixed_paths, g_strdup (base));
-      curator_warn ("%s is also used by %s: they do not exclude each other",
-                    curator_client_user_path (client, base), order->other_recipe);
-    }
+  curator_dispatch_question (attempt->op.client, ask_user_driver, question);
 }
 
 static CURATOR_LOCKED void
@@ -465,7 +453,13 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
   CuratorQueue *queue = curator_order_get (order, children, internals);
   const CuratorVerdict verdict =
       curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node), queue);
-  warn_once_of_other_recipe (attempt, queue);
+  attempt->only_litter = !attempt->behind
+                         && curator_verdict_is_for_litter (
+                             &verdict, internals, curator_path_leaf (attempt->node), queue);
+  if (queue->other_recipe != NULL)
+    {
+      curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);
+    }
   note_tail (attempt, queue);
   curator_attempt_apply_verdict (attempt, &verdict);
 }

@@ -4,7 +4,7 @@
  * different clients, so no mutex is held while another is taken: a member's change is handled after
  * its own client's mutex was released. The composite's state is guarded by its own client's mutex.
  */
-#include "client/monitor.h"
+#include "core/monitor.h"
 #include "lock/gather.h"
 #include "lock/lease-impl.h"
 
@@ -147,6 +147,19 @@ composite_state_now (CuratorLease *lease)
   return lease->state;
 }
 
+/* Those that are held are extended, whatever the others are. */
+static gboolean
+composite_extend (CuratorLease *lease, gint64 at_least_ms)
+{
+  gboolean all = TRUE;
+  for (guint i = 0; i < lease->members->len; i++)
+    {
+      CuratorLease *member = g_ptr_array_index (lease->members, i);
+      all = member->klass->extend (member, at_least_ms) && all;
+    }
+  return all;
+}
+
 /* Each member ends by itself. */
 static void
 composite_on_end (CuratorLease *lease)
@@ -159,6 +172,7 @@ curator_lease_new_composite (GPtrArray *members)
   static const CuratorLeaseClass klass = { .state_now = composite_state_now,
                                            .get_state = composite_get_state,
                                            .get_remaining_ms = composite_get_remaining_ms,
+                                           .extend = composite_extend,
                                            .on_end = composite_on_end,
                                            .on_member_changed = composite_on_member_changed,
                                            .release = composite_release,

@@ -3,7 +3,7 @@
 #ifndef CURATOR_GATHER_H
 #define CURATOR_GATHER_H
 
-#include "client/reaper.h"
+#include "nodes/reaper.h"
 
 typedef struct _CuratorGather CuratorGather;
 

@@ -5,9 +5,9 @@
  */
 #include "curator/zookeeper.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/path.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "lock/lease-impl.h"
 
 gboolean

@@ -3,10 +3,10 @@
 #ifndef CURATOR_LEASE_IMPL_H
 #define CURATOR_LEASE_IMPL_H
 
-#include "client/lease_clock.h"
-#include "client/listeners.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "core/listeners.h"
 #include "lock/lease-private.h"
+#include "session/lease_clock.h"
 
 /* What differs between a lease of one node and one of several. */
 typedef struct
@@ -14,6 +14,8 @@ typedef struct
   CuratorLeaseState (*state_now) (CuratorLease *lease); /* called with the client's mutex held */
   CuratorLeaseState (*get_state) (CuratorLease *lease); /* called without it, like the next */
   gint64 (*get_remaining_ms) (CuratorLease *lease);
+  /* FALSE: the hold is over. */
+  gboolean (*extend) (CuratorLease *lease, gint64 at_least_ms);
   /* Called once, with the client's mutex held, on LOST or RELEASED. */
   void (*on_end) (CuratorLease *lease);
   /* Called with the mutex of the member's client held, for each change of a member. */
@@ -42,6 +44,8 @@ struct _CuratorLease
   CuratorStake stake CURATOR_GUARDED;      /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;                 /* set atomically, for lock/reentry.h */
+  _Atomic gint64 ends_us; /* CLOCK_BOOTTIME, at the latest: as a session's deadline_us */
+  CuratorTimer *end_timer CURATOR_GUARDED;
   CuratorTimer *own_watch_timer CURATOR_GUARDED;
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
   gint64 since_us CURATOR_GUARDED; /* monotonic */

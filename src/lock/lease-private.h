@@ -3,13 +3,13 @@
 #ifndef CURATOR_LEASE_PRIVATE_H
 #define CURATOR_LEASE_PRIVATE_H
 
-#include "client/lease_clock.h"
-#include "client/reaper.h"
-#include "client/session.h"
 #include "curator/lease.h"
 #include "lock/gather.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
+#include "nodes/reaper.h"
+#include "session/lease_clock.h"
+#include "session/session.h"
 
 typedef struct _CuratorOwnWatch CuratorOwnWatch;
 

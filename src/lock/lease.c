@@ -6,18 +6,18 @@
  */
 #include "lock/lease-impl.h"
 
-#include "client/await.h"
-#include "client/call.h"
-#include "client/client-private.h"
-#include "client/heartbeat.h"
-#include "client/lease_clock.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/session.h"
-#include "client/settings.h"
-#include "client/stats-private.h"
-#include "client/threads.h"
+#include "base/path.h"
+#include "base/threads.h"
+#include "core/await.h"
+#include "core/client-record.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/stats-private.h"
+#include "nodes/call.h"
+#include "session/heartbeat.h"
+#include "session/lease_clock.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -219,6 +219,31 @@ curator_lease_get_remaining_ms (CuratorLease *lease)
                                                            : 0;
 }
 
+gboolean
+curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
+{
+  g_return_val_if_fail (lease != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  if (at_least_ms < CURATOR_WAIT_FOREVER)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
+      return FALSE;
+    }
+  if (!curator_client_check_forked (lease->client, error))
+    {
+      return FALSE;
+    }
+  if (!lease->klass->extend (lease, at_least_ms))
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
+                   curator_lease_get_node_path (lease));
+      return FALSE;
+    }
+  return TRUE;
+}
+
 int
 curator_lease_get_fd (CuratorLease *lease)
 {
@@ -241,22 +266,13 @@ curator_lease_get_fd (CuratorLease *lease)
   return fd;
 }
 
-static gpointer
-cancelled_new (gpointer unused)
-{
-  GCancellable *cancelled = g_cancellable_new ();
-  g_cancellable_cancel (cancelled);
-  return cancelled;
-}
-
 GCancellable *
 curator_lease_get_cancellable (CuratorLease *lease)
 {
   g_return_val_if_fail (lease != NULL, NULL);
   if (!curator_client_check_forked (lease->client, NULL))
     {
-      static GOnce once = G_ONCE_INIT;
-      return g_once (&once, cancelled_new, NULL);
+      return curator_forks_cancelled ();
     }
   curator_client_lock (lease->client);
   if (lease->cancellable == NULL)
@@ -286,7 +302,7 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
     }
   curator_client_lock (client);
   const guint id =
-      curator_listeners_add (&lease->listeners, G_CALLBACK (listener), user_data, destroy);
+      curator_listeners_add (&lease->listeners, client, G_CALLBACK (listener), user_data, destroy);
   if (curator_lease_is_over (lease->klass->state_now (lease)))
     {
       curator_listeners_notify_newest (&lease->listeners, client, call_listener, lease, ref_lease,

@@ -8,12 +8,12 @@
  */
 #include "lock/line.h"
 
-#include "client/lease_clock.h"
-#include "client/monitor.h"
-#include "client/request.h"
-#include "client/session.h"
-#include "container.h"
-#include "guards.h"
+#include "base/container.h"
+#include "base/guards.h"
+#include "core/monitor.h"
+#include "session/lease_clock.h"
+#include "session/request.h"
+#include "session/session.h"
 
 #include <string.h>
 

@@ -8,10 +8,10 @@
 #ifndef CURATOR_LINE_H
 #define CURATOR_LINE_H
 
-#include "client/session.h"
-#include "guards.h"
+#include "base/guards.h"
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
+#include "session/session.h"
 
 typedef struct _CuratorLine CuratorLine;
 typedef struct _CuratorPlace CuratorPlace;

@@ -6,12 +6,12 @@
 #ifndef CURATOR_LOCK_PRIVATE_H
 #define CURATOR_LOCK_PRIVATE_H
 
-#include "client/async.h"
-#include "client/op.h"
-#include "client/reaper.h"
+#include "core/async.h"
+#include "core/op.h"
 #include "curator/lease.h"
 #include "curator/lock.h"
 #include "lock/lock_internals-private.h"
+#include "nodes/reaper.h"
 
 typedef struct
 {
@@ -21,6 +21,8 @@ typedef struct
    * belongs to no thread: then the op's result is its CuratorLease, otherwise NULL. */
   CuratorOp *(*acquire) (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data);
+  /* Whether acquire calls a function of the user's. NULL: never. */
+  gboolean (*asks_user) (CuratorLock *lock);
   /* Enters a hold of owner's again. TRUE if it did (or set error: LOCK_LOST), FALSE when acquire
    * has to be called. Always called before acquire. May be NULL. */
   gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
@@ -47,6 +49,7 @@ typedef struct
   CuratorLease *(*get_lease) (CuratorLock *lock, guint64 owner);
   gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,
                               gpointer user_data, GDestroyNotify destroy, GError **error);
+  void (*set_max_hold) (CuratorLock *lock, gint64 max_hold_ms);
   void (*finalize) (CuratorLock *lock); /* frees the members, not the lock itself */
 } CuratorLockClass;
 
@@ -67,6 +70,11 @@ void curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owne
                              void (*free_owner) (gpointer owner));
 /* Frees the lock itself, whatever references it. */
 void curator_lock_destroy (CuratorLock *lock);
+
+/* TRUE if acquire calls a function of the user's, and this thread must not: then go_on (data) runs where
+ * it may, on a thread of client's. */
+gboolean curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on,
+                             gpointer data) CURATOR_UNLOCKED;
 
 /* An op that finishes at once, without any request: refused with error (which it takes), or
  * granted if error is NULL. */

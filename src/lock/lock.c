@@ -5,12 +5,13 @@
  */
 #include "lock/lock-private.h"
 
-#include "client/async.h"
-#include "client/await.h"
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/threads.h"
+#include "base/path.h"
+#include "base/thread_role.h"
+#include "base/threads.h"
+#include "core/async.h"
+#include "core/await.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/reentry.h"
 
@@ -75,6 +76,20 @@ curator_lock_unref (CuratorLock *lock)
     {
       curator_lock_destroy (lock);
     }
+}
+
+gboolean
+curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on, gpointer data)
+{
+  const gboolean moves = curator_thread_role ().is_ours && lock->klass->asks_user != NULL
+                         && lock->klass->asks_user (lock);
+  if (moves)
+    {
+      curator_client_lock (client);
+      curator_dispatch_question (client, go_on, data);
+      curator_client_unlock (client);
+    }
+  return moves;
 }
 
 CuratorOp *
@@ -377,6 +392,17 @@ curator_lock_get_lease (CuratorLock *lock)
   return lock->klass->get_lease != NULL && curator_client_check_forked (lock->client, NULL)
              ? lock->klass->get_lease (lock, curator_thread_id ())
              : NULL;
+}
+
+void
+curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
+{
+  g_return_if_fail (lock != NULL);
+  g_return_if_fail (max_hold_ms == CURATOR_WAIT_FOREVER || max_hold_ms > 0);
+  if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
+    {
+      lock->klass->set_max_hold (lock, max_hold_ms);
+    }
 }
 
 gboolean

@@ -5,12 +5,12 @@
 #ifndef CURATOR_LOCK_INTERNALS_PRIVATE_H
 #define CURATOR_LOCK_INTERNALS_PRIVATE_H
 
-#include "client/async.h"
-#include "client/op.h"
-#include "client/session.h"
+#include "base/guards.h"
+#include "core/async.h"
+#include "core/op.h"
 #include "curator/lock_internals.h"
-#include "guards.h"
 #include "lock/queue.h"
+#include "session/session.h"
 
 struct _CuratorNodeRequest
 {
@@ -71,6 +71,7 @@ typedef struct
   CuratorLockDriver *driver;
   GBytes *data; /* payload; NULL: the client's default */
   int max_leases CURATOR_GUARDED;
+  gint64 max_hold_ms CURATOR_GUARDED; /* of each hold; or CURATOR_WAIT_FOREVER */
   GQueue attempts; /* the waiting ones, for _recheck(); guarded by the client's mutex */
   CuratorRevocable *revocable CURATOR_GUARDED;
 } CuratorLockInternals;
@@ -83,11 +84,17 @@ CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internal
 void curator_lock_internals_unref (CuratorLockInternals *internals);
 /* For a lock that is not named by its path: what messages name instead. */
 void curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path);
-/* The error of an acquire whose deadline has passed: TIMED_OUT or CONNECTION_LOST. is_contended: as far
+/* For holds that are granted from now on. */
+void curator_lock_internals_set_max_hold (CuratorLockInternals *internals,
+                                          gint64 max_hold_ms) CURATOR_UNLOCKED;
+/* The error of an acquire whose deadline has passed: TIMED_OUT, NO_ANSWER or CONNECTION_LOST. is_contended: as far
  * as is known another contender is in front. */
 GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
                                           const CuratorOp *op,
                                           gboolean is_contended) CURATOR_LOCKED;
+/* Recipes that share a path, the full one, do not exclude each other. Warns once. */
+void curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
+                                         const char *other_recipe) CURATOR_LOCKED;
 /* The user's path, for messages. */
 const char *curator_lock_internals_shown (const CuratorLockInternals *internals);
 

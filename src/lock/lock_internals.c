@@ -4,12 +4,14 @@
  */
 #include "lock/lock_internals-private.h"
 
-#include "client/call.h"
-#include "client/connection_error.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/settings.h"
+#include "base/path.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/user_data.h"
 #include "lock/queue.h"
+#include "nodes/call.h"
+#include "session/connection_error.h"
 
 CuratorLockInternals *
 curator_lock_internals_new (CuratorClient *client, const char *path, const char *lock_name,
@@ -24,6 +26,7 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
   internals->base = curator_client_full_path (client, path);
   internals->lock_name = g_strdup (lock_name);
   internals->max_leases = max_leases;
+  internals->max_hold_ms = CURATOR_WAIT_FOREVER;
   internals->driver = curator_lock_driver_ref (driver);
   internals->data = data != NULL ? g_bytes_ref (data) : NULL;
   return internals;
@@ -36,12 +39,25 @@ curator_lock_internals_ref (CuratorLockInternals *internals)
   return internals;
 }
 
+static void
+unref_driver (gpointer driver)
+{
+  curator_lock_driver_unref (driver);
+}
+
 void
 curator_lock_internals_unref (CuratorLockInternals *internals)
 {
   if (curator_refs_dec (&internals->refs))
     {
-      curator_lock_driver_unref (internals->driver);
+      if (internals->driver->is_builtin)
+        {
+          curator_lock_driver_unref (internals->driver);
+        }
+      else
+        {
+          curator_user_data_destroy (internals->client, unref_driver, internals->driver);
+        }
       g_clear_pointer (&internals->data, g_bytes_unref);
       g_free (internals->base);
       g_free (internals->shown);
@@ -55,6 +71,26 @@ void
 curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path)
 {
   internals->shown = g_strdup (path);
+}
+
+void
+curator_lock_internals_set_max_hold (CuratorLockInternals *internals, gint64 max_hold_ms)
+{
+  curator_client_lock (internals->client);
+  internals->max_hold_ms = max_hold_ms;
+  curator_client_unlock (internals->client);
+}
+
+void
+curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
+                                    const char *other_recipe)
+{
+  if (!g_hash_table_contains (client->mixed_paths, path))
+    {
+      g_hash_table_add (client->mixed_paths, g_strdup (path));
+      curator_warn ("%s is also used by %s: they do not exclude each other",
+                    curator_client_user_path (client, path), other_recipe);
+    }
 }
 
 const char *

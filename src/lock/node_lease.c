@@ -6,17 +6,20 @@
  */
 #include "lock/lease-impl.h"
 
-#include "client/client-private.h"
-#include "client/heartbeat.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/stats-private.h"
-#include "container.h"
+#include "base/container.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/stats-private.h"
 #include "lock/own_watch.h"
+#include "session/heartbeat.h"
 
 /* Most holds end sooner; only longer ones are worth a watch on their node. */
 #define OWN_WATCH_AFTER_US (250 * 1000)
+/* A hold that lasts too long is over for this part of the session timeout before its node is deleted. */
+#define END_GUARD_SHARE      10
+#define LONGEST_END_GUARD_US G_USEC_PER_SEC
 
 static CURATOR_LOCKED void
 delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
@@ -30,6 +33,17 @@ delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, g
     }
   curator_reaper_delete_owned (lease->client, lease->path, session_id, lease->czxid, patience_us,
                                done, data);
+}
+
+/* Time for whatever works under the hold to stop. */
+static CURATOR_LOCKED void
+delete_node_later (CuratorLease *lease)
+{
+  const gint64 guard_us =
+      MIN (lease->session->terms.session_us / END_GUARD_SHARE, LONGEST_END_GUARD_US);
+  curator_reaper_delete_later (lease->client, lease->path,
+                               lease->is_ephemeral ? lease->session->id : 0,
+                               lease->name_is_unique ? 0 : lease->czxid, guard_us);
 }
 
 static CURATOR_LOCKED void
@@ -46,47 +60,129 @@ note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
 static CURATOR_LOCKED void
 lose (CuratorLease *lease, CuratorCounter reason)
 {
-  if (!curator_lease_is_over (lease->state))
+  if (curator_lease_is_over (lease->state))
     {
-      curator_lease_set_state (lease, CURATOR_LEASE_LOST);
-      note_end (lease, CURATOR_TRACE_LOST, reason);
-      delete_node (lease, G_MAXINT64, NULL, NULL);
-      curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
+      return;
     }
+  curator_lease_set_state (lease, CURATOR_LEASE_LOST);
+  note_end (lease, CURATOR_TRACE_LOST, reason);
+  if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
+    {
+      delete_node_later (lease);
+    }
+  else
+    {
+      delete_node (lease, G_MAXINT64, NULL, NULL);
+    }
+  curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
+}
+
+static CURATOR_LOCKED void
+end_too_long_a_hold (CuratorLease *lease)
+{
+  g_autofree char *shown = curator_path_escape (lease->path);
+  curator_warn ("%s was held for longer than its maximum: the hold is lost", shown);
+  lose (lease, CURATOR_COUNTER_LOST_MAX_HOLD);
 }
 
 /* The clock may have run out before listeners were notified. */
 static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
-  if (lease->is_ephemeral && !curator_lease_is_over (lease->state)
-      && curator_lease_clock_remaining_ms (lease->session) == 0)
+  if (curator_lease_is_over (lease->state))
+    {
+      return lease->state;
+    }
+  if (lease->is_ephemeral && curator_lease_clock_remaining_ms (lease->session) == 0)
     {
       lose (lease, CURATOR_COUNTER_LOST_CLOCK);
       curator_lease_clock_note_end (lease->session);
     }
+  else if (curator_deadline_remaining_ms (&lease->ends_us, lease->client) == 0)
+    {
+      end_too_long_a_hold (lease);
+    }
   return lease->state;
+}
+
+static void on_end_due (gpointer data) CURATOR_LOCKED;
+
+static CURATOR_LOCKED void
+wait_for_end (CuratorLease *lease)
+{
+  const gint64 ends_us = atomic_load (&lease->ends_us);
+  if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
+    {
+      lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, on_end_due, lease);
+    }
+}
+
+/* It may have been extended in the meantime. */
+static void
+on_end_due (gpointer data)
+{
+  CuratorLease *lease = data;
+  lease->end_timer = NULL;
+  node_state_now (lease);
+  wait_for_end (lease);
+}
+
+static gint64
+moment_after (CuratorClient *client, gint64 ms)
+{
+  const gint64 now = curator_client_boottime_us (client);
+  return ms == CURATOR_WAIT_FOREVER || ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
+                                                                      : now + ms * 1000;
+}
+
+/* A maximum that somebody has seen pass stays passed. */
+static CURATOR_UNLOCKED gboolean
+node_extend (CuratorLease *lease, gint64 at_least_ms)
+{
+  CuratorClient *client = lease->client;
+
+  curator_client_lock (client);
+  gint64 ends_us = atomic_load (&lease->ends_us);
+  const gint64 wanted_us = moment_after (client, at_least_ms);
+  if (!curator_lease_is_over (node_state_now (lease)) && wanted_us > ends_us)
+    {
+      atomic_compare_exchange_strong (&lease->ends_us, &ends_us, wanted_us);
+    }
+  const gboolean is_held = !curator_lease_is_over (node_state_now (lease));
+  curator_client_unlock (client);
+  return is_held;
+}
+
+/* After a pause this may be the first sign of the session's end, which deletes the node, too: so the
+ * clock is asked first. */
+static CURATOR_LOCKED void
+on_node_gone (gpointer data)
+{
+  CuratorLease *lease = data;
+  if (!curator_lease_is_over (node_state_now (lease)))
+    {
+      g_autofree char *shown = curator_path_escape (lease->path);
+      curator_warn ("%s was deleted by a third party: the hold is lost", shown);
+      lose (lease, CURATOR_COUNTER_LOST_DELETED);
+    }
 }
 
 static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   CuratorLease *lease = CURATOR_CONTAINER (stake, CuratorLease, stake);
-  if (state == CURATOR_LEASE_LOST)
+  if (state != CURATOR_LEASE_LOST)
+    {
+      curator_lease_set_state (lease, state);
+    }
+  else if (stake->loss == CURATOR_COUNTER_LOST_DELETED)
+    {
+      on_node_gone (lease);
+    }
+  else
     {
       lose (lease, stake->loss);
-      return;
     }
-  curator_lease_set_state (lease, state);
-}
-
-static CURATOR_LOCKED void
-on_node_gone (gpointer data)
-{
-  CuratorLease *lease = data;
-  g_autofree char *shown = curator_path_escape (lease->path);
-  curator_warn ("%s was deleted by a third party: the hold is lost", shown);
-  lose (lease, CURATOR_COUNTER_LOST_DELETED);
 }
 
 static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
@@ -172,7 +268,9 @@ time_left_ms (CuratorLease *lease)
     {
       return 0;
     }
-  return lease->is_ephemeral ? curator_lease_clock_remaining_ms (lease->session) : G_MAXINT64;
+  const gint64 left_ms =
+      lease->is_ephemeral ? curator_lease_clock_remaining_ms (lease->session) : G_MAXINT64;
+  return MIN (left_ms, curator_deadline_remaining_ms (&lease->ends_us, lease->client));
 }
 
 /* What the clock has ended is LOST, whether or not anybody was notified so far. */
@@ -195,6 +293,7 @@ static CURATOR_LOCKED void
 node_on_end (CuratorLease *lease)
 {
   curator_timer_cancel (lease->client, &lease->own_watch_timer);
+  curator_timer_cancel (lease->client, &lease->end_timer);
   curator_stake_unregister (&lease->stake);
   curator_session_remove_hook (&lease->hook);
   g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
@@ -228,6 +327,7 @@ node_finalize (CuratorLease *lease)
 static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .get_state = node_get_state,
                                               .get_remaining_ms = node_get_remaining_ms,
+                                              .extend = node_extend,
                                               .on_end = node_on_end,
                                               .release = node_release,
                                               .finalize = node_finalize };
@@ -269,6 +369,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
   lease->since_us = curator_client_now_us (client);
+  lease->ends_us = moment_after (client, internals->max_hold_ms);
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
   begin_to_hold (lease, node);
@@ -279,6 +380,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
       curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
     }
   watch_own_node (lease, node->own_watch);
+  wait_for_end (lease);
   return lease;
 }
 

@@ -2,8 +2,8 @@
  *
  * Threads: any; no lock, because a request belongs to one attempt.
  */
-#include "client/settings.h"
-#include "client/uuid.h"
+#include "core/payload.h"
+#include "core/uuid.h"
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 

@@ -6,15 +6,14 @@
  */
 #include "lock/own_watch.h"
 
-#include "client/compression.h"
-#include "client/monitor.h"
-#include "client/request.h"
-#include "client/session.h"
-#include "client/settings.h"
-#include "client/watches.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "base/gzip.h"
+#include "core/monitor.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
+#include "session/request.h"
+#include "session/session.h"
+#include "session/watches.h"
 
 #include <string.h>
 

@@ -145,9 +145,8 @@ curator_queue_standard_key (const char *name, const char *lock_name)
   return found != NULL ? found + lock_length : name;
 }
 
-/* The recipe that creates such names, or NULL. */
-static const char *
-recipe_of (const char *name)
+const char *
+curator_queue_recipe_of (const char *name)
 {
   static const struct
   {
@@ -185,7 +184,7 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
         {
           queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
           queue->other_recipe =
-              queue->other_recipe != NULL ? queue->other_recipe : recipe_of (children[i]);
+              queue->other_recipe != NULL ? queue->other_recipe : curator_queue_recipe_of (children[i]);
           queue->n_foreign++;
           continue;
         }

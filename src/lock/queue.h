@@ -57,6 +57,9 @@ gssize curator_queue_writer_before (CuratorQueue *queue, gsize index);
  * below -999999999). number may be NULL; untouched on FALSE. */
 gboolean curator_queue_parse_number (const char *key, gint64 *number);
 
+/* The recipe that creates such names, as "a semaphore"; NULL if none does. */
+const char *curator_queue_recipe_of (const char *name);
+
 /* standardFixForSorting: what follows the last lock_name in name; all of name if it has none. */
 const char *curator_queue_standard_key (const char *name, const char *lock_name);
 

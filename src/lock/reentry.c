@@ -4,5 +4,4 @@
  */
 #include "lock/reentry.h"
 
-/* The compiler goes by this line, not by the declaration: other models make each access a call. */
-_Thread_local CuratorLastHold curator_last_hold __attribute__ ((tls_model ("initial-exec")));
+_Thread_local CuratorLastHold curator_last_hold;

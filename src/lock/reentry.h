@@ -7,8 +7,8 @@
 #ifndef CURATOR_REENTRY_H
 #define CURATOR_REENTRY_H
 
-#include "client/client-private.h"
-#include "client/threads.h"
+#include "base/threads.h"
+#include "core/client-record.h"
 #include "curator/lease.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
@@ -20,9 +20,8 @@ typedef struct
   CuratorLease *lease; /* of the hold, which has a reference */
 } CuratorLastHold;
 
-/* Read on every re-entry: static TLS, of which a library may use a few bytes, needs no call. */
-G_GNUC_INTERNAL extern _Thread_local CuratorLastHold curator_last_hold
-    __attribute__ ((tls_model ("initial-exec")));
+/* Not static TLS, although that saves a call: a library with it may be refused by dlopen(). */
+G_GNUC_INTERNAL extern _Thread_local CuratorLastHold curator_last_hold;
 
 static inline gboolean
 curator_reentry_is_last (const CuratorLock *lock)

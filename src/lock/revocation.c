@@ -5,13 +5,14 @@
 #include "lock/revocation.h"
 #include "lock/wire.h"
 
-#include "client/call.h"
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/settings.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/user_data.h"
 #include "curator/lock.h"
 #include "lock/lease-private.h"
+#include "nodes/call.h"
 
 #include <string.h>
 
@@ -23,19 +24,17 @@ struct _CuratorRevocable
 
 typedef struct
 {
+  CuratorClient *client; /* a memory reference */
   CuratorRevocable *revocable;
   CuratorLease *lease;
 } Request;
 
-static void
-revocable_unref (CuratorRevocable *revocable)
+static CURATOR_UNLOCKED void
+revocable_unref (CuratorRevocable *revocable, CuratorClient *client)
 {
-  if (curator_refs_dec (&revocable->refs))
+  if (revocable != NULL && curator_refs_dec (&revocable->refs))
     {
-      if (revocable->spec.destroy != NULL)
-        {
-          revocable->spec.destroy (revocable->spec.user_data);
-        }
+      curator_user_data_destroy (client, revocable->spec.destroy, revocable->spec.user_data);
       g_free (revocable);
     }
 }
@@ -54,7 +53,8 @@ free_request (gpointer data)
   Request *request = data;
   request->revocable->spec.unref_owner (request->revocable->spec.owner);
   g_clear_pointer (&request->lease, curator_lease_unref);
-  revocable_unref (request->revocable);
+  revocable_unref (request->revocable, request->client);
+  curator_client_memory_unref (request->client);
   g_free (request);
 }
 
@@ -72,6 +72,8 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
       return TRUE;
     }
   Request *request = g_new (Request, 1);
+  curator_client_memory_ref (internals->client);
+  request->client = internals->client;
   request->revocable = revocable;
   request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
   curator_refs_inc (&revocable->refs);
@@ -96,7 +98,7 @@ curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocation
   CuratorRevocable *before = internals->revocable;
   internals->revocable = revocable;
   curator_client_unlock (internals->client);
-  g_clear_pointer (&before, revocable_unref);
+  revocable_unref (before, internals->client);
 }
 
 void
@@ -105,7 +107,25 @@ curator_revocation_clear (CuratorLockInternals *internals)
   curator_client_lock (internals->client);
   CuratorRevocable *before = g_steal_pointer (&internals->revocable);
   curator_client_unlock (internals->client);
-  g_clear_pointer (&before, revocable_unref);
+  revocable_unref (before, internals->client);
+}
+
+/* The path of a lock in place of one of its nodes. A node that cannot be read may be written. */
+static gboolean
+check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
+{
+  g_autoptr (CuratorCallResult) node =
+      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, NULL);
+
+  if (node != NULL && node->is_parent)
+    {
+      g_autofree char *shown =
+          curator_path_escape (curator_client_user_path (limits->client, path));
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "%s is no lock node: nodes are created below it", shown);
+      return FALSE;
+    }
+  return TRUE;
 }
 
 gboolean
@@ -128,6 +148,10 @@ curator_attempt_revoke_full (CuratorClient *client, const char *lock_node_path, 
       return FALSE;
     }
   g_autofree char *path = curator_client_full_path (client, lock_node_path);
+  if (!check_lock_node (&limits, path, error))
+    {
+      return FALSE;
+    }
   g_autoptr (GBytes) payload =
       g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
   g_autoptr (GError) local = NULL;

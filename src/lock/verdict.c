@@ -1,13 +1,15 @@
 /* What a list of children means for one of them: the driver's decision on a sorted queue.
  *
  * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for
- * a user's driver. Threads: any; a user's driver is called without a lock.
+ * a user's driver, and for a look at what the reaper is going to delete. Threads: any; a user's driver is
+ * called without a lock.
  */
 #include "lock/verdict.h"
 
-#include "client/log.h"
-#include "client/path.h"
+#include "base/path.h"
+#include "core/log.h"
 #include "lock/queue.h"
+#include "nodes/reaper.h"
 
 /* So many nodes in front are read rather than listed again: the list of a long queue costs more than MANY
  * reads. */
@@ -165,4 +167,35 @@ curator_judge_by_user (CuratorLockInternals *internals, int max_leases, const ch
   curator_queue_insert (order, own, curator_lock_internals_key, internals);
   order->n_foreign--;
   return ask_driver (internals, max_leases, own, order, -1);
+}
+
+static CURATOR_LOCKED gboolean
+is_litter (const CuratorLockInternals *internals, const char *name)
+{
+  g_autofree char *path = curator_path_join (internals->base, name);
+  return curator_reaper_will_delete (internals->client->reaper, path);
+}
+
+/* What is watched is in front, so if that is no litter the others need no look. */
+gboolean
+curator_verdict_is_for_litter (const CuratorVerdict *verdict, CuratorLockInternals *internals,
+                               const char *own, const CuratorQueue *queue)
+{
+  if (verdict->kind != VERDICT_WAIT || curator_reaper_pending (internals->client->reaper) == 0
+      || (verdict->watch != NULL && !is_litter (internals, verdict->watch)))
+    {
+      return FALSE;
+    }
+  g_autoptr (GPtrArray) others = g_ptr_array_new ();
+  for (gsize i = 0; i < queue->n_names; i++)
+    {
+      if (!is_litter (internals, queue->names[i]))
+        {
+          g_ptr_array_add (others, queue->names[i]);
+        }
+    }
+  g_auto (CuratorQueue) rest = { 0 };
+  curator_queue_init (&rest, (const char *const *) others->pdata, others->len,
+                      curator_lock_internals_key, internals);
+  return curator_judge (internals, internals->max_leases, own, &rest).kind == VERDICT_GRANTED;
 }

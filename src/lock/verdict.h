@@ -35,6 +35,11 @@ GPtrArray *curator_verdict_copy_rest (const CuratorVerdict *verdict);
 /* The verdict on a node with a number. own: its leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
                               CuratorQueue *order);
+/* Of a verdict to wait: without the nodes that this client has given up and is about to delete, the lock
+ * would be granted now. */
+gboolean curator_verdict_is_for_litter (const CuratorVerdict *verdict,
+                                        CuratorLockInternals *internals, const char *own,
+                                        const CuratorQueue *queue) CURATOR_LOCKED;
 /* The verdict of a user's driver on any node, without the client's mutex. Fills order from children,
  * which must outlive it. */
 CuratorVerdict curator_judge_by_user (CuratorLockInternals *internals, int max_leases,

@@ -11,13 +11,13 @@
  */
 #include "multilock/batch.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/session.h"
-#include "container.h"
-#include "guards.h"
+#include "base/container.h"
+#include "base/guards.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/line.h"
+#include "session/session.h"
 
 typedef enum
 {
@@ -47,6 +47,8 @@ struct _CuratorBatch
   guint n_running CURATOR_GUARDED;
   gboolean waited CURATOR_GUARDED;
 };
+
+static void count_down (CuratorBatch *batch) CURATOR_UNLOCKED;
 
 static CuratorLock *
 member_of (CuratorBatch *batch, guint index)
@@ -244,16 +246,18 @@ static CURATOR_UNLOCKED void
 withdraw_later (gpointer data)
 {
   withdraw_behind_cut (data);
-  curator_batch_unref (data);
+  count_down (data);
 }
 
-/* What an attempt is doing must not be disturbed: others end when the mutex is released. */
+/* What an attempt is doing must not be disturbed: others end when the mutex is released. The batch
+ * is not done before, as its end lets the owner use its holds. */
 static CURATOR_LOCKED void
 set_cut (CuratorBatch *batch, guint index)
 {
   if (index < batch->cut)
     {
       batch->cut = index;
+      batch->n_running++;
       curator_client_after_unlock (batch->client, withdraw_later, batch_ref (batch));
     }
 }
@@ -266,7 +270,7 @@ on_not_first (CuratorAttemptHook *hook)
 }
 
 /* One thing less to wait for. The last one ends the batch. */
-static CURATOR_UNLOCKED void
+static void
 count_down (CuratorBatch *batch)
 {
   curator_client_lock (batch->client);

@@ -8,9 +8,9 @@
  */
 #include "curator/multilock.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "lock/gather.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
@@ -100,8 +100,8 @@ cancel_current (gpointer data)
   curator_op_unref (&chain->op);
 }
 
-/* The member is cancelled with the mutex released, as it may be another client's. The op
- * finishes when nothing is held; only a closing client does not wait for that. */
+/* The member is cancelled with the mutex released, as it may be another client's. The op finishes
+ * when nothing is held, also if the client is closed: from then on the thread changes its holds. */
 static CURATOR_LOCKED void
 chain_cancel (CuratorOp *op, GError *reason)
 {
@@ -110,10 +110,6 @@ chain_cancel (CuratorOp *op, GError *reason)
   if (chain->failure != NULL)
     {
       g_error_free (reason);
-      if (!curator_client_is_running (op->client) || op->client->auth_failed)
-        {
-          curator_op_finish (op, NULL, g_error_copy (chain->failure));
-        }
       return;
     }
   chain->failure = reason;
@@ -147,10 +143,7 @@ chain_fail (Chain *chain)
 
   roll_back (chain);
   curator_client_lock (client);
-  if (!chain->op.finished)
-    {
-      curator_op_finish (&chain->op, NULL, g_error_copy (chain->failure));
-    }
+  curator_op_finish (&chain->op, NULL, g_error_copy (chain->failure));
   curator_client_unlock (client);
 }
 
@@ -287,6 +280,14 @@ start_batch (Chain *chain)
   return curator_batch_start (&spec);
 }
 
+static CURATOR_UNLOCKED void
+chain_go_on (gpointer data)
+{
+  Chain *chain = data;
+  chain_next (chain);
+  curator_op_unref (&chain->op);
+}
+
 /* Starts the next members, or succeeds. */
 static void
 chain_next (Chain *chain)
@@ -300,6 +301,10 @@ chain_next (Chain *chain)
     }
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
+  if (curator_lock_moves (member_at (chain->multi, chain->n_held), client, chain_go_on, chain))
+    {
+      return;
+    }
   curator_op_ref (&chain->op);
   CuratorBatch *batch = start_batch (chain);
   curator_client_lock (client);
@@ -417,6 +422,17 @@ multi_dup_lease (CuratorLock *lock, guint64 owner)
 }
 
 static void
+multi_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
+{
+  GPtrArray *members = multi_of (lock)->members;
+  for (guint i = 0; i < members->len; i++)
+    {
+      CuratorLock *member = g_ptr_array_index (members, i);
+      member->klass->set_max_hold (member, max_hold_ms);
+    }
+}
+
+static void
 multi_finalize (CuratorLock *lock)
 {
   g_ptr_array_unref (multi_of (lock)->members);
@@ -435,6 +451,7 @@ static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .is_acquired = multi_is_acquired,
                                               .is_owned = multi_is_owned,
                                               .dup_lease = multi_dup_lease,
+                                              .set_max_hold = multi_set_max_hold,
                                               .finalize = multi_finalize };
 
 /* The order of acquires and releases is the same as if the members of a multi-lock stayed inside. */

@@ -7,8 +7,8 @@
  * is first: with n waiters a release costs n creates. After a create of unknown outcome the node is
  * ours if it belongs to our session and carries our payload, which therefore ends in a UUID.
  */
-#include "client/client-private.h"
-#include "client/path.h"
+#include "base/path.h"
+#include "core/client-record.h"
 #include "curator/mutex.h"
 #include "lock/lease-private.h"
 #include "mutex/mutex-private.h"

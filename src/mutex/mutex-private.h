@@ -3,7 +3,7 @@
 #ifndef CURATOR_MUTEX_PRIVATE_H
 #define CURATOR_MUTEX_PRIVATE_H
 
-#include "guards.h"
+#include "base/guards.h"
 #include "lock/lock-private.h"
 #include "lock/lock_internals-private.h"
 

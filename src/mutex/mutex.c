@@ -8,10 +8,9 @@
  */
 #include "curator/mutex.h"
 
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/settings.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "base/path.h"
+#include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
 #include "lock/reentry.h"
@@ -195,6 +194,12 @@ mutex_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   return start_attempt (lock, owner, spec);
 }
 
+static gboolean
+mutex_asks_user (CuratorLock *lock)
+{
+  return mutex_of (lock)->internals->driver->funcs.creates_the_lock != NULL;
+}
+
 static CuratorOp *
 mutex_acquire_together (CuratorLock *lock, guint64 owner, gint64 deadline_us,
                         CuratorAttemptHook *hook, CuratorOpDone done, gpointer data)
@@ -355,6 +360,12 @@ call_revocation_listener (GCallback listener, gpointer lock, CuratorLease *lease
   ((CuratorRevocationListener) listener) (lock, user_data);
 }
 
+static void
+mutex_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
+{
+  curator_lock_internals_set_max_hold (mutex_of (lock)->internals, max_hold_ms);
+}
+
 static gboolean
 mutex_make_revocable (CuratorLock *lock, CuratorRevocationListener listener, gpointer user_data,
                       GDestroyNotify destroy, GError **error)
@@ -393,6 +404,7 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
 {
   static const CuratorLockClass klass = { .name = "mutex",
                                           .acquire = mutex_acquire,
+                                          .asks_user = mutex_asks_user,
                                           .reenter = mutex_reenter,
                                           .release = mutex_release,
                                           .leave = mutex_leave,
@@ -404,6 +416,7 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                           .dup_lease = mutex_dup_lease,
                                           .get_lease = mutex_get_lease,
                                           .make_revocable = mutex_make_revocable,
+                                          .set_max_hold = mutex_set_max_hold,
                                           .finalize = mutex_finalize };
   CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
   mutex->kind = kind;

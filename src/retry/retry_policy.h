@@ -5,8 +5,8 @@
 #ifndef CURATOR_RETRY_POLICY_H
 #define CURATOR_RETRY_POLICY_H
 
+#include "base/refs.h"
 #include "curator/retry.h"
-#include "refs.h"
 
 struct _CuratorRetryPolicy
 {

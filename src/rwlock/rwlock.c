@@ -10,10 +10,10 @@
  */
 #include "curator/rwlock.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/settings.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/payload.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
 #include "lock/wire.h"
@@ -140,7 +140,8 @@ free_pair (gpointer data)
 }
 
 static gboolean
-check_arguments (CuratorClient *client, const char *path, gsize length, GError **error)
+check_arguments (CuratorClient *client, const char *path, const void *data, gsize length,
+                 GError **error)
 {
   if (!curator_lock_check_path (client, path, error))
     {
@@ -151,6 +152,12 @@ check_arguments (CuratorClient *client, const char *path, gsize length, GError *
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the path of a read-write lock must not contain " CURATOR_READ_NAME
                            " or " CURATOR_WRITE_NAME);
+      return FALSE;
+    }
+  if (data == NULL && length > 0)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "a payload of %" G_GSIZE_FORMAT " bytes that is NULL", length);
       return FALSE;
     }
   return curator_check_payload (length, error);
@@ -169,7 +176,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
 
   g_return_val_if_fail (client != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  if (!check_arguments (client, path, length, error))
+  if (!check_arguments (client, path, data, length, error))
     {
       return NULL;
     }

@@ -3,9 +3,9 @@
 #ifndef CURATOR_SEMAPHORE_PRIVATE_H
 #define CURATOR_SEMAPHORE_PRIVATE_H
 
-#include "client/op.h"
+#include "base/guards.h"
+#include "core/op.h"
 #include "curator/semaphore.h"
-#include "guards.h"
 #include "lock/lock_internals-private.h"
 #include "semaphore/shared_count-private.h"
 
@@ -17,7 +17,8 @@ struct _CuratorSemaphore
   CuratorLockInternals *leases;
   CuratorSharedCount *count; /* a reference, or NULL */
   CuratorCountHook count_hook;
-  GBytes *node_data CURATOR_GUARDED; /* NULL for the default */
+  GBytes *node_data CURATOR_GUARDED;   /* NULL for the default */
+  gboolean has_looked CURATOR_GUARDED; /* for other recipes at its path */
 };
 
 /* Starts an acquire. The op's result is a GPtrArray of n CuratorLease. once: as for a lock. */

@@ -4,11 +4,11 @@
  */
 #include "semaphore/semaphore-private.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/settings.h"
-#include "container.h"
+#include "base/container.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/payload.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "lock/own_watch.h"

@@ -12,20 +12,26 @@
  */
 #include "semaphore/semaphore-private.h"
 
-#include "client/async.h"
-#include "client/await.h"
-#include "client/client-private.h"
-#include "client/connection_error.h"
-#include "client/heartbeat.h"
-#include "client/lease_clock.h"
-#include "client/monitor.h"
-#include "client/retry_loop.h"
-#include "client/settings.h"
-#include "client/zk_error.h"
-#include "container.h"
-#include "guards.h"
+#include "base/container.h"
+#include "base/guards.h"
+#include "base/path.h"
+#include "core/async.h"
+#include "core/await.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/payload.h"
+#include "core/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
+#include "lock/queue.h"
+#include "lock/wire.h"
+#include "session/connection_error.h"
+#include "session/heartbeat.h"
+#include "session/lease_clock.h"
+#include "session/request.h"
+#include "session/retry_loop.h"
+
+#include <string.h>
 
 typedef struct
 {
@@ -48,6 +54,12 @@ static void
 unref_lease (gpointer lease)
 {
   curator_lease_unref (lease);
+}
+
+static void
+unref_internals (gpointer internals)
+{
+  curator_lock_internals_unref (internals);
 }
 
 static void
@@ -77,10 +89,43 @@ on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
     }
 }
 
+/* The children of the semaphore's path, of which its own lists show nothing. */
+static CURATOR_LOCKED void
+on_path_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorLockInternals *turns = data;
+  g_autofree char *path = curator_path_parent (turns->base);
+
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
+    {
+      const char *name = reply->children->data[i];
+      const char *recipe = curator_queue_recipe_of (name);
+      if (recipe != NULL && strcmp (name, CURATOR_LEASES_NAME) != 0)
+        {
+          curator_lock_internals_warn_of_mix (turns->client, path, recipe);
+        }
+    }
+  curator_client_after_unlock (turns->client, unref_internals, turns);
+}
+
+/* Nobody waits for the answer, which comes before that to the creation of a lease. */
+static CURATOR_LOCKED void
+look_for_other_recipes (CuratorSemaphore *semaphore, CuratorSession *session)
+{
+  if (!semaphore->has_looked)
+    {
+      g_autofree char *path = curator_path_parent (semaphore->turns->base);
+      semaphore->has_looked = TRUE;
+      curator_request_get_children (session, path, FALSE, on_path_listed,
+                                    curator_lock_internals_ref (semaphore->turns));
+    }
+}
+
 static CURATOR_LOCKED void
 hold_turn (Acquire *acquire, CuratorLease *turn)
 {
   acquire->turn = turn;
+  look_for_other_recipes (acquire->semaphore, curator_lease_get_session (turn));
   if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST)
     {
       acquire->turn_stake.path = curator_lease_full_path (turn);

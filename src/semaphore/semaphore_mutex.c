@@ -5,8 +5,8 @@
  */
 #include "curator/mutex.h"
 
-#include "client/monitor.h"
-#include "guards.h"
+#include "base/guards.h"
+#include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "semaphore/semaphore-private.h"
@@ -205,6 +205,12 @@ sm_get_lease (CuratorLock *lock, guint64 owner)
 }
 
 static void
+sm_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
+{
+  curator_lock_internals_set_max_hold (mutex_of (lock)->semaphore->leases, max_hold_ms);
+}
+
+static void
 sm_finalize (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
@@ -225,6 +231,7 @@ curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **e
                                           .get_participants = sm_get_participants,
                                           .dup_lease = sm_dup_lease,
                                           .get_lease = sm_get_lease,
+                                          .set_max_hold = sm_set_max_hold,
                                           .finalize = sm_finalize };
   CuratorSemaphore *semaphore = curator_semaphore_new (client, path, 1, error);
 

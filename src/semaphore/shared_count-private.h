@@ -3,13 +3,13 @@
 #ifndef CURATOR_SHARED_COUNT_PRIVATE_H
 #define CURATOR_SHARED_COUNT_PRIVATE_H
 
-#include "client/client-private.h"
-#include "client/request.h"
-#include "client/session.h"
-#include "client/watches.h"
+#include "base/guards.h"
+#include "base/refs.h"
+#include "core/client-record.h"
 #include "curator/shared_count.h"
-#include "guards.h"
-#include "refs.h"
+#include "session/request.h"
+#include "session/session.h"
+#include "session/watches.h"
 
 struct _CuratorSharedCount
 {

@@ -5,10 +5,10 @@
  */
 #include "semaphore/shared_count-private.h"
 
-#include "client/call.h"
-#include "client/monitor.h"
-#include "client/settings.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
 #include "lock/lock-private.h"
+#include "nodes/call.h"
 
 static void
 unref_count (gpointer count)
@@ -276,8 +276,8 @@ curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCount
       return 0;
     }
   curator_client_lock (count->client);
-  const guint id =
-      curator_listeners_add (&count->listeners, G_CALLBACK (listener), user_data, destroy);
+  const guint id = curator_listeners_add (&count->listeners, count->client, G_CALLBACK (listener),
+                                          user_data, destroy);
   curator_client_unlock (count->client);
   return id;
 }

@@ -8,11 +8,11 @@
  */
 #include "semaphore/shared_count-private.h"
 
-#include "client/compression.h"
-#include "client/log.h"
-#include "client/monitor.h"
-#include "client/zk_error.h"
-#include "container.h"
+#include "base/container.h"
+#include "base/gzip.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/zk_error.h"
 
 #include <string.h>
 

@@ -10,6 +10,8 @@
  *   keys LOG            logs each line of standard input as KEY
  *   escape LOG          beats, and so does a child in a session of its own
  *   root LOG            becomes root for good, as sudo does, and beats (set-uid root needed)
+ *   leave_root LOG      becomes root, leaves a child behind that beats, and ends (set-uid root needed)
+ *   orphans LOG N       beats N times, and leaves a child behind that ends at each beat
  *   leave LOG           leaves a child behind that beats, and ends
  *   polite LOG N        beats; on TERM logs GOT and ends with N
  *   show LOG            logs environment, descriptors and process group
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,6 +134,29 @@ leave_child (void)
     }
   sleep_ms (100);
   return 4;
+}
+
+static int
+leave_root (void)
+{
+  return setresuid (0, 0, 0) == 0 ? leave_child () : 95;
+}
+
+static int
+make_orphans (int n)
+{
+  for (int i = 0; i < n; i++)
+    {
+      const pid_t child = fork ();
+      if (child == 0)
+        {
+          _exit (fork () == 0 ? 0 : 1);
+        }
+      waitpid (child, NULL, 0);
+      say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
+      sleep_ms (BEAT_MS);
+    }
+  return 0;
 }
 
 static int
@@ -279,6 +305,14 @@ main (int argc, char **argv)
   if (strcmp (mode, "stubborn") == 0)
     {
       return be_stubborn ();
+    }
+  if (strcmp (mode, "leave_root") == 0)
+    {
+      return leave_root ();
+    }
+  if (strcmp (mode, "orphans") == 0 && argc > 3)
+    {
+      return make_orphans (atoi (argv[3]));
     }
   if (strcmp (mode, "leave") == 0)
     {

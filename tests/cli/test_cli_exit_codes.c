@@ -195,7 +195,11 @@ lock_lost (void **state)
   g_autofree char *node = g_strdup_printf ("/lost/%s", children[0]);
   assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
   assert_int_equal (cli_wait (holder, CLI_MS), 75);
-  check_stderr (holder, "/lost: lock lost");
+  g_autofree char *err = cli_stderr (holder);
+  const char *warning = strstr (err, "zkflock: warning: /lost/");
+  assert_ptr_equal (warning, err);
+  assert_non_null (
+      strstr (err, "was deleted by a third party: the hold is lost\nzkflock: /lost: lock lost"));
   g_unlink (log);
 }
 

@@ -297,6 +297,270 @@ a_killed_helper_ends_the_wait (void **state)
     }
 }
 
+/* Whether pkill -f NAME would hit it. */
+static gboolean
+is_known_as (pid_t pid, const char *name)
+{
+  static const char *const files[] = { "comm", "cmdline" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *file = g_strdup_printf ("/proc/%d/%s", (int) pid, files[i]);
+      g_autofree char *text = NULL;
+      gsize length = 0;
+      if (g_file_get_contents (file, &text, &length, NULL)
+          && memmem (text, length, name, strlen (name)) != NULL)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+typedef enum
+{
+  BY_NAME,
+  THE_GUARD,
+  ALL_AT_ONCE,
+  N_VICTIMS
+} Victims;
+
+/* Who is to be killed of zkflock, its guard and the command's first process. */
+static gboolean
+is_victim (Victims victims, pid_t pid, pid_t zkflock)
+{
+  return victims == ALL_AT_ONCE || (victims == BY_NAME && is_known_as (pid, "zkflock"))
+         || (victims == THE_GUARD && pid != zkflock && !is_known_as (pid, "cli_command"));
+}
+
+/* Who beats in the log is dead within a second. */
+static void
+assert_silence (const char *log)
+{
+  const gint64 killed_at = wait_now_ns ();
+  assert_true (cli_end_of_beats (log) - killed_at < G_GINT64_CONSTANT (1000000000));
+}
+
+/* Kills some of them while the command runs and another one waits. In a group of two processes the
+ * second one has no parent of its own any more; with a control group, it has also left the group. */
+static void
+kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
+{
+  LOG beats = new_open_log ();
+  char *mounted = NULL;
+  char *cgroup = new_cgroup (delegated, &mounted);
+
+  if (cgroup == NULL)
+    {
+      skip ();
+    }
+  g_autofree char *path = g_strdup_printf ("/victims/%d-%d", victims, delegated);
+  Cli *holder = start_as_nobody (fixture_server (fixture), cgroup, path, CLI_COMMAND,
+                                 delegated ? "escape" : "daemon", beats);
+  assert_true (cli_wait_lines (beats, "BEAT", 10, CLI_MS));
+  g_autoptr (GArray) tree = children_of (holder->pid);
+  assert_int_equal (tree->len, 2);
+  g_array_prepend_val (tree, holder->pid);
+  for (guint i = tree->len; i > 0; i--)
+    {
+      if (!is_victim (victims, g_array_index (tree, pid_t, i - 1), holder->pid))
+        {
+          g_array_remove_index (tree, i - 1);
+        }
+    }
+  for (guint i = 0; i < tree->len; i++)
+    {
+      kill (g_array_index (tree, pid_t, i), SIGKILL);
+    }
+  assert_silence (beats);
+  assert_int_equal (cli_wait (holder, CLI_MS),
+                    victims == THE_GUARD ? 128 + SIGKILL : 1000 + SIGKILL);
+  assert_int_equal (cli_wait_text (holder->err, "a helper process of zkflock was killed", 0),
+                    victims == THE_GUARD);
+  cli_free (holder);
+  free_cgroup (cgroup, mounted);
+}
+
+static void
+p37_whoever_is_killed (void **state)
+{
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  for (Victims victims = 0; victims < N_VICTIMS; victims++)
+    {
+      kill_and_check (*state, victims, FALSE);
+      if (victims != ALL_AT_ONCE)
+        {
+          kill_and_check (*state, victims, TRUE);
+        }
+    }
+}
+
+/* As "nobody", where /proc shows it no process of others. */
+static Cli *
+start_hidden (const char *address, const char *path, const char *command, const char *mode,
+              const char *log)
+{
+  return cli_start ("/usr/bin/unshare", "--mount", "/bin/sh", "-c",
+                    "mount -t proc -o hidepid=2 proc /proc && "
+                    "exec setpriv --reuid=nobody --regid=nogroup --clear-groups \"$@\"",
+                    "sh", ZKFLOCK, "-Z", address, "--session-timeout", SESSION_TEXT, path, command,
+                    mode, log, NULL);
+}
+
+static void
+p37_a_hidden_process_is_not_dead (void **state)
+{
+  Fixture *fixture = *state;
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  LOG beats = new_open_log ();
+  LOG command = new_setuid_command ();
+  g_autoptr (Cli) holder =
+      start_hidden (fixture_proxy (fixture), "/hidden/lost", command, "root", beats);
+  assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  const int code = cli_wait (holder, CLI_MS);
+  kill_beaters (beats);
+  assert_int_equal (code, 70);
+  assert_true (cli_wait_text (holder->err, "could not be killed; running: ", 0));
+}
+
+static void
+p37_no_release_under_a_hidden_process (void **state)
+{
+  Fixture *fixture = *state;
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  LOG beats = new_open_log ();
+  LOG turns = cli_new_file ();
+  LOG command = new_setuid_command ();
+  g_autoptr (Cli) holder =
+      start_hidden (fixture_server (fixture), "/hidden/left", command, "leave_root", beats);
+  assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
+  g_autoptr (Cli) next =
+      cli_zkflock (fixture_server (fixture), "/hidden/left", CLI_COMMAND, "turn", turns, "0", NULL);
+  const gboolean waits = raw_zk_wait_children (fixture->raw, "/hidden/left", 2, CLI_MS)
+                         && cli_wait_text (holder->err, "the lock is held until these do", 20000);
+  kill_beaters (beats);
+  assert_true (waits);
+  assert_int_equal (cli_wait (holder, CLI_MS), 4);
+  assert_int_equal (cli_wait (next, CLI_MS), 0);
+  assert_true (cli_last_beat (beats) < cli_number (turns, "IN "));
+}
+
+/* The command is another zkflock with a control group of its own, which dies with its guard. */
+static void
+removes_control_groups_in_its_own (void **state)
+{
+  LOG beats = new_open_log ();
+  char *mounted = NULL;
+  char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
+
+  if (cgroup == NULL)
+    {
+      skip ();
+    }
+  const char *server = fixture_server (*state);
+  g_autofree char *script =
+      g_strdup_printf (ZKFLOCK " -Z %s /inner " CLI_COMMAND " beat %s", server, beats);
+  g_autoptr (Cli) outer = start_as_nobody (server, cgroup, "/outer", "/bin/sh", "-c", script);
+  assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
+  kill (outer->pid, SIGKILL);
+  assert_int_equal (cli_wait (outer, CLI_MS), 1000 + SIGKILL);
+  free_cgroup (cgroup, mounted);
+}
+
+/* Both zkflock and its guard were killed, and a process has left the group: the next zkflock ends it
+ * and removes the control group. A folder that is in use stays. */
+static void
+sweeps_control_groups_of_the_dead (void **state)
+{
+  const char *server = fixture_server (*state);
+  LOG beats = new_open_log ();
+  LOG others = new_open_log ();
+  char *mounted = NULL;
+  char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
+
+  if (cgroup == NULL)
+    {
+      skip ();
+    }
+  g_autoptr (Cli) other =
+      start_as_nobody (server, cgroup, "/swept/other", CLI_COMMAND, "beat", others);
+  g_autoptr (Cli) dead =
+      start_as_nobody (server, cgroup, "/swept/dead", CLI_COMMAND, "escape", beats);
+  assert_true (cli_wait_lines (others, "BEAT", 1, CLI_MS));
+  assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
+  g_autoptr (GArray) tree = children_of (dead->pid);
+  kill (dead->pid, SIGSTOP);
+  for (guint i = 0; i < tree->len; i++)
+    {
+      kill (g_array_index (tree, pid_t, i), SIGKILL);
+    }
+  kill (dead->pid, SIGKILL);
+  assert_int_equal (cli_wait (dead, CLI_MS), 1000 + SIGKILL);
+  g_autoptr (Cli) next = start_as_nobody (server, cgroup, "/swept/next", CLI_COMMAND, "exit", "0");
+  assert_int_equal (cli_wait (next, CLI_MS), 0);
+  assert_silence (beats);
+  assert_int_equal (cli_wait (other, 0), -1);
+  kill (other->pid, SIGTERM);
+  assert_int_equal (cli_wait (other, CLI_MS), 128 + SIGTERM);
+  free_cgroup (cgroup, mounted);
+}
+
+/* Its children that have ended and that it has not waited for. */
+static guint
+count_zombies (pid_t parent)
+{
+  g_autoptr (GArray) children = children_of (parent);
+  guint n = 0;
+
+  for (guint i = 0; i < children->len; i++)
+    {
+      g_autofree char *file =
+          g_strdup_printf ("/proc/%d/stat", (int) g_array_index (children, pid_t, i));
+      g_autofree char *text = NULL;
+      n += g_file_get_contents (file, &text, NULL, NULL) && strrchr (text, ')')[2] == 'Z';
+    }
+  return n;
+}
+
+static gboolean
+has_no_zombie (gpointer pid)
+{
+  return count_zombies (*(pid_t *) pid) == 0;
+}
+
+/* As process 1 of a container, zkflock is the parent of every orphan there. */
+static void
+process_1_reaps_orphans (void **state)
+{
+  LOG log = new_open_log ();
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  g_autoptr (Cli) outer = cli_start ("/usr/bin/unshare", "--pid", "--fork", "--kill-child", ZKFLOCK,
+                                     "-Z", fixture_server (*state), "/first", "/bin/sh", "-c",
+                                     CLI_COMMAND " orphans \"$0\" 20; sleep 3", log, NULL);
+  assert_true (cli_wait_lines (log, "BEAT", 20, CLI_MS));
+  g_autoptr (GArray) inner = children_of (outer->pid);
+  assert_int_equal (inner->len, 1);
+  pid_t first = g_array_index (inner, pid_t, 0);
+  assert_true (wait_until (has_no_zombie, &first, 1000));
+  assert_int_equal (cli_wait (outer, CLI_MS), 0);
+}
+
 int
 main (void)
 {
@@ -305,6 +569,12 @@ main (void)
     heal_and_test (p37_a_control_group_kills_another_user),
     heal_and_test (p37_a_control_group_keeps_what_leaves),
     heal_and_test (a_killed_helper_ends_the_wait),
+    heal_and_test (p37_whoever_is_killed),
+    heal_and_test (p37_a_hidden_process_is_not_dead),
+    heal_and_test (p37_no_release_under_a_hidden_process),
+    heal_and_test (removes_control_groups_in_its_own),
+    heal_and_test (sweeps_control_groups_of_the_dead),
+    heal_and_test (process_1_reaps_orphans),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

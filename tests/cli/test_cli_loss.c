@@ -196,21 +196,94 @@ pauses_while_in_doubt (void **state)
   assert_int_equal (cli_wait (holder, 0), -1);
 }
 
+/* A silent network, and sessions so short that TERM comes before the lease is SUSPECT. */
+static void
+doubt_comes_before_the_end (void **state)
+{
+  static const char *const sessions[] = { "4", "6", "8", "10" };
+  static const struct
+  {
+    const char *option;
+    const char *said;
+  } rows[] = {
+    { "--on-suspend=pause", "the command is stopped" },
+    { "--on-suspend=kill", "the hold is in doubt: TERM" },
+  };
+  enum
+  {
+    N = G_N_ELEMENTS (sessions) * G_N_ELEMENTS (rows)
+  };
+  Fixture *fixture = *state;
+  Cli *holders[N];
+
+  for (int i = 0; i < N; i++)
+    {
+      LOG beats = cli_new_file ();
+      g_autofree char *path = g_strdup_printf ("/order%d", i);
+      holders[i] =
+          cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", sessions[i / 2],
+                       rows[i % 2].option, path, CLI_COMMAND, "beat", beats, NULL);
+      assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
+    }
+  wait_ms (2000);
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  for (int i = 0; i < N; i++)
+    {
+      assert_int_equal (cli_wait (holders[i], CLI_MS), 75);
+      g_autofree char *err = cli_stderr (holders[i]);
+      const char *doubt = strstr (err, rows[i % 2].said);
+      const char *end = strstr (err, "unless the server answers: TERM");
+      if (doubt == NULL || (end != NULL && end < doubt))
+        {
+          fail_msg ("T = %s s, %s:\n%s", sessions[i / 2], rows[i % 2].option, err);
+        }
+      cli_free (holders[i]);
+    }
+}
+
+/* Whatever the command makes of TERM, it was zkflock that ended it; and nothing was lost. */
 static void
 ends_while_in_doubt (void **state)
 {
+  static const char *const modes[] = { "stubborn", "polite", "beat" };
   Fixture *fixture = *state;
-  LOG beats = cli_new_file ();
-  g_autoptr (Cli) holder = cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout",
-                                        "10", "--on-suspend=kill", "--kill-after", "0.2", "/doubt",
-                                        CLI_COMMAND, "stubborn", beats, NULL);
 
-  assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
-  wait_ms (500);
-  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_int_equal (cli_wait (holder, CLI_MS), 75);
-  assert_true (cli_wait_text (holder->err, "in doubt: TERM to the command", 0));
-  assert_false (cli_wait_text (holder->err, "the hold ends in", 0));
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      LOG beats = cli_new_file ();
+      g_autofree char *path = g_strdup_printf ("/doubt/%s", modes[i]);
+      g_autoptr (Cli) holder = cli_zkflock (
+          fixture_proxy (fixture), "--verbose", "--session-timeout", "10", "--on-suspend=kill",
+          "--kill-after", "0.2", path, CLI_COMMAND, modes[i], beats, "0", NULL);
+
+      assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
+      wait_ms (500);
+      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+      assert_int_equal (cli_wait (holder, CLI_MS), 75);
+      proxy_set_mode (fixture->proxy, PROXY_PASS);
+      assert_true (cli_wait_text (holder->err, "in doubt: TERM to the command", 0));
+      assert_false (cli_wait_text (holder->err, "the hold ends in", 0));
+      assert_false (cli_wait_text (holder->err, "proven again", 0));
+      assert_false (cli_wait_text (holder->err, "lock lost", 0));
+      assert_true (cli_wait_text (holder->err, "the hold was in doubt: the command was ended", 0));
+    }
+}
+
+/* The command has ended, and the server does not answer: nobody waits for it for long. */
+static void
+does_not_wait_for_a_silent_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_proxy (fixture), "-n", "--session-timeout", "10", "/silent", NULL);
+
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  const gint64 ended_at = wait_now_ms ();
+  cli_close_stdin (holder);
+  assert_int_equal (cli_wait (holder, CLI_MS), 0);
+  assert_true (wait_now_ms () - ended_at < 8000);
+  assert_true (cli_wait_text (holder->err, "release not confirmed", 0));
 }
 
 static void
@@ -253,7 +326,9 @@ main (void)
     heal_and_test (p37_signals_go_to_the_command),
     heal_and_test (p37_second_term_kills),
     heal_and_test (pauses_while_in_doubt),
+    heal_and_test (doubt_comes_before_the_end),
     heal_and_test (ends_while_in_doubt),
+    heal_and_test (does_not_wait_for_a_silent_server),
     heal_and_test (lets_go_when_asked),
     heal_and_test (releases_a_hold_when_asked),
   };

@@ -377,6 +377,38 @@ reap_deletes_what_nobody_owns (void **state)
   queue_free (&queue);
 }
 
+/* Persistent, named like a lock's, and not by a recipe: nodes of an application. */
+static void
+reap_leaves_data_of_applications_alone (void **state)
+{
+  static const char *const nodes[] = {
+    "/customers/all/customer-lock-0000000001",
+    "/customers/all/lock-0000000002",
+    "/customers/all/_c_00000000-0000-4000-8000-000000000000-customer-lock-0000000003",
+    "/customers/all/_c_not-a-guid-lock-0000000004",
+    "/customers/all/other__WRIT__0000000005",
+    "/customers/all/latch-0000000006",
+  };
+  Fixture *fixture = *state;
+
+  raw_zk_make_path (fixture->raw, "/customers/all");
+  for (gsize i = 0; i < G_N_ELEMENTS (nodes); i++)
+    {
+      assert_int_equal (raw_zk_create (fixture->raw, nodes[i], "payload", 0, NULL), ZOK);
+    }
+  g_free (cli_run (fixture, 1, "reap", "--yes", "/customers", NULL));
+  raw_zk_create (fixture->raw, "/customers/all/_c_00000000-0000-4000-8000-000000000000-lock-", NULL,
+                 ZOO_PERSISTENT_SEQUENTIAL, NULL);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/customers/all"),
+                    (int) G_N_ELEMENTS (nodes) + 1);
+  g_free (cli_run (fixture, 1, "reap", "--yes", "/customers", NULL));
+  for (gsize i = 0; i < G_N_ELEMENTS (nodes); i++)
+    {
+      assert_true (raw_zk_exists (fixture->raw, nodes[i]));
+    }
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/customers/all"), G_N_ELEMENTS (nodes));
+}
+
 /* Its owner is cut off, but its session has not ended yet. */
 static void
 p26_doctor_finds_an_absent_owner (void **state)
@@ -453,6 +485,7 @@ main (void)
     heal_and_test (compression_of_labels_and_requests),
     heal_and_test (p26_doctor_finds_a_node_without_owner),
     heal_and_test (reap_deletes_what_nobody_owns),
+    heal_and_test (reap_leaves_data_of_applications_alone),
     heal_and_test (p26_doctor_finds_an_absent_owner),
     heal_and_test (doctor_finds_a_timeout_too_short),
 #ifdef CLI_JAVA

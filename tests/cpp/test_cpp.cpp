@@ -19,6 +19,7 @@ extern "C"
 #include <atomic>
 #include <condition_variable>
 #include <future>
+#include <malloc.h>
 #include <mutex>
 #include <poll.h>
 #include <shared_mutex>
@@ -288,6 +289,29 @@ test_errors (void **state)
                     CURATOR_ERROR_CLOSED);
   assert_false (mutex.is_owned_by_current_thread ());
   hold.unlock (); /* a lost hold is unlocked like any other */
+}
+
+void
+test_max_hold (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::mutex mutex (client, "/cpp/max-hold");
+  assert_int_equal (code_of ([&] { mutex.set_max_hold (0s); }), CURATOR_ERROR_INVALID_ARGUMENT);
+  mutex.set_max_hold (1h);
+  curator::lease hold = mutex.acquire_lease ();
+  hold.extend (2h);
+  hold.release ();
+  mutex.set_max_hold (200ms);
+  curator::lease brief = mutex.acquire_lease ();
+  assert_true (brief.remaining () <= 200ms);
+  std::promise<void> lost;
+  brief.add_listener ([&] (curator::lease_state) { lost.set_value (); });
+  lost.get_future ().get ();
+  assert_true (brief.state () == curator::lease_state::lost);
+  assert_int_equal (code_of ([&] { brief.extend (1s); }), CURATOR_ERROR_LOCK_LOST);
+  mutex.set_max_hold (curator::forever);
+  assert_true (mutex.acquire_lease ().remaining () > 200ms);
 }
 
 void
@@ -583,6 +607,31 @@ test_end_of_a_hold (void **state)
     }
 #endif
 }
+
+#ifdef __cpp_lib_jthread
+/* As a worker does that asks for the token before each step. */
+void
+test_stop_token_again_and_again (void **state)
+{
+  const curator::client client = connect (static_cast<Fixture *> (*state), {});
+  curator::lease hold = curator::mutex (client, "/cpp/tokens").acquire_lease ();
+  const std::stop_token first = hold.stop_token ();
+  assert_true (hold.stop_token () == first);
+  const auto before = mallinfo2 ().uordblks;
+  for (int i = 0; i < 10000; i++)
+    {
+      assert_false (hold.stop_token ().stop_requested ());
+    }
+  /* The client's threads allocate meanwhile. */
+  assert_true (mallinfo2 ().uordblks < before + 100000);
+  hold.release ();
+  while (!first.stop_requested ())
+    {
+      std::this_thread::yield ();
+    }
+  assert_true (hold.stop_token ().stop_requested ());
+}
+#endif
 
 #if __cplusplus >= 202002L
 void
@@ -950,6 +999,7 @@ main ()
     cmocka_unit_test (test_release_without_waiting),
     cmocka_unit_test (test_errors),
     cmocka_unit_test (test_leases),
+    cmocka_unit_test (test_max_hold),
     cmocka_unit_test (test_semaphore),
     cmocka_unit_test (test_semaphore_mutex),
     cmocka_unit_test (test_multi_lock),
@@ -971,6 +1021,7 @@ main ()
     cmocka_unit_test (test_leaders),
 #ifdef __cpp_lib_jthread
     cmocka_unit_test (test_leader_with_stop_token),
+    cmocka_unit_test (test_stop_token_again_and_again),
 #endif
     cmocka_unit_test (test_driver_of_a_plain_node),
     cmocka_unit_test (test_versions_of_a_count),

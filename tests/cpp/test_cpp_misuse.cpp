@@ -155,6 +155,7 @@ const operations<curator::lease> of_lease = {
     [] (curator::lease &it) { assert_true (it.remaining () == 0ms); } },
   { "lease::valid_for", logic, returns,
     [] (curator::lease &it) { assert_false (it.valid_for (0ms)); } },
+  { "lease::extend", logic, refused, [] (curator::lease &it) { it.extend (1s); } },
   { "lease::fd", logic, returns, [] (curator::lease &it) { (void) it.fd (); } },
   { "lease::cancellable", logic, returns,
     [] (curator::lease &it) { assert_true (g_cancellable_is_cancelled (it.cancellable ())); } },
@@ -210,6 +211,7 @@ of_lock (outcome revocable = returns)
       } },
     { "lockable::participant_nodes", logic, refused,
       [] (Lock &it) { (void) it.participant_nodes (); } },
+    { "lockable::set_max_hold", logic, returns, [] (Lock &it) { it.set_max_hold (1min); } },
     { "lockable::make_revocable", logic, revocable, [] (Lock &it) { it.make_revocable ([] {}); } },
     { "lockable::make_irrevocable", logic, revocable, [] (Lock &it) { it.make_irrevocable (); } },
     { "lockable::native_handle", returns, returns, [] (Lock &it) { (void) it.native_handle (); } },
@@ -385,6 +387,7 @@ const operations<curator::lock_driver> of_lock_driver = {
 
 const operations<curator::tls> of_tls = {
   { "tls::set_ca_file", logic, refused, [] (curator::tls &it) { it.set_ca_file ("/none"); } },
+  { "tls::set_crl_file", logic, refused, [] (curator::tls &it) { it.set_crl_file ("/none"); } },
   { "tls::set_certificate_files", logic, refused,
     [] (curator::tls &it) { it.set_certificate_files ("/none", "/none"); } },
   { "tls::set_pkcs12", logic, refused, [] (curator::tls &it) { it.set_pkcs12 ("/none"); } },

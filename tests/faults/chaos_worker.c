@@ -123,6 +123,7 @@ result_of (Turn *turn, const GError *error)
       return RECORD_FAILED;
     }
   if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+      && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
       && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
     {

@@ -22,8 +22,8 @@ add_custom_target(chaos_planted DEPENDS chaos)
 # A deletion does not end the hold.
 curator_plant_chaos(
   chaos_deaf_to_deletions KINDS deletion FILE lock/node_lease.c EXPECT "late loss|two holders"
-  CHANGE "  if (!curator_lease_is_over (lease->state))\n    {\n      curator_lease_set_state (lease, CURATOR_LEASE_LOST)@"
-         "  if (!curator_lease_is_over (lease->state) && reason != CURATOR_COUNTER_LOST_DELETED)\n    {\n      curator_lease_set_state (lease, CURATOR_LEASE_LOST)@")
+  CHANGE "  if (curator_lease_is_over (lease->state))\n    {\n      return@\n    }\n  curator_lease_set_state"
+         "  if (curator_lease_is_over (lease->state) || reason == CURATOR_COUNTER_LOST_DELETED)\n    {\n      return@\n    }\n  curator_lease_set_state")
 # Any node of that name is ours.
 curator_plant_chaos(
   chaos_czxid_not_compared KINDS recreation FILE lock/node_lease.c EXPECT "late loss|two holders"
@@ -31,17 +31,17 @@ curator_plant_chaos(
          "lease->session, lease->path, lease->czxid)" "lease->session, lease->path, 0)")
 # A session timeout that a server with another configuration has shortened is not heeded.
 curator_plant_chaos(
-  chaos_timeout_of_the_old_server KINDS rolling,paths,processes FILE client/lease_clock.c EXPECT "two holders|too many permits|refuses token|token not rising"
+  chaos_timeout_of_the_old_server KINDS rolling,paths,processes FILE session/lease_clock.c EXPECT "two holders|too many permits|refuses token|token not rising"
   CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "believed_ms != 0 ? believed_ms : timeout_ms")
 # The reaper gives up for ever when a permission is missing for a while.
 curator_plant_chaos(
-  chaos_refused_delete_is_final KINDS acl FILE client/reaper.c EXPECT "hangs|orphans"
+  chaos_refused_delete_is_final KINDS acl FILE nodes/reaper.c EXPECT "hangs|orphans"
   CHANGE "if (rc != ZNOAUTH)" "if (TRUE)")
 # A refusal for a quota is taken for a broken connection.
 curator_plant_chaos(
-  chaos_quota_is_an_outage KINDS quota FILE client/zk_error.c EXPECT "kinds_without_effect|hangs"
+  chaos_quota_is_an_outage KINDS quota FILE core/zk_error.c EXPECT "kinds_without_effect|hangs"
   CHANGE "    default:\n      return FALSE@" "    default:\n      return rc == CURATOR_ZK_QUOTA_EXCEEDED@")
 # The clock of the leases stands still while the machine sleeps.
 curator_plant_chaos(
-  chaos_clock_sleeps KINDS sleep FILE client/zk_real.c EXPECT "refuses token|token not rising|two holders|too many permits"
+  chaos_clock_sleeps KINDS sleep FILE zk/zk_real.c EXPECT "refuses token|token not rising|two holders|too many permits"
   CHANGE "clock_us (CLOCK_BOOTTIME)" "clock_us (CLOCK_MONOTONIC)")

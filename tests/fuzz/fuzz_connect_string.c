@@ -1,8 +1,8 @@
 /* Connect strings: an accepted one can be printed in Java's form and parses to the same again. */
 #include "fuzz.h"
 
-#include "client/connect_string.h"
-#include "client/path.h"
+#include "base/connect_string.h"
+#include "base/path.h"
 
 static char *
 print (const CuratorConnectString *parsed)

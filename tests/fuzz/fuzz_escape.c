@@ -1,7 +1,7 @@
 /* Escaping: the result is printable and can be unescaped to the input. */
 #include "fuzz.h"
 
-#include "client/path.h"
+#include "base/path.h"
 
 static char *
 unescape (const char *shown)

@@ -1,7 +1,7 @@
 /* Paths and namespaces: compared with the rules of Java's PathUtils, on UTF-16 units. */
 #include "fuzz.h"
 
-#include "client/path.h"
+#include "base/path.h"
 
 static gboolean
 java_accepts (const char *path)

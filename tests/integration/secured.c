@@ -1,6 +1,6 @@
 #include "secured.h"
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 
 #include <glib/gstdio.h>
 

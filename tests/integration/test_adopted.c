@@ -2,6 +2,9 @@
 #define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static gboolean
 is_lost (gpointer lease)
 {
@@ -240,6 +243,81 @@ test_session_outlives_our_clock (void **state)
   curator_client_close (client);
 }
 
+/* The allocator of one sanitizer does not survive a fork at any moment; the other one allows no
+ * thread after it. */
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+
+typedef struct
+{
+  CuratorClient *client;
+  zhandle_t *zh;
+  gint stop; /* atomic */
+} Forwarding;
+
+static void *
+forward (void *data)
+{
+  Forwarding *forwarding = data;
+  while (!g_atomic_int_get (&forwarding->stop))
+    {
+      curator_client_forward_event (forwarding->client, forwarding->zh, ZOO_SESSION_EVENT,
+                                    ZOO_CONNECTED_STATE, "");
+    }
+  return NULL;
+}
+
+static int
+live (const char *address)
+{
+  alarm (20);
+  g_autoptr (Program) program = program_open (address);
+  CuratorClient *client = program_client (program);
+  return curator_client_start (client, NULL)
+                 && curator_client_block_until_connected (client, LONG_MS, NULL, NULL)
+             ? 0
+             : 1;
+}
+
+/* What all clients of this kind share is hardly ever free, and a child gets along with it. */
+static void
+test_children_of_fork (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (Program) program = program_open (fixture_server (fixture));
+  Forwarding forwarding = { program_client (program), program->zh, 0 };
+  pthread_t threads[3];
+
+  /* Else the handle's thread is always in getaddrinfo(), which a fork may copy with its locks. */
+  zoo_set_servers_resolution_delay (program->zh, -1);
+  client_start (forwarding.client);
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      pthread_create (&threads[i], NULL, forward, &forwarding);
+    }
+  for (int i = 0; i < 30; i++)
+    {
+      int status = 0;
+      g_usleep (1000);
+      const pid_t pid = fork ();
+      if (pid == 0)
+        {
+          _exit (live (fixture_server (fixture)));
+        }
+      assert_int_equal (waitpid (pid, &status, 0), pid);
+      if (status != 0)
+        {
+          fail_msg ("child %d: status 0x%x", i, (unsigned) status);
+        }
+    }
+  g_atomic_int_set (&forwarding.stop, 1);
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    {
+      pthread_join (threads[i], NULL);
+    }
+}
+
+#endif
+
 int
 main (void)
 {
@@ -252,6 +330,9 @@ main (void)
     heal_and_test (test_expiry),
     heal_and_test (test_exchange),
     heal_and_test (test_session_outlives_our_clock),
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    heal_and_test (test_children_of_fork),
+#endif
   };
   return cmocka_run_group_tests_name ("adopted", tests, fixture_start, fixture_stop);
 }

@@ -142,6 +142,8 @@ is_as_expected (Expectation expectation, guint64 codes, gboolean is_null, const 
       return is_refused || now.must_fail_later;
     case EXPECT_ALLOWED:
       return is_silent && error == NULL;
+    case EXPECT_SETTING:
+      return is_silent || is_critical;
     case EXPECT_NULLISH:
       return is_silent && is_null;
     case EXPECT_STRANGE:
@@ -213,6 +215,25 @@ attack_later_CuratorClient (CuratorClient *client)
     {
       judge_later (curator_client_start (client, &error), &error);
     }
+}
+
+void
+attack_use_CuratorClient (CuratorClient *client)
+{
+  GError *error = NULL;
+  if (g_atomic_int_get (&now.n_criticals) != 0)
+    {
+      return;
+    }
+  const gboolean is_used = curator_client_start (client, &error);
+  const gboolean is_good =
+      is_used ? curator_client_block_until_connected (client, LONG_MS, NULL, &error)
+              : is_code (error, CODE_INVALID_ARGUMENT);
+  if (!is_good)
+    {
+      complain ("neither refused nor of any use", error);
+    }
+  g_clear_error (&error);
 }
 
 void

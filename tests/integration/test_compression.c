@@ -2,7 +2,7 @@
  * understand each other. */
 #include "taking.h"
 
-#include "client/compression.h"
+#include "base/gzip.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  */
 #include "fixture.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "support/sanitized.h"
 
 #define FEW            (IS_SANITIZED ? 200 : 1250)

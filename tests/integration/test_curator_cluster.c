@@ -36,6 +36,7 @@ take_turns (void *data)
         {
           worker->unexpected +=
               !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
               && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
         }
     }

@@ -106,7 +106,7 @@ test_persistent_node_of_unknown_outcome (void **state)
   assert_ok (curator_lock_release (lock, &error), &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, "/driver/lost", SETTLE_MS);
 }
@@ -129,7 +129,7 @@ test_plain_numbered_node_of_unknown_outcome (void **state)
   assert_ok (curator_lock_release (lock, &error), &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, "/driver/plain", SETTLE_MS);
 }

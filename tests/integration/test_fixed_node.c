@@ -166,21 +166,21 @@ test_given_up_with_unknown_outcome (void **state)
   /* Our own node: deleted when the answer arrives. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
   assert_true (raw_zk_exists (fixture->raw, PATH));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_gone (fixture);
   /* Our own node, and the connection breaks too: it is searched for and deleted. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
   proxy_cut (fixture->proxy);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_gone (fixture);
   /* The create never arrived, and another client holds by then: its node stays. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE);
   assert_false (curator_lock_acquire (lock, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
   assert_ok (curator_lock_acquire (theirs, LONG_MS, NULL, &error), &error);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   wait_ms (300);

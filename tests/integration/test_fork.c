@@ -1,8 +1,8 @@
 /* Children of fork(): every call is refused without blocking, and the parent is not affected. */
 #include "taking.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -412,6 +412,48 @@ test_await (void **state)
   assert_false (latch_leads (last));
 }
 
+static gboolean
+await_names_the_cause (gpointer latch)
+{
+  g_autoptr (GError) error = NULL;
+
+  assert_false (curator_leader_latch_await (latch, 0, NULL, &error));
+  assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
+  return strstr (error->message, "/not-to-be-written") != NULL;
+}
+
+/* A latch that may not create its node says so, and leads as soon as it may. */
+static void
+test_await_on_a_forbidden_path (void **state)
+{
+  static const char path[] = "/not-to-be-written";
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+
+  assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
+  g_autoptr (Latch) latch = latch_start_new (client, path, NULL);
+  assert_true (wait_until (await_names_the_cause, latch->latch, LONG_MS));
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
+  latch_assert_leads (latch);
+}
+
+/* The pauses between leaderships that end at once: none, then 10 ms, and each twice the one before. */
+static void
+test_pauses_of_a_function_that_returns_at_once (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
+  const gint64 before_ms = wait_now_ms ();
+
+  leading->at_once = TRUE;
+  curator_leader_selector_set_auto_requeue (leading->selector, TRUE);
+  leading_start (leading);
+  leading_assert_left (leading, 9);
+  assert_true (wait_now_ms () - before_ms >= 10 + 20 + 40 + 80 + 160 + 320 + 640);
+}
+
 /* What start and the constructors refuse. */
 static void
 test_refused (void **state)
@@ -483,6 +525,8 @@ main (void)
     opened (test_context_that_nobody_iterates),
     opened (test_unref_before_the_listener_ran),
     opened (test_await),
+    opened (test_await_on_a_forbidden_path),
+    opened (test_pauses_of_a_function_that_returns_at_once),
     opened (test_refused),
     opened (test_fork),
   };

@@ -1,7 +1,7 @@
 /* Requests beyond the limits of the server or of libzookeeper are refused before they are sent. */
 #include "taking.h"
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 
 static void
 set_much_data (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)

@@ -148,7 +148,10 @@ test_longest_sleeps (void **state)
       g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/long");
       lose_a_reply (*state, way);
       assert_false (go_the_way (way, &policy, 1000, &error));
-      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+      /* The connection was cut, and is up again by then, unless the machine is busy. */
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
+                   || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST));
+      g_clear_error (&error);
       assert_int_equal (g_atomic_int_get (&policy.asked), 1);
       curator_client_close (client);
       curator_lock_unref (policy.lock);

@@ -269,6 +269,36 @@ test_refused (void **state)
   assert_false (raw_zk_exists (fixture->raw, "/revoke/never-was"));
 }
 
+static void
+assert_refused_and_untouched (Fixture *fixture, CuratorClient *client, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  struct Stat before;
+  struct Stat after;
+
+  assert_int_equal (raw_zk_stat (fixture->raw, path, &before), ZOK);
+  assert_false (curator_attempt_revoke (client, path, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (raw_zk_stat (fixture->raw, path, &after), ZOK);
+  assert_int_equal (after.version, before.version);
+}
+
+/* Somebody names the lock instead of one of its nodes. */
+static void
+test_path_of_a_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/revoke/parent");
+
+  assert_ok (curator_lock_acquire (mutex, LONG_MS, NULL, &error), &error);
+  assert_refused_and_untouched (fixture, client, "/revoke/parent");
+  assert_refused_and_untouched (fixture, client, "/revoke");
+  assert_ok (curator_lock_release (mutex, &error), &error);
+  assert_refused_and_untouched (fixture, client, "/revoke/parent");
+}
+
 int
 main (void)
 {
@@ -280,6 +310,7 @@ main (void)
     heal_and_test (test_read_and_write_locks),
     heal_and_test (test_semaphores),
     heal_and_test (test_refused),
+    heal_and_test (test_path_of_a_lock),
   };
   return cmocka_run_group_tests_name ("revocation", tests, fixture_start_calm, fixture_stop);
 }

@@ -16,6 +16,7 @@
 #define N_BURST    200
 #define N_CHILDREN 8000
 #define N_FDS      1500
+#define STRANGER   65534 /* a user */
 
 static void
 lock_once (CuratorClient *client, const char *path)
@@ -55,16 +56,18 @@ test_good_servers_are_trusted (void **state)
     }
 }
 
-/* A server with a certificate that has expired. */
+/* A server with another certificate. */
 static pid_t
-start_expired (Secured *secured, char **address)
+start_other (Secured *secured, const char *certificate, char **address)
 {
   g_autofree char *openssl = g_find_program_in_path ("openssl");
   const char *log = secured_file (secured, "s_server.log");
-  const char *pem = secured_file (secured, "expired.pem");
+  const char *pem = secured_file (secured, certificate);
   *address = g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
-  const char *const argv[] = { openssl, "s_server", "-quiet", "-accept", *address,
-                               "-cert", pem,        "-key",   pem,       NULL };
+  const char *const argv[] = {
+    openssl, "s_server", "-quiet", "-accept", *address, "-cipher", "DEFAULT@SECLEVEL=0",
+    "-cert", pem,        "-key",   pem,       NULL
+  };
   return process_spawn ((char *const *) argv, log);
 }
 
@@ -84,7 +87,7 @@ test_bad_servers_are_refused (void **state)
   g_autofree char *good = secured_address (secured);
   g_autofree char *expired = NULL;
   g_autoptr (GError) error = NULL;
-  const pid_t pid = start_expired (secured, &expired);
+  const pid_t pid = start_other (secured, "expired.pem", &expired);
   g_autofree char *closed =
       g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
 
@@ -100,6 +103,44 @@ test_bad_servers_are_refused (void **state)
   assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "foreign-ca.pem"), &error),
              &error);
   refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "unknown CA");
+}
+
+static void
+test_weak_certificates_are_refused (void **state)
+{
+  Secured *secured = *state;
+  const char *const weak[] = { "short.pem", "cn-only.pem" };
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+
+  curator_tls_set_server_name (tls, "zk.test");
+  for (gsize i = 0; i < G_N_ELEMENTS (weak); i++)
+    {
+      g_autofree char *address = NULL;
+      const pid_t pid = start_other (secured, weak[i], &address);
+      refuse (secured, address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, weak[i]);
+      process_kill (pid);
+    }
+}
+
+static void
+test_revoked_certificates_are_refused (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *address = secured_address (secured);
+  g_autoptr (GError) error = NULL;
+
+  assert_false (curator_tls_set_crl_file (tls, secured_file (secured, "ca.pem"), &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_ok (curator_tls_set_crl_file (tls, secured_file (secured, "crl.pem"), &error), &error);
+  refuse (secured, address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "revoked");
+  assert_ok (curator_tls_set_crl_file (tls, secured_file (secured, "crl-empty.pem"), &error),
+             &error);
+  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  client_start (client);
+  assert_ok (curator_tls_set_crl_file (tls, NULL, &error), &error);
+  g_autoptr (CuratorClient) unchecked = secured_client (address, tls);
+  client_start (unchecked);
 }
 
 typedef struct
@@ -184,6 +225,7 @@ test_files_are_checked (void **state)
   g_autoptr (GError) error = NULL;
   const char *certificate = secured_file (secured, "client.pem");
   const char *encrypted = secured_file (secured, "client-encrypted.key");
+  const int open_to_others[] = { 0644, 0604, 0602, 0620, 0622 };
 
   assert_bad_files (tls, certificate, encrypted, "wrong");
   assert_bad_files (tls, certificate, encrypted, NULL);
@@ -196,9 +238,19 @@ test_files_are_checked (void **state)
   assert_bad_files (tls, certificate, "/no/such/file", NULL);
   const char *key = secured_file (secured, "client.key");
   assert_bad_files (tls, secured_file (secured, "expired-client.pem"), key, NULL);
-  g_chmod (key, 0644);
-  assert_bad_files (tls, certificate, key, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (open_to_others); i++)
+    {
+      g_chmod (key, open_to_others[i]);
+      assert_bad_files (tls, certificate, key, NULL);
+    }
   g_chmod (key, 0600);
+  if (geteuid () == 0)
+    {
+      assert_int_equal (chown (key, STRANGER, (gid_t) -1), 0);
+      assert_bad_files (tls, certificate, key, NULL);
+      assert_int_equal (chown (key, 0, (gid_t) -1), 0);
+    }
+  assert_bad_files (tls, certificate, secured->directory, NULL);
   assert_false (curator_tls_set_ca_file (tls, key, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_false (
@@ -588,6 +640,8 @@ main (void)
     secure_test (test_files_are_checked),
     secure_test (test_certificate_on_a_token),
     secure_test (test_bad_servers_are_refused),
+    secure_test (test_weak_certificates_are_refused),
+    secure_test (test_revoked_certificates_are_refused),
     secure_test (test_every_server_is_named),
     secure_test (test_bad_clients_are_refused),
     secure_test (test_one_good_server_is_found),

@@ -2,9 +2,9 @@
  * reads. The client logs in by SASL in clear text, so that the proxy can count its requests. */
 #include "secured.h"
 
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/session.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "session/session.h"
 
 #define IDLE_SESSION_MS 9000
 

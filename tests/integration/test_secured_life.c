@@ -2,7 +2,11 @@
  * grows with each connect. */
 #include "secured.h"
 
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "session/session.h"
 #include "support/sanitized.h"
+#include "zk/zk_real.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -34,9 +38,8 @@ logged_in_client (Secured *secured)
 
 /* How often the bytes occur in [from, to) of this process; chunk is not searched. */
 static guint
-count_in_range (int memory, gsize from, gsize to, const char *needle, guint8 *chunk)
+count_in_range (int memory, gsize from, gsize to, const void *needle, gsize length, guint8 *chunk)
 {
-  const gsize length = strlen (needle);
   guint found = 0;
 
   for (gsize at = from; at < to; at += CHUNK)
@@ -56,10 +59,10 @@ count_in_range (int memory, gsize from, gsize to, const char *needle, guint8 *ch
 /* How often the bytes occur in the writable memory of this process. The constants of the program are
  * not writable. A sanitizer's shadow memory is too large to be searched. */
 static guint
-count_in_memory (const char *needle)
+count_bytes_in_memory (const void *needle, gsize length)
 {
   g_autofree char *maps = NULL;
-  const gsize size = CHUNK + strlen (needle);
+  const gsize size = CHUNK + length;
   g_autofree guint8 *chunk = g_malloc0 (size);
   const int memory = open ("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   guint found = 0;
@@ -81,14 +84,33 @@ count_in_memory (const char *needle)
       const gsize begin = (gsize) chunk;
       if (begin < to && begin + size > from)
         {
-          found += count_in_range (memory, from, MAX (from, begin), needle, chunk);
+          found += count_in_range (memory, from, MAX (from, begin), needle, length, chunk);
           from = MIN (to, begin + size);
         }
-      found += count_in_range (memory, from, to, needle, chunk);
+      found += count_in_range (memory, from, to, needle, length, chunk);
     }
   close (memory);
   explicit_bzero (chunk, size);
   return found;
+}
+
+/* The same in [from, to). */
+static guint
+count_bytes (gsize from, gsize to, const void *needle, gsize length)
+{
+  g_autofree guint8 *chunk = g_malloc0 (CHUNK + length);
+  const int memory = open ("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  const guint found = count_in_range (memory, from, to, needle, length, chunk);
+
+  close (memory);
+  explicit_bzero (chunk, CHUNK + length);
+  return found;
+}
+
+static guint
+count_in_memory (const char *needle)
+{
+  return count_bytes_in_memory (needle, strlen (needle));
 }
 
 static GString *logged; /* NULL: no longer kept */
@@ -150,6 +172,35 @@ test_no_secret_remains (void **state)
   assert_true (logged->len > 0);
   g_string_free (g_steal_pointer (&logged), TRUE);
   g_mutex_unlock (&logged_mutex);
+}
+
+/* The password of the session lets anybody take its locks over. libzookeeper leaves it where its handle
+ * was, and nothing can be done about that; TLS has buffers of its own. */
+static void
+test_no_session_password_remains (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorClient) client = secured_client (zk_server_address (secured->server), NULL);
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (GError) error = NULL;
+  guint8 password[16];
+
+  assert_ok (curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, &error), &error);
+  client_start (client);
+  assert_true (zk_server_restart (secured->server));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  curator_client_lock (client);
+  zhandle_t *zh = client->session->handle->zh;
+  curator_client_unlock (client);
+  const gsize handle = (gsize) zh;
+  const gsize end = handle + malloc_usable_size (zh);
+  memcpy (password, zoo_client_id (zh)->passwd, sizeof password);
+  assert_true (IS_SANITIZED || count_bytes_in_memory (password, sizeof password) > 1);
+  g_clear_pointer (&client, curator_client_unref);
+  const guint found = IS_SANITIZED ? 1 : count_bytes_in_memory (password, sizeof password);
+  const guint theirs = IS_SANITIZED ? 0 : count_bytes (handle, end, password, sizeof password);
+  explicit_bzero (password, sizeof password);
+  assert_int_equal (found, theirs + 1); /* ours on this stack */
 }
 
 static guint
@@ -217,6 +268,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     secure_test (test_no_secret_remains),
+    secure_test (test_no_session_password_remains),
     secure_test (test_connects_leave_nothing),
   };
   logged = g_string_new (NULL);

@@ -2,7 +2,7 @@
  * cannot be fulfilled. */
 #include "taking.h"
 
-#include "client/features.h"
+#include "zk/features.h"
 
 #include <fcntl.h>
 #include <stdio.h>

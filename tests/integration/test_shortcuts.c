@@ -97,9 +97,8 @@ word_of (const ProxyFrame *frame)
 
 /* In the order in which the proxy forwarded them. */
 static char *
-words_of (Fixture *fixture, gint64 session)
+words_in (GPtrArray *log, gint64 session)
 {
-  g_autoptr (GPtrArray) log = proxy_log_copy (fixture->proxy);
   g_autoptr (GHashTable) own = g_hash_table_new (g_str_hash, g_str_equal);
   GString *words = g_string_new (NULL);
 
@@ -122,11 +121,17 @@ words_of (Fixture *fixture, gint64 session)
   return g_string_free (words, FALSE);
 }
 
-/* Waits until every request is answered. */
-static gboolean
-is_answered (Fixture *fixture)
+static char *
+words_of (Fixture *fixture, gint64 session)
 {
   g_autoptr (GPtrArray) log = proxy_log_copy (fixture->proxy);
+  return words_in (log, session);
+}
+
+/* Whether every request is answered. */
+static gboolean
+log_is_answered (GPtrArray *log)
+{
   int open = 0;
   for (guint i = 0; i < log->len; i++)
     {
@@ -136,6 +141,13 @@ is_answered (Fixture *fixture)
       open += !counts ? 0 : frame->is_reply ? -1 : 1;
     }
   return open == 0;
+}
+
+static gboolean
+is_answered (Fixture *fixture)
+{
+  g_autoptr (GPtrArray) log = proxy_log_copy (fixture->proxy);
+  return log_is_answered (log);
 }
 
 typedef struct
@@ -149,15 +161,17 @@ static gboolean
 is_as_wanted (gpointer data)
 {
   Scene *scene = data;
+  /* One copy for all: a watch would be read again if a long queue took long. */
+  g_autoptr (GPtrArray) log = proxy_log_copy (scene->fixture->proxy);
   for (int i = 0; i < scene->n; i++)
     {
-      g_autofree char *words = words_of (scene->fixture, scene->parties[i].session);
+      g_autofree char *words = words_in (log, scene->parties[i].session);
       if (!g_str_equal (words, scene->parties[i].wanted->str))
         {
           return FALSE;
         }
     }
-  return is_answered (scene->fixture);
+  return log_is_answered (log);
 }
 
 /* The log must equal all expected words so far. */

@@ -3,7 +3,7 @@
 
 #include <curator/stats.h>
 
-#define N_KNOWN ((gsize) CURATOR_COUNTER_CONFIRMATIONS + 1)
+#define N_KNOWN ((gsize) CURATOR_COUNTER_LOST_MAX_HOLD + 1)
 
 typedef struct
 {

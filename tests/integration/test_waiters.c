@@ -252,7 +252,7 @@ count_outcome (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoi
     }
   /* A deadline of some milliseconds may pass before the server has shown who is in front. */
   else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-           || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST))
+           || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))
     {
       outcomes->timed_out++;
     }

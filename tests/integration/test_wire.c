@@ -281,7 +281,7 @@ test_mixed_recipes (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  for (int kinds = 0; kinds < 6; kinds++)
+  for (int kinds = 0; kinds < 9; kinds++)
     {
       g_autofree char *path = g_strdup_printf ("/mixed/%d", kinds);
       g_autoptr (CuratorLock) mutex = mutex_new (client, path);

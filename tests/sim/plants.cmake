@@ -71,11 +71,11 @@ curator_plant(
          "*number = value@" "*number = 0@"
          "queue->exhausted = TRUE" "queue->exhausted = FALSE")
 curator_plant(
-  ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE client/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
+  ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE session/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
   CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0" "until_suspect <= 0")
 # Only a heartbeat's check has its session as user data.
 curator_plant(
-  heartbeat_by_exists PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
+  heartbeat_by_exists PUBLISHED RECIPE mutex FILE session/request.c EXPECT "${two_holders}"
   CHANGE "return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
          "if (request->user_data == session) return ops->exists (ops, handle, request->paths->pdata[0], FALSE, ticket)@
       return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
@@ -84,19 +84,19 @@ curator_plant(
   if (rc == ZNONODE && request->kind == REQUEST_CHECK && request->user_data == session) answer.failed_index = 0@
   settle (request, rc, &answer)@ request_free (request)@ after_answer (session)@ curator_client_unlock")
 curator_plant(
-  heartbeat_by_sync PUBLISHED RECIPE mutex FILE client/request.c EXPECT "${two_holders}"
+  heartbeat_by_sync PUBLISHED RECIPE mutex FILE session/request.c EXPECT "${two_holders}"
   CHANGE "return ops->check (ops, handle, (const char *const *) request->paths->pdata,"
          "{ int sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket)@
       if (request->user_data == session) return sim_ops_sync (handle, request->paths->pdata[0], ticket)@ }
       return ops->check (ops, handle, (const char *const *) request->paths->pdata,")
 curator_plant(
-  no_guard PUBLISHED RECIPE mutex FILE client/lease_math.c EXPECT "${two_holders}"
+  no_guard PUBLISHED RECIPE mutex FILE base/lease_math.c EXPECT "${two_holders}"
   CHANGE "return least (by_proof, by_leader)" "return evidence->proof_us + terms->session_us")
 curator_plant(
-  wall_clock_deadline PUBLISHED TEST ../unit/test_clocks.c FILE client/zk_real.c EXPECT "test_wall_clock_steps"
+  wall_clock_deadline PUBLISHED TEST ../unit/test_clocks.c FILE zk/zk_real.c EXPECT "test_wall_clock_steps"
   CHANGE "clock_us (CLOCK_BOOTTIME)" "clock_us (CLOCK_REALTIME)")
 curator_plant(
-  exists_watch PUBLISHED RECIPE mutex FILE client/watches.c EXPECT "hang|residue"
+  exists_watch PUBLISHED RECIPE mutex FILE session/watches.c EXPECT "hang|residue"
   CHANGE "else if (entry->by_exists)" "else if (TRUE)"
          "if (rc == ZOK)\n    {\n      entry_armed" "if (rc == ZOK || rc == ZNONODE)\n    {\n      entry_armed")
 curator_plant(
@@ -145,7 +145,7 @@ curator_plant(
   CHANGE "queue->n_foreign++@\n          continue@"
          "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
 curator_plant(
-  callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE client/dispatch.c EXPECT "must not block"
+  callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE core/dispatch.c EXPECT "must not block"
   CHANGE "static CURATOR_LOCKED void\npost_callback ("
          "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic CURATOR_LOCKED void\npost_callback ("
          "push_job (client, lane, func, data, destroy)@"
@@ -163,15 +163,15 @@ curator_plant(
   mutex_unknown_node_stays RECIPE mutex FILE lock/attempt_end.c EXPECT "hang|residue"
   CHANGE "if (attempt->unknown)" "if (FALSE)")
 curator_plant(
-  mutex_no_deadline RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}"
+  mutex_no_deadline RECIPE mutex FILE session/lease_clock.c EXPECT "${two_holders}"
   CHANGE "curator_lease_deadline (&session->evidence, &session->terms)" "G_MAXINT64 / 2")
 
 # --- what a hold is: a session, its timeout as it is now, and a czxid ---
 curator_plant(
-  timeout_as_granted_last RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
+  timeout_as_granted_last RECIPE mutex FILE session/lease_clock.c EXPECT "${two_holders}|token"
   CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "timeout_ms")
 curator_plant(
-  timeout_as_granted_first RECIPE mutex FILE client/lease_clock.c EXPECT "${two_holders}|token"
+  timeout_as_granted_first RECIPE mutex FILE session/lease_clock.c EXPECT "${two_holders}|token"
   CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "believed_ms != 0 ? believed_ms : timeout_ms")
 curator_plant(
   czxid_not_compared RECIPE fixed_node FILE lock/node_lease.c EXPECT "long gone|${two_holders}|token"
@@ -179,18 +179,27 @@ curator_plant(
          "lease->session, lease->path, lease->czxid)" "lease->session, lease->path, 0)")
 
 curator_plant(
-  noauth_fails_all TEST test_sim_holds.c SCENE test_unreadable_node FILE client/heartbeat.c EXPECT "CURATOR_LEASE_HELD"
+  noauth_fails_all TEST test_sim_holds.c SCENE test_unreadable_node FILE session/heartbeat.c EXPECT "CURATOR_LEASE_HELD"
   CHANGE "(rc == ZNONODE || rc == ZNOAUTH)" "rc == ZNONODE")
 curator_plant(
   entry_by_the_published_state TEST test_sim_holds.c SCENE test_no_entry_after_a_pause FILE lock/node_lease.c EXPECT "curator_lock_acquire"
   CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state" "return state")
 curator_plant(
-  timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE client/dispatch.c EXPECT "lost_us"
+  timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE core/dispatch.c EXPECT "lost_us"
   CHANGE "return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data)"
          "return add_timer (client, CURATOR_CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
 curator_plant(
-  end_is_not_final TEST ../unit/test_finality.c FILE client/lease_clock.c EXPECT "test_end_is_final"
-  CHANGE "atomic_compare_exchange_strong (&session->deadline_us, &deadline, 0)" "TRUE")
+  clock_is_not_asked TEST test_sim_holds.c SCENE test_nobody_deleted_it FILE lock/node_lease.c EXPECT "LOST_DELETED"
+  CHANGE "if (!curator_lease_is_over (node_state_now (lease)))" "if (!curator_lease_is_over (lease->state))")
+curator_plant(
+  end_without_guard TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "now >= hang.notice.lost_us"
+  CHANGE "if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)" "if (FALSE)")
+curator_plant(
+  end_is_not_moved TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "hang.ends_us|at_least|ms - 1"
+  CHANGE "wanted_us > ends_us" "wanted_us < ends_us")
+curator_plant(
+  end_is_not_final TEST ../unit/test_finality.c FILE session/lease_clock.c EXPECT "test_end_is_final"
+  CHANGE "atomic_compare_exchange_strong (deadline_us, &deadline, 0)" "TRUE")
 
 # --- the fixed node ---
 curator_plant(
@@ -309,7 +318,7 @@ curator_plant(
     }")
 curator_plant(
   multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
-  FILE client/delete_group.c EXPECT "expectation failed"
+  FILE nodes/delete_group.c EXPECT "expectation failed"
   CHANGE "member->alone (member)@\n        }\n      else" "member->answered (member, ZOK)@\n        }\n      else")
 
 # --- leaders ---
@@ -328,10 +337,11 @@ curator_plant(
          "  curator_candidate_withdraw (&selector->candidate)@\n  g_autoptr (GCancellable) cancellable = NULL")
 curator_plant(
   selector_begins_after_the_end RECIPE leader_selector FILE leader/leader_selector.c EXPECT "a leadership that is over"
-  CHANGE "if (curator_lease_is_provable (lease) && !g_cancellable_is_cancelled (cancellable))" "if (TRUE)")
+  CHANGE "if (curator_lease_is_provable (leadership->lease)
+      && !g_cancellable_is_cancelled (leadership->cancellable))" "if (TRUE)")
 curator_plant(
   selector_forgets_to_requeue RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
-  CHANGE "  end_leadership (selector)@\n  queue_again (selector, 0)@" "  end_leadership (selector)@")
+  CHANGE "queue_again (selector, next_pause_us (selector, took_us))@" "(void) next_pause_us (selector, took_us)@")
 curator_plant(
   selector_forgets_after_a_failure RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
   CHANGE "queue_again (owner, CURATOR_CANDIDATE_RETRY_US)" "(void) owner")
@@ -391,7 +401,7 @@ curator_plant(
   CHANGE "if (!is_contended && !(op->waited" "if (FALSE && !(op->waited")
 curator_plant(
   contention_as_outage RECIPE mutex FILE lock/lock_internals.c
-  EXPECT "unexpected outcome of acquire: curator-error-quark, 7"
+  EXPECT "unexpected outcome of acquire: curator-error-quark, 14"
   CHANGE "if (!is_contended && !(op->waited" "if (TRUE || !(op->waited")
 
 # --- the shortcuts ---
@@ -506,19 +516,19 @@ curator_plant(
   CHANGE "rc == ZOK && attempt->stake.needs_read" "rc == ZOK && attempt->stake.refuses_check")
 # The node of a far waiter counts as checked recently, as that of a near one.
 curator_plant(
-  waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE client/lease_clock.c EXPECT "test_node_gone"
+  waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE session/lease_clock.c EXPECT "test_node_gone"
   CHANGE "<= curator_lease_newest_us (&stake->session->terms)" "<= stake->session->terms.session_us")
 # So does the proof of its session.
 curator_plant(
-  waiting_old_proof_is_fresh TEST test_sim_waiting.c SCENE test_old_proof FILE client/lease_math.c EXPECT "test_old_proof"
+  waiting_old_proof_is_fresh TEST test_sim_waiting.c SCENE test_old_proof FILE base/lease_math.c EXPECT "test_old_proof"
   CHANGE "return most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "return terms->session_us"
          "curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms)" "1")
 curator_plant(
-  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE client/beat_due.c EXPECT "test_election"
+  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE session/beat_due.c EXPECT "test_election"
   CHANGE "if (session->far_due_us <= now)" "if (TRUE)"
          "now + random_us (session, session->terms.session_us)" "now")
 curator_plant(
-  waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE client/heartbeat.c EXPECT "test_deleted_nodes_are_found"
+  waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE session/heartbeat.c EXPECT "test_deleted_nodes_are_found"
   CHANGE "#define MAX_WAITING_A_BEAT       1000" "#define MAX_WAITING_A_BEAT 16")
 curator_plant(
   waiting_slow_by_policy TEST test_sim_waiting.c SCENE test_slow_confirmation FILE lock/attempt_end.c EXPECT "test_slow_confirmation"
@@ -529,96 +539,96 @@ curator_plant(
 
 # --- the arithmetic of the lease clock ---
 curator_plant(
-  lease_guard_without_period TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  lease_guard_without_period TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "regular: a hold outlives"
   CHANGE "terms->period_us + terms->half_tick_us + prompt_us (terms)"
          "terms->half_tick_us + prompt_us (terms)")
 curator_plant(
-  lease_guard_without_half_tick TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  lease_guard_without_half_tick TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "regular: a hold outlives"
   CHANGE "terms->period_us + terms->half_tick_us + prompt_us (terms)" "terms->period_us + prompt_us (terms)")
 curator_plant(
-  lease_guard_without_slowest TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  lease_guard_without_slowest TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "regular: a hold outlives"
   CHANGE "terms->period_us + terms->half_tick_us + prompt_us (terms)"
          "terms->period_us + terms->half_tick_us")
 curator_plant(
-  lease_guard_without_drift TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  lease_guard_without_drift TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "regular: a hold outlives"
   CHANGE "prompt_us (terms)\n         + terms->session_us / DRIFT_SHARE" "prompt_us (terms)")
 curator_plant(
-  lease_leader_without_drift TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_leader_without_drift TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "terms->session_us - terms->session_us / DRIFT_SHARE" "terms->session_us")
 curator_plant(
-  lease_deadline_by_proof TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_deadline_by_proof TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "return least (by_proof, by_leader)" "return by_proof")
 curator_plant(
-  lease_deadline_by_leader TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  lease_deadline_by_leader TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "regular: a hold outlives"
   CHANGE "return least (by_proof, by_leader)" "return by_leader")
 curator_plant(
-  lease_telling_without_half_tick TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_telling_without_half_tick TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "return terms->half_tick_us + terms->session_us / LATE_PING_SHARE"
          "return terms->session_us / LATE_PING_SHARE")
 curator_plant(
-  lease_telling_without_late_pings TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_telling_without_late_pings TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "return terms->half_tick_us + terms->session_us / LATE_PING_SHARE" "return terms->half_tick_us")
 curator_plant(
-  lease_told_from_sending TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_told_from_sending TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "marks[i].answered_us <= sent_us - telling_us" "marks[i].sent_us <= sent_us - telling_us")
 curator_plant(
-  lease_told_by_the_answer TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_told_by_the_answer TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "answered_us <= sent_us - telling_us (terms)" "answered_us <= now_us - telling_us (terms)")
 curator_plant(
-  lease_known_from_the_answer TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_known_from_the_answer TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "most (known_us, evidence->marks[i].sent_us)" "most (known_us, evidence->marks[i].answered_us)")
 curator_plant(
-  lease_known_by_the_proof TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_known_by_the_proof TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "evidence->known_us = known_us" "evidence->known_us = sent_us")
 curator_plant(
-  lease_proof_from_the_answer TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "regular: a hold outlives"
+  lease_proof_from_the_answer TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "regular: a hold outlives"
   CHANGE "evidence->proof_us = sent_us" "evidence->proof_us = now_us")
 curator_plant(
-  lease_slow_answers_count TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "a slow answer proves"
+  lease_slow_answers_count TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "a slow answer proves"
   CHANGE "now_us - sent_us > prompt_us (terms) || " "")
 curator_plant(
-  lease_timeout_as_granted_last TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_timeout_as_granted_last TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "believed_ms > 0 && believed_ms < granted_ms ? believed_ms" "0 ? believed_ms")
 curator_plant(
-  lease_timeout_as_granted_first TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "disturbed: a hold outlives"
+  lease_timeout_as_granted_first TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "disturbed: a hold outlives"
   CHANGE "believed_ms > 0 && believed_ms < granted_ms ? believed_ms" "believed_ms > 0 ? believed_ms")
 curator_plant(
-  lease_fresh_for_too_short TEST ../unit/test_lease_math.c FILE client/lease_math.c EXPECT "fresh evidence for a hold that ends"
+  lease_fresh_for_too_short TEST ../unit/test_lease_math.c FILE base/lease_math.c EXPECT "fresh evidence for a hold that ends"
   CHANGE "return most (least (pause + prompt_us (terms), usable_us (terms) / 2), 0)" "return 0")
 curator_plant(
-  lease_marks_too_close TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "a healthy|not fresh|not granted"
+  lease_marks_too_close TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "a healthy|not fresh|not granted"
   CHANGE "most (terms->half_tick_us / 4, reach / CURATOR_N_MARKS)" "terms->half_tick_us / 4")
 curator_plant(
-  lease_ring_too_short TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|not granted"
+  lease_ring_too_short TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy|not granted"
   CHANGE "% CURATOR_N_MARKS" "% 2")
 curator_plant(
-  lease_ring_forgets TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|granted"
+  lease_ring_forgets TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy|granted"
   CHANGE "evidence->n_marks + 1 : CURATOR_N_MARKS" "evidence->n_marks + 1 : 0")
 curator_plant(
-  lease_fresh_for_two_periods TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "not fresh|is refused"
+  lease_fresh_for_two_periods TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "not fresh|is refused"
   CHANGE "most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "2 * terms->period_us")
 curator_plant(
-  lease_suspect_by_periods TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy hold is suspect"
+  lease_suspect_by_periods TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy hold is suspect"
   CHANGE "most (5 * terms->period_us / 2, 3 * terms->period_us / 2 + prompt_us (terms))"
          "5 * terms->period_us / 2")
 curator_plant(
-  lease_enough_for_long_sessions TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "not fresh|is refused"
+  lease_enough_for_long_sessions TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "not fresh|is refused"
   CHANGE "least (pause + prompt_us (terms), usable_us (terms) / 2)" "(pause + prompt_us (terms))")
 curator_plant(
-  lease_never_bound_by_leader TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|is refused"
+  lease_never_bound_by_leader TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy|is refused"
   CHANGE "return evidence->known_us + guard_us (terms) < evidence->proof_us" "return 0")
 curator_plant(
-  lease_told_too_soon TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|granted"
+  lease_told_too_soon TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy|granted"
   CHANGE "evidence->marks[i].answered_us + telling_us (terms))"
          "evidence->marks[i].sent_us + telling_us (terms))")
 curator_plant(
-  lease_told_by_the_next_only TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy|granted"
+  lease_told_by_the_next_only TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy|granted"
   CHANGE "evidence->marks[i].sent_us > evidence->known_us" "0")
 curator_plant(
-  lease_never_waits_for_telling TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "is refused"
+  lease_never_waits_for_telling TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "is refused"
   CHANGE "return by_proof && curator_lease_is_bound_by_leader (evidence, terms)" "return 0")
 curator_plant(
-  lease_leader_not_noted TEST ../unit/test_lease_math_liveness.c FILE client/lease_math.c EXPECT "healthy"
+  lease_leader_not_noted TEST ../unit/test_lease_math_liveness.c FILE base/lease_math.c EXPECT "healthy"
   CHANGE "evidence->known_us = most (evidence->known_us, asked_us)"
          "(void) most (evidence->known_us, asked_us)")
 

@@ -18,7 +18,7 @@
 
 #define SIM_NEVER       G_MAXINT64
 #define SIM_ZXID_BASE   G_GINT64_CONSTANT (0x100000000)
-#define SIM_N_LANES     4
+#define SIM_N_LANES     5
 #define SIM_LANE_TIMERS 0
 #define SIM_MAX_SERVERS 8
 #define SIM_N_TOUCHES   8

@@ -11,7 +11,7 @@
 #ifndef SIM_H
 #define SIM_H
 
-#include "client/zk_ops.h"
+#include "core/zk_ops.h"
 
 #include <glib.h>
 

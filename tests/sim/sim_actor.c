@@ -275,7 +275,8 @@ run_lane (gpointer data)
 void
 sim_lane_step (SimProcess *process, int lane)
 {
-  static const char *const names[SIM_N_LANES] = { "timers", "callbacks", "session", "states" };
+  static const char *const names[SIM_N_LANES] = { "timers", "callbacks", "session", "states",
+                                                  "questions" };
 
   sim_trace (process->world, "%s: lane %s", process->name, names[lane]);
   if (lane == SIM_LANE_TIMERS)

@@ -2,7 +2,8 @@
  *
  * In a file of its own so that a test of the simulator alone does not link the library.
  */
-#include "client/dispatch.h"
+#include "core/dispatch.h"
+#include "sim-private.h"
 #include "sim.h"
 
 static gint64
@@ -23,6 +24,6 @@ sim_world_add_client (SimWorld *world, SimProcess *process, CuratorClient *clien
   static const SimLanes lanes = { ready_at, step };
 
   (void) world;
-  G_STATIC_ASSERT (CURATOR_LANE_TIMERS == 0 && CURATOR_N_LANES == 4);
+  G_STATIC_ASSERT (CURATOR_LANE_TIMERS == 0 && CURATOR_N_LANES == SIM_N_LANES);
   sim_process_set_client (process, &lanes, client);
 }

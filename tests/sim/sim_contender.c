@@ -42,6 +42,7 @@ outcome_of (const GError *error)
       return SIM_OUTCOME_CLOSED;
     }
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+      || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
     {
       return SIM_OUTCOME_CONNECTION;

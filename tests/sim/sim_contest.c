@@ -4,7 +4,7 @@
  */
 #include "sim_contest.h"
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 #include "retry/retry_policy.h"
 #include "sim_contender.h"
 

@@ -1,6 +1,6 @@
 #include "sim_machine.h"
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
  */
 #include "sim_contender.h"
 
-#include "client/dispatch.h"
+#include "core/dispatch.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Sets up a scene, runs it and tears it down. See sim_scene.h. */
 #include "sim_scene.h"
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 #include "retry/retry_policy.h"
 
 #include <setjmp.h>

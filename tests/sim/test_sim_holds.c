@@ -114,6 +114,122 @@ test_no_entry_after_a_pause (void **state)
   scene_play (&play);
 }
 
+/* --- what ended a hold -------------------------------------------------------------------------- */
+
+/* The session expires during the pause, and its end deletes the node. Nobody else did. */
+static void
+hold_over_a_long_pause (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  const gint64 beyond_ms = g_rand_int_range (sim_world_rand (scene->world), 1000, SESSION_MS);
+  guint64 counters[CURATOR_COUNTER_LOST_CLOSED + 1];
+  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+
+  /* The hold watches its node by now. */
+  sim_sleep_ms (scene->world, 2000);
+  sim_world_strike (scene->world, SIM_FAULT_PAUSE, a->process, (SESSION_MS + beyond_ms) * 1000);
+  sim_sleep_us (scene->world, 1);
+  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  AWAIT (scene, curator_client_get_connection_state (a->client) == CURATOR_STATE_RECONNECTED);
+  curator_client_get_counters (a->client, counters, G_N_ELEMENTS (counters));
+  EXPECT (scene, counters[CURATOR_COUNTER_LOST_DELETED] == 0);
+  EXPECT (scene,
+          counters[CURATOR_COUNTER_LOST_CLOCK] + counters[CURATOR_COUNTER_LOST_SESSION] == 1);
+}
+
+static void
+test_nobody_deleted_it (void **state)
+{
+  const ScenePlay play = { .roles = { hold_over_a_long_pause },
+                           .session_ms = SESSION_MS,
+                           .n_seeds = 100 };
+  scene_play (&play);
+}
+
+/* --- a holder that hangs ------------------------------------------------------------------------ */
+
+#define MAX_HOLD_MS 2000
+/* At most, see curator_lock_set_max_hold(), and the time to notify the next one. */
+#define GUARD_MS    1000
+#define NOTIFIED_MS 200
+
+typedef struct
+{
+  Notice notice;
+  gint64 ends_us; /* not before */
+} Hang;
+
+static Hang hang;
+
+static void
+extend_often (Scene *scene, CuratorLease *lease)
+{
+  GRand *random = sim_world_rand (scene->world);
+  const int n = g_rand_int_range (random, 0, 6);
+
+  for (int i = 0; i < n; i++)
+    {
+      const int ms = g_rand_int_range (random, 0, 2 * MAX_HOLD_MS);
+      sim_sleep_ms (scene->world, g_rand_int_range (random, 0, MAX_HOLD_MS));
+      const gint64 ends_us = sim_world_now_us (scene->world) + ms * 1000;
+      if (!curator_lease_extend (lease, ms, NULL))
+        {
+          EXPECT (scene, sim_world_now_us (scene->world) > hang.ends_us - 1000);
+          return;
+        }
+      hang.ends_us = MAX (hang.ends_us, ends_us);
+      EXPECT (scene, curator_lease_get_remaining_ms (lease) >= ms - 1);
+    }
+}
+
+/* Holds another lock, too, which goes on. */
+static void
+hang_while_holding (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+  g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, "/sim/other", NULL);
+  g_autoptr (CuratorLease) other = acquire (scene, lock);
+
+  hang = (Hang){ .notice.world = scene->world };
+  curator_lock_set_max_hold (a->mutex, MAX_HOLD_MS);
+  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  hang.ends_us = sim_world_now_us (scene->world) + MAX_HOLD_MS * 1000 - NOTIFIED_MS * 1000;
+  curator_lease_add_listener (lease, note_loss, &hang.notice, NULL);
+  scene->held = TRUE;
+  extend_often (scene, lease);
+  AWAIT (scene, scene->over);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (scene, curator_lease_get_state (other) == CURATOR_LEASE_HELD);
+  sim_sleep_ms (scene->world, 2 * SESSION_MS);
+  EXPECT (scene, curator_lease_get_state (other) == CURATOR_LEASE_HELD);
+}
+
+static void
+be_granted_next (gpointer data)
+{
+  Scene *scene = data;
+
+  AWAIT (scene, scene->held);
+  CuratorLease *lease = acquire (scene, scene->machines[1].mutex);
+  const gint64 now = sim_world_now_us (scene->world);
+  EXPECT (scene, hang.notice.lost_us >= hang.ends_us);
+  EXPECT (scene, now >= hang.notice.lost_us + GUARD_MS * 1000);
+  EXPECT (scene, now <= hang.notice.lost_us + (GUARD_MS + NOTIFIED_MS) * 1000);
+  curator_lease_unref (lease);
+  scene->over = TRUE;
+}
+
+static void
+test_maximum_of_a_hold (void **state)
+{
+  const ScenePlay play = { .roles = { hang_while_holding, be_granted_next },
+                           .session_ms = SESSION_MS,
+                           .n_seeds = 200 };
+  scene_play (&play);
+}
+
 /* --- nodes that cannot be read ------------------------------------------------------------------ */
 
 #define N_OTHERS 3
@@ -200,7 +316,7 @@ hold_busily (gpointer data)
 static void
 test_short_heartbeats (void **state)
 {
-  static const gint64 intervals_ms[] = { 5, 130, 250, 1000 };
+  static const gint64 intervals_ms[] = { 100, 130, 250, 1000 };
   static const gint64 ticks_ms[] = { 250, 1000, 2000 };
 
   for (gsize i = 0; i < G_N_ELEMENTS (intervals_ms); i++)
@@ -223,6 +339,8 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_lost_on_time_after_a_sleep),
     cmocka_unit_test (test_no_entry_after_a_pause),
+    cmocka_unit_test (test_nobody_deleted_it),
+    cmocka_unit_test (test_maximum_of_a_hold),
     cmocka_unit_test (test_unreadable_node),
     cmocka_unit_test (test_short_heartbeats),
   };

@@ -4,7 +4,7 @@
  */
 #include "sim_scene.h"
 
-#include "client/client-private.h"
+#include "core/client-record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

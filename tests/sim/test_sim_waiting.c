@@ -2,7 +2,7 @@
  *
  * SIM_TEST=test_rates runs one scene.
  */
-#include "client/client-private.h"
+#include "core/client-record.h"
 #include "sim_machine.h"
 #include "support/sanitized.h"
 

@@ -585,6 +585,26 @@ zk_ensemble_change_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *s
   return zk_server_relaunch (server);
 }
 
+static void
+move_address (char **address, const char *host)
+{
+  g_autofree char *before = *address;
+  *address = before != NULL ? g_strconcat (host, strchr (before, ':'), NULL) : NULL;
+}
+
+void
+zk_ensemble_move_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
+{
+  ZkServer *server = ensemble->servers[i];
+
+  zk_server_kill (server);
+  g_free (server->host);
+  server->host = zk_server_new_host ();
+  move_address (&server->address, server->host);
+  move_address (&server->secure_address, server->host);
+  configure_member (ensemble, i, setup);
+}
+
 ZkEnsemble *
 zk_ensemble_start_as (const ZkEnsembleSetup *setup)
 {

@@ -106,6 +106,9 @@ int zk_ensemble_leader (ZkEnsemble *ensemble);
 gboolean zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms);
 /* Kills the member and starts it with this configuration; does not wait until it serves. */
 gboolean zk_ensemble_change_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup);
+/* Kills the member; it then has other addresses for clients, on the same ports. It is started by
+ * zk_server_relaunch(). */
+void zk_ensemble_move_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup);
 /* "server.N=…" of the member, as reached without links. */
 char *zk_ensemble_member_line (ZkEnsemble *ensemble, int i);
 

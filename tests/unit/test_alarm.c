@@ -1,9 +1,9 @@
 /* The alarm that the timer lane waits for, on real descriptors, and the order of timers of both clocks. */
-#include "client/alarm.h"
-#include "client/client-private.h"
-#include "client/dispatch-private.h"
-#include "client/dispatch.h"
-#include "client/monitor.h"
+#include "base/alarm.h"
+#include "core/client-record.h"
+#include "core/dispatch-private.h"
+#include "core/dispatch.h"
+#include "core/monitor.h"
 #include "unit.h"
 
 #include "curator/curator.h"

@@ -1,9 +1,9 @@
 /* The frames that the channel reads and writes, and the order of servers. */
 #include "unit.h"
 
+#include "base/connect_string.h"
 #include "channel/channel_frames.h"
 #include "channel/endpoints.h"
-#include "client/connect_string.h"
 
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* A client before its start: settings, and settings that start refuses. No server is contacted. */
-#include "client/client-private.h"
-#include "client/monitor.h"
-#include "client/path.h"
-#include "client/resolve.h"
+#include "base/path.h"
+#include "base/server_list.h"
 #include "client/settings.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
 #include "unit.h"
 
 #include "curator/curator.h"
@@ -54,6 +55,21 @@ test_timeouts (void **state)
     }
 }
 
+static void
+test_shortest_heartbeat (void **state)
+{
+  static const gint64 short_ms[] = { 1, 99 };
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (short_ms); i++)
+    {
+      curator_client_set_heartbeat_interval (client, short_ms[i]);
+      assert_int_equal (client->heartbeat_ms, 100);
+    }
+  curator_client_set_heartbeat_interval (client, 101);
+  assert_int_equal (client->heartbeat_ms, 101);
+}
+
 /* After a failed start, start may be called again. */
 static void
 test_start_again (void **state)
@@ -64,7 +80,7 @@ test_start_again (void **state)
   curator_client_set_session_timeout (client, 0);
   assert_false (curator_client_start (client, &error));
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-  curator_client_set_session_timeout (client, G_MAXINT32);
+  curator_client_set_session_timeout (client, (1 << 30) - 1);
   assert_true (curator_client_start (client, &error));
   assert_false (curator_client_start (client, &error));
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
@@ -233,37 +249,50 @@ test_long_paths (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
 }
 
-/* A name that fails without a DNS query: its label is too long. */
 static void
-lose_address (CuratorConnectString *servers, guint index)
+resolved (GPtrArray *servers, guint index, const char *addresses)
 {
-  CuratorHostPort *host = g_ptr_array_index (servers->hosts, index);
-  g_free (host->host);
-  host->host = g_strnfill (70, 'a');
+  curator_server_resolved (servers->pdata[index],
+                           addresses != NULL ? g_strsplit (addresses, " ", -1) : NULL,
+                           addresses != NULL ? NULL : g_strdup ("unknown"));
 }
 
-/* Names are looked up; one without an address is left out as long as another has one; and the
+static void
+assert_joined (GPtrArray *servers, gboolean with_former, const char *expected)
+{
+  g_autoptr (GPtrArray) copy = curator_servers_copy (servers, with_former);
+  g_autofree char *joined = curator_servers_join (copy);
+  assert_int_equal (g_strcmp0 (joined, expected), 0);
+}
+
+/* A name without an address is left out as long as another has one, and keeps what it had; and the
  * number of addresses is odd, since libzookeeper leaves half of an even one out. */
-G_GNUC_UNUSED static void
-test_resolving (void **state)
+static void
+test_server_list (void **state)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorConnectString) one = curator_connect_string_parse ("localhost:2181", &error);
-  g_autoptr (CuratorConnectString) two =
-      curator_connect_string_parse ("127.0.0.1:1,127.0.0.2:2", &error);
+  g_autoptr (CuratorConnectString) parsed =
+      curator_connect_string_parse ("127.0.0.1:1,a:2,[::1]:3", &error);
+  g_autoptr (GPtrArray) servers = curator_servers_new (parsed->hosts);
 
-  g_autofree char *local = curator_resolve (one, NULL, &error);
-  assert_non_null (local);
-  assert_non_null (strstr (local, ":2181"));
-  g_autofree char *odd = curator_resolve (two, NULL, &error);
-  assert_string_equal (odd, "127.0.0.1:1,127.0.0.2:2,127.0.0.1:1");
-  lose_address (two, 0);
-  g_autofree char *rest = curator_resolve (two, NULL, &error);
-  assert_string_equal (rest, "127.0.0.2:2");
-  assert_null (error);
-  lose_address (two, 1);
-  assert_null (curator_resolve (two, NULL, &error));
-  assert_non_null (error);
+  assert_true (curator_servers_have_names (servers));
+  assert_joined (servers, FALSE, "127.0.0.1:1,::1:3,127.0.0.1:1");
+  resolved (servers, 1, NULL);
+  g_autofree char *why = curator_servers_dup_why (servers);
+  assert_string_equal (why, "a: unknown");
+  resolved (servers, 1, "10.0.0.1");
+  assert_joined (servers, FALSE, "127.0.0.1:1,10.0.0.1:2,::1:3");
+  resolved (servers, 1, "10.0.0.1");
+  assert_joined (servers, TRUE, "127.0.0.1:1,10.0.0.1:2,::1:3");
+  resolved (servers, 1, "10.0.0.2");
+  assert_joined (servers, FALSE, "127.0.0.1:1,10.0.0.2:2,::1:3");
+  assert_joined (servers, TRUE, "127.0.0.1:1,10.0.0.2:2,10.0.0.1:2,::1:3,127.0.0.1:1");
+  resolved (servers, 1, NULL);
+  assert_joined (servers, FALSE, "127.0.0.1:1,10.0.0.2:2,::1:3");
+
+  g_autoptr (GPtrArray) later = curator_servers_new (parsed->hosts);
+  curator_servers_inherit (later, servers);
+  assert_joined (later, FALSE, "127.0.0.1:1,10.0.0.2:2,::1:3");
 }
 
 /* Every number has a name, or is reported as unknown. */
@@ -309,6 +338,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_timeouts),
+    cmocka_unit_test (test_shortest_heartbeat),
     cmocka_unit_test (test_start_again),
     cmocka_unit_test (test_no_connect_string),
     cmocka_unit_test (test_not_started),
@@ -317,10 +347,7 @@ main (void)
     cmocka_unit_test (test_deadlines),
     cmocka_unit_test (test_names_of_locks),
     cmocka_unit_test (test_long_paths),
-#ifndef __SANITIZE_THREAD__
-    /* ThreadSanitizer does not see the synchronisation in GLib's resolver threads. */
-    cmocka_unit_test (test_resolving),
-#endif
+    cmocka_unit_test (test_server_list),
     cmocka_unit_test (test_state_and_error_names),
     cmocka_unit_test (test_lock_without_members),
   };

@@ -2,8 +2,8 @@
  *
  * The C library's clock_gettime is hidden behind ours, which lets the wall clock step.
  */
-#include "client/client-private.h"
-#include "client/zk_ops.h"
+#include "core/client-record.h"
+#include "core/zk_ops.h"
 #include "unit.h"
 
 #include "curator/curator.h"

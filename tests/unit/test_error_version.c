@@ -32,6 +32,7 @@ test_codes_keep_their_numbers (void **state)
   assert_int_equal (CURATOR_ERROR_UNSUPPORTED, 11);
   assert_int_equal (CURATOR_ERROR_FORKED, 12);
   assert_int_equal (CURATOR_ERROR_LIMIT_EXCEEDED, 13);
+  assert_int_equal (CURATOR_ERROR_NO_ANSWER, 14);
 }
 
 static void

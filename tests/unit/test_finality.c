@@ -4,11 +4,11 @@
  * thread does the same by a clock of the test's own. The sessions have no servers: the test notes the
  * proofs.
  */
-#include "client/client-private.h"
-#include "client/lease_clock.h"
-#include "client/monitor.h"
 #include "client/session_states.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "lock/lease-impl.h"
+#include "session/lease_clock.h"
 #include "unit.h"
 
 #include "curator/curator.h"

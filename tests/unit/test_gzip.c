@@ -1,5 +1,6 @@
 /* gzip of payloads: whole streams only, never more contents than asked for. */
-#include "client/compression.h"
+#include "base/gzip.h"
+#include "core/payload.h"
 #include "unit.h"
 
 #include <string.h>

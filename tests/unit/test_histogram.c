@@ -1,5 +1,5 @@
 /* Each duration is counted in the bucket between whose limits it lies. */
-#include "client/histogram.h"
+#include "base/histogram.h"
 #include "unit.h"
 
 static const CuratorScale scales[] = {

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "client/lease_math.h"
+#include "base/lease_math.h"
 #include "unit/lease_model.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Paths: those that Java accepts and refuses, and the escaping of untrusted names. */
 #include "unit.h"
 
-#include "client/path.h"
+#include "base/path.h"
 #include "curator/error.h"
 
 #include <string.h>

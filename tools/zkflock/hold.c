@@ -7,6 +7,7 @@
 #include <glib-unix.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_CODE -1
@@ -52,6 +53,17 @@ on_stdin (int fd, GIOCondition condition, gpointer data)
     }
   end (data, 0);
   return G_SOURCE_REMOVE;
+}
+
+/* A pipe that has ended lets go on purpose. */
+static gboolean
+is_over_from_the_start (void)
+{
+  struct stat file;
+  char byte;
+
+  return fstat (STDIN_FILENO, &file) == 0 && (S_ISCHR (file.st_mode) || S_ISREG (file.st_mode))
+         && isatty (STDIN_FILENO) == 0 && read (STDIN_FILENO, &byte, 1) == 0;
 }
 
 static gboolean
@@ -122,15 +134,24 @@ hold_run (Hold *hold, gboolean *lost)
       return EXIT_CODE_OUTPUT;
     }
   signals_set_handler (on_signal, hold);
+  if (!hold->options->hold && is_over_from_the_start ())
+    {
+      print_error (hold->path,
+                   "standard input is at its end, so the lock is released at once; --hold "
+                   "holds it until a signal");
+    }
   const guint sources[] = {
-    g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
+    hold->options->hold
+        ? 0
+        : g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
     g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold), g_timeout_add (500, on_timer, hold)
   };
   g_main_loop_run (hold->loop);
   signals_set_handler (NULL, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
     {
-      GSource *source = g_main_context_find_source_by_id (NULL, sources[i]);
+      GSource *source =
+          sources[i] != 0 ? g_main_context_find_source_by_id (NULL, sources[i]) : NULL;
       if (source != NULL)
         {
           g_source_destroy (source);

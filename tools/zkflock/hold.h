@@ -10,7 +10,7 @@ typedef struct _Hold Hold;
 
 /* options, path and lease are borrowed and must outlive the hold. */
 Hold *hold_new (const Options *options, const char *path, CuratorLease *lease);
-/* Prints the token, then waits. Returns the exit code when stdin ends or hold_revoke() is called
+/* Prints the token, then waits. Returns the exit code when stdin ends (not with --hold) or hold_revoke() is called
  * (0), a signal comes (128 + n) or the hold is lost (75). Iterates the default main context. lost
  * (out): the hold ended first. */
 int hold_run (Hold *hold, gboolean *lost);

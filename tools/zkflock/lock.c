@@ -8,6 +8,7 @@
 #include "base/outcome.h"
 #include "contest.h"
 #include "hold.h"
+#include "kinds.h"
 #include "place.h"
 #include "runner/signals.h"
 #include "runner/supervisor.h"
@@ -18,9 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CLOSE_MS         5000 /* closing a client takes at most this long */
+#define RELEASE_MS       5000 /* bound of the release; a lock that is kept ends with the session */
 #define HURRIED_CLOSE_MS 800  /* bound of the close when there is nothing to release */
 #define CONNECT_POLL_MS  20
+#define OUTAGE_MS        1000 /* a shorter outage is not worth a message */
 
 typedef struct
 {
@@ -36,9 +38,17 @@ typedef struct
   Hold *hold;             /* while the lock is held without a command, else NULL */
   CuratorLease *lease;
   GError *error;
-  gboolean decided; /* the contest has its result */
-  int signal;       /* the signal that ended the wait, or 0 */
+  gboolean decided;      /* the contest has its result */
+  GCancellable *looking; /* for other kinds of lock */
+  gboolean has_looked;   /* once while it waits; again when the lock is granted */
+  char *conflict;        /* a lock of another kind, or NULL */
+  gboolean revoked;      /* before there was anything to end */
+  int signal;            /* the signal that ended the wait, or 0 */
   gboolean unreachable;
+  gboolean was_connected;
+  guint outage_timer; /* the connection is lost, and may be back at once */
+  gboolean told_outage;
+  Place *place;
   GMainLoop *loop;
   gint64 connect_by_us;
   Probe *probe;  /* why there is no connection yet, or NULL */
@@ -53,13 +63,61 @@ has_connected (CuratorClient *client)
 }
 
 static void
+on_looked (const char *conflict, const GError *error, gpointer data)
+{
+  Run *run = data;
+
+  run->conflict = g_strdup (conflict);
+  if (run->decided || conflict != NULL)
+    {
+      run->error = error != NULL ? g_error_copy (error) : NULL;
+      g_main_loop_quit (run->loop);
+    }
+}
+
+/* What began before the grant says nothing about the time since. */
+static void
+look_for_other_kinds (Run *run)
+{
+  if (run->looking != NULL)
+    {
+      g_cancellable_cancel (run->looking);
+      g_object_unref (run->looking);
+    }
+  run->looking = g_cancellable_new ();
+  run->has_looked = TRUE;
+  kinds_look (run->options, run->client, !run->decided, run->looking, on_looked, run);
+}
+
+static void
+note_connected (Run *run)
+{
+  if (!run->was_connected)
+    {
+      run->was_connected = TRUE;
+      print_verbose (run->options, "connected");
+    }
+}
+
+static void
 on_granted (CuratorLease *lease, const GError *error, gpointer data)
 {
   Run *run = data;
   run->decided = TRUE;
   run->lease = lease;
+  if (lease != NULL)
+    {
+      note_connected (run);
+    }
   run->error = error != NULL ? g_error_copy (error) : NULL;
-  g_main_loop_quit (run->loop);
+  if (lease != NULL && !run->options->mixed && !g_cancellable_is_cancelled (run->cancellable))
+    {
+      look_for_other_kinds (run);
+    }
+  else
+    {
+      g_main_loop_quit (run->loop);
+    }
 }
 
 static void
@@ -75,6 +133,7 @@ on_revoked (gpointer data)
     {
       hold_revoke (run->hold);
     }
+  run->revoked = TRUE;
 }
 
 static gboolean
@@ -95,7 +154,7 @@ on_signal (int signal, gpointer data)
       g_main_loop_quit (run->loop);
     }
   else if (signal == SIGCHLD && run->has_helpers
-           && (has_exited (run->launcher.pid) || has_exited (run->guard.pid)))
+           && (has_exited (run->launcher.pid) || guard_has_ended (&run->guard)))
     {
       /* Without the launcher the command cannot be run, and without the guard not safely. */
       print_error (run->options->paths[0], "a helper process of zkflock was killed");
@@ -111,7 +170,11 @@ on_connect_timer (gpointer data)
 
   if (has_connected (run->client))
     {
-      print_verbose (run->options, "connected");
+      note_connected (run);
+      if (!run->options->mixed && !run->has_looked)
+        {
+          look_for_other_kinds (run);
+        }
       return G_SOURCE_REMOVE;
     }
   /* The servers are asked for a cause only if the connection does not come at once. A handshake takes
@@ -132,6 +195,44 @@ on_connect_timer (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+static gboolean
+on_outage (gpointer data)
+{
+  Run *run = data;
+  g_autoptr (GError) cause = curator_client_dup_connection_error (run->client);
+
+  run->outage_timer = 0;
+  run->told_outage = TRUE;
+  print_error (run->options->paths[0], "no server answers any more%s%s; still waiting",
+               cause != NULL ? ": " : "", cause != NULL ? cause->message : "");
+  notify_status ("waiting: no server answers");
+  place_forget (run->place);
+  return G_SOURCE_REMOVE;
+}
+
+/* While it waits. What was known about the queue is not true any more. */
+static void
+on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+  Run *run = data;
+
+  if (state == CURATOR_STATE_SUSPENDED || state == CURATOR_STATE_LOST)
+    {
+      if (run->outage_timer == 0 && !run->told_outage)
+        {
+          run->outage_timer = g_timeout_add (OUTAGE_MS, on_outage, run);
+        }
+      return;
+    }
+  g_clear_handle_id (&run->outage_timer, g_source_remove);
+  if (run->told_outage)
+    {
+      run->told_outage = FALSE;
+      print_error (run->options->paths[0], "a server answers again; still waiting");
+      notify_status ("waiting");
+    }
+}
+
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
 static void
 iterate_until_decided (Run *run)
@@ -141,12 +242,16 @@ iterate_until_decided (Run *run)
   signals_set_handler (on_signal, run);
   on_signal (SIGCHLD, run);
   g_timeout_add (CONNECT_POLL_MS, on_connect_timer, run);
-  Place *place = place_start (run->options, run->client);
+  run->place = place_start (run->options, run->client);
+  const guint listener = curator_client_add_state_listener (run->client, on_state, run, NULL);
   if (run->signal == 0)
     {
       g_main_loop_run (run->loop);
     }
-  place_stop (place);
+  curator_client_remove_state_listener (run->client, listener);
+  g_clear_handle_id (&run->outage_timer, g_source_remove);
+  g_clear_pointer (&run->place, place_stop);
+  g_cancellable_cancel (run->looking);
   signals_set_handler (NULL, NULL);
 }
 
@@ -159,6 +264,11 @@ report_failed_wait (Run *run)
     {
       print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);
       return EXIT_CODE_SIGNAL + run->signal;
+    }
+  if (run->conflict != NULL)
+    {
+      print_error (run->options->paths[0], "%s", run->conflict);
+      return EXIT_CODE_USAGE;
     }
   /* Without a connection, a timeout does not prove that there is another holder. */
   if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
@@ -185,7 +295,7 @@ wait_for_lock (Run *run, int *exit_code)
       return FALSE;
     }
   iterate_until_decided (run);
-  if (run->signal == 0 && run->lease != NULL)
+  if (run->signal == 0 && run->lease != NULL && run->conflict == NULL && run->error == NULL)
     {
       return TRUE;
     }
@@ -240,6 +350,11 @@ use_lock (Run *run, gboolean *lost)
                  curator_lease_get_node_path (run->lease),
                  curator_lease_get_fencing_token (run->lease));
   notify_send ("READY=1\nSTATUS=holding the lock");
+  if (run->revoked)
+    {
+      print_verbose (run->options, "another client has asked for the lock already");
+      return run->options->command == NULL ? 0 : EXIT_CODE_SIGNAL + SIGTERM;
+    }
   if (run->options->command == NULL)
     {
       return hold_without_command (run, lost);
@@ -314,7 +429,11 @@ close_within (Run *run, gint64 bound_ms)
       g_thread_join (g_steal_pointer (&thread));
       return TRUE;
     }
-  print_verbose (run->options, "release not confirmed: the lock is freed when the session ends");
+  if (bound_ms > HURRIED_CLOSE_MS)
+    {
+      print_error (run->options->paths[0],
+                   "release not confirmed: the lock is freed when the session ends");
+    }
   return FALSE;
 }
 
@@ -359,7 +478,7 @@ run_with_client (Run *run)
     }
   dismiss_helpers (run);
   const gint64 bound_ms =
-      granted && !lost ? run->options->session_timeout_ms + CLOSE_MS : HURRIED_CLOSE_MS;
+      granted && !lost ? MIN (run->options->session_timeout_ms, RELEASE_MS) : HURRIED_CLOSE_MS;
   notify_send ("STOPPING=1");
   if (run->unreachable)
     {
@@ -391,6 +510,12 @@ own_cgroup (Run *run)
     {
       print_verbose (run->options, "the command has a control group of its own");
     }
+  else
+    {
+      print_verbose (run->options,
+                     "no control group (%s): only the command's process group is killed",
+                     g_strerror (errno));
+    }
 }
 
 int
@@ -405,11 +530,12 @@ lock_and_run (const Options *options)
     {
       run.has_helpers = launcher_start (&run.launcher, options->command);
       own_cgroup (&run);
-      if (!run.has_helpers || !guard_start (&run.guard, &run.cgroup))
+      if (!run.has_helpers || !guard_start (&run.guard, run.launcher.pid, &run.cgroup))
         {
           print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
           return code;
         }
+      signals_keep_children (run.launcher.pid, run.guard.pid);
     }
   run.loop = g_main_loop_new (NULL, FALSE);
   notify_watchdog ();
@@ -426,6 +552,8 @@ lock_and_run (const Options *options)
   cgroup_close (&run.cgroup);
   probe_free (run.probe);
   g_clear_object (&run.cancellable);
+  g_clear_object (&run.looking);
+  g_free (run.conflict);
   g_clear_error (&run.error);
   g_main_loop_unref (run.loop);
   return code;

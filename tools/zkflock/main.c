@@ -4,6 +4,7 @@
 #include "base/probe.h"
 #include "lock.h"
 #include "runner/terminal.h"
+#include "runner/title.h"
 #include "views/views.h"
 
 #include <errno.h>
@@ -31,11 +32,15 @@ main (int argc, char **argv)
   Options options;
   int code;
 
+  title_init (argc, argv);
   setlocale (LC_ALL, "");
   if (options_parse (&options, argc, argv, &code))
     {
       outcome_start ();
-      silence_logs (options.verbose);
+      /* top draws on the whole screen. */
+      choose_logs (options.verbose            ? LOGS_ALL
+                   : options.verb == VERB_TOP ? LOGS_CRITICAL
+                                              : LOGS_WARNINGS);
       code = verbs[options.verb](&options);
     }
   if (options.verb != VERB_LOCK || code == 0)

@@ -147,6 +147,15 @@ place_start (const Options *options, CuratorClient *client)
 }
 
 void
+place_forget (Place *place)
+{
+  if (place != NULL)
+    {
+      place->last_position = 0;
+    }
+}
+
+void
 place_stop (Place *place)
 {
   if (place == NULL)

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 class Source:
     def __init__(self, root):
-        self.client = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "src/client").glob("*.[ch]")))
+        self.client = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "src").glob("*/*.[ch]")))
         self.headers = {path.name: path.read_text(encoding="utf-8") for path in (root / "include/curator").glob("*.h")}
 
     def find(self, what, pattern, text=None):
         found = re.search(pattern, self.client if text is None else text, re.DOTALL)
         if not found:
-            sys.exit(f"pictures: {what} is not found in src/client: adapt scripts/lib/pictures/source.py")
+            sys.exit(f"pictures: {what} is not found in src: adapt scripts/lib/pictures/source.py")
         return found
 
     def define(self, name):

@@ -2,6 +2,7 @@
 
 #include <curator/curator.h>
 #include <stdarg.h>
+#include <string.h>
 
 /* A message may quote what a server or a user wrote. */
 static char *
@@ -30,18 +31,83 @@ print_error (const char *path, const char *format, ...)
   g_printerr ("zkflock: %s%s%s\n", shown != NULL ? shown : "", shown != NULL ? ": " : "", line);
 }
 
-static GLogWriterOutput
-write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer verbose)
+/* The text without its numbers, which differ from one warning to the next. */
+static char *
+without_numbers (const char *text)
 {
-  if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0 || GPOINTER_TO_INT (verbose))
+  GString *key = g_string_new (NULL);
+  for (; *text != '\0'; text++)
+    {
+      if (!g_ascii_isdigit (*text))
+        {
+          g_string_append_c (key, *text);
+        }
+    }
+  return g_string_free (key, FALSE);
+}
+
+static gboolean
+is_new (const char *text)
+{
+  static GMutex mutex;
+  static GHashTable *seen;
+
+  g_mutex_lock (&mutex);
+  if (seen == NULL)
+    {
+      seen = g_hash_table_new (g_str_hash, g_str_equal);
+    }
+  const gboolean added = g_hash_table_add (seen, without_numbers (text));
+  g_mutex_unlock (&mutex);
+  return added;
+}
+
+static const char *
+text_of (const GLogField *fields, gsize n_fields)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
+        {
+          return fields[i].value;
+        }
+    }
+  return "";
+}
+
+/* What zkflock says itself, with an exit code. About kinds it knows more (kinds.h): the library judges by
+ * names, so it takes the empty folders of a semaphore for one that is in use. */
+static gboolean
+is_reported_otherwise (const char *text)
+{
+  return g_str_has_prefix (text, "cannot connect to ")
+         || g_str_has_prefix (text, "the server refused the authentication")
+         || g_str_has_suffix (text, "they do not exclude each other");
+}
+
+/* Of the library. Each warning is shown once. */
+static GLogWriterOutput
+write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  const Logs logs = (Logs) GPOINTER_TO_INT (data);
+
+  if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0 || logs == LOGS_ALL)
     {
       return g_log_writer_default (level, fields, n_fields, NULL);
+    }
+  if ((level & G_LOG_LEVEL_WARNING) != 0 && logs == LOGS_WARNINGS)
+    {
+      const char *text = text_of (fields, n_fields);
+      if (!is_reported_otherwise (text) && is_new (text))
+        {
+          print_error (NULL, "warning: %s", text);
+        }
     }
   return G_LOG_WRITER_HANDLED;
 }
 
 void
-silence_logs (gboolean verbose)
+choose_logs (Logs logs)
 {
-  g_log_set_writer_func (write_log, GINT_TO_POINTER (verbose), NULL);
+  g_log_set_writer_func (write_log, GINT_TO_POINTER (logs), NULL);
 }

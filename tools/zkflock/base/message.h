@@ -7,7 +7,14 @@
 /* Prints "zkflock: PATH: message" on one line, whatever the message holds. path may be NULL. */
 void print_error (const char *path, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* Drops log messages of the libraries, other than errors and critical ones, unless verbose. */
-void silence_logs (gboolean verbose);
+typedef enum
+{
+  LOGS_CRITICAL, /* errors and critical messages only */
+  LOGS_WARNINGS, /* and each warning once, as a message of zkflock's */
+  LOGS_ALL
+} Logs;
+
+/* What the libraries log. */
+void choose_logs (Logs logs);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/version.h"
 
 #include <curator/curator.h>
+#include <pwd.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@
 typedef struct
 {
   gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, yes, version,
-      revocable, compression;
+      revocable, hold, mixed, compression;
   char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
   char *label, *auth_file, *acl, *interval, *iterations;
   Secure secure;
@@ -106,6 +107,10 @@ add_lock_options (GOptionContext *context, GPtrArray *names, Raw *raw)
       "While the hold is in doubt: continue, pause or kill", "WHAT" },
     { "revocable", 0, 0, G_OPTION_ARG_NONE, &raw->revocable,
       "End the command when another client asks for the lock", NULL },
+    { "hold", 0, 0, G_OPTION_ARG_NONE, &raw->hold,
+      "Without COMMAND: hold until a signal, not until stdin ends", NULL },
+    { "mixed", 0, 0, G_OPTION_ARG_NONE, &raw->mixed,
+      "Run beside locks of another kind at PATH, which do not exclude this one", NULL },
     { "label", 0, 0, G_OPTION_ARG_FILENAME, &raw->label,
       "Label that \"zkflock who\" shows (user@host:pid)", "TEXT" },
     /* Other names that flock(1) has for the same. */
@@ -286,6 +291,40 @@ parse_values (Options *options, const Raw *raw)
   return TRUE;
 }
 
+/* Of the command line only: ZKFLOCK_OPTIONS serves all verbs. */
+static gboolean
+check_verb_options (const Options *options, const Raw *raw)
+{
+  const gboolean is_revoke = options->verb == VERB_REVOKE;
+  const struct
+  {
+    const char *name;
+    gboolean is_given;
+  } of_locking[] = { { "-x", raw->exclusive },
+                     { "-s", raw->shared },
+                     { "-N", is_set (&raw->leases) },
+                     { "--multi", raw->multi != NULL },
+                     { "-n", raw->nonblock },
+                     { "-w", is_set (&raw->wait) },
+                     { "-E", is_set (&raw->code) && !is_revoke },
+                     { "--kill-after", is_set (&raw->kill_after) },
+                     { "--on-suspend", is_set (&raw->on_suspend) },
+                     { "--revocable", raw->revocable },
+                     { "--hold", raw->hold },
+                     { "--mixed", raw->mixed },
+                     { "--label", is_set (&raw->label) } };
+
+  for (gsize i = 0; options->verb != VERB_LOCK && i < G_N_ELEMENTS (of_locking); i++)
+    {
+      if (of_locking[i].is_given)
+        {
+          usage ("%s applies to locking only", of_locking[i].name);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 /* Checks which options may be combined. */
 static gboolean
 check_combination (const Options *options, const Raw *raw)
@@ -321,10 +360,6 @@ check_combination (const Options *options, const Raw *raw)
   else if (raw->revocable && raw->multi != NULL)
     {
       usage ("a multi-lock cannot be revoked");
-    }
-  else if (raw->multi != NULL && !is_lock)
-    {
-      usage ("--multi applies to locking only");
     }
   else if (options->json && (is_lock || options->verb == VERB_REVOKE || options->verb == VERB_REAP))
     {
@@ -405,6 +440,15 @@ take_hosts (Options *options, Raw *raw)
   return TRUE;
 }
 
+/* g_get_user_name () writes a warning where the user has no entry, as in many containers. */
+static char *
+user_name (void)
+{
+  const struct passwd *entry = getpwuid (getuid ());
+  return entry != NULL ? g_filename_display_name (entry->pw_name)
+                       : g_strdup_printf ("%u", (guint) getuid ());
+}
+
 static void
 take_strings (Options *options, Raw *raw)
 {
@@ -412,14 +456,16 @@ take_strings (Options *options, Raw *raw)
   take (&options->label, &raw->label);
   if (options->label == NULL)
     {
-      options->label =
-          g_strdup_printf ("%s@%s:%d", g_get_user_name (), g_get_host_name (), (int) getpid ());
+      g_autofree char *user = user_name ();
+      options->label = g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
     }
   options->verbose = raw->verbose;
   options->json = raw->json;
   options->only_paths = raw->paths;
   options->agreed = raw->yes;
   options->revocable = raw->revocable;
+  options->mixed = raw->mixed;
+  options->hold = raw->hold;
   options->compression = raw->compression;
   options->mode = raw->shared             ? MODE_READ
                   : raw->exclusive        ? MODE_WRITE
@@ -454,6 +500,11 @@ parse_lock_words (Options *options, char **words, char **multi)
   if (n == 1)
     {
       return TRUE;
+    }
+  if (options->hold)
+    {
+      usage ("--hold takes no COMMAND");
+      return FALSE;
     }
   if (strcmp (words[1], "-c") == 0 || strcmp (words[1], "--command") == 0)
     {
@@ -520,27 +571,34 @@ drop_separator (char **words)
     }
 }
 
+/* Options, and the verb, which takes the place of the program's name. */
+static gboolean
+parse_options (Options *options, Raw *raw, char ***words)
+{
+  if (!parse_with_glib (raw, words, FALSE))
+    {
+      return FALSE;
+    }
+  options->verb = verb_of ((*words)[1]);
+  if (options->verb == VERB_LOCK || raw->version)
+    {
+      return TRUE;
+    }
+  g_free ((*words)[0]);
+  memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
+  return parse_with_glib (raw, words, TRUE);
+}
+
 static gboolean
 parse (Options *options, Raw *raw, char ***words)
 {
-  if (!parse_with_glib (raw, words, FALSE))
+  if (!parse_options (options, raw, words))
     {
       return FALSE;
     }
   if (raw->version)
     {
       return TRUE;
-    }
-  options->verb = verb_of ((*words)[1]);
-  if (options->verb != VERB_LOCK)
-    {
-      /* Drop the program's name, so that the verb takes its place. */
-      g_free ((*words)[0]);
-      memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
-      if (!parse_with_glib (raw, words, TRUE))
-        {
-          return FALSE;
-        }
     }
   drop_separator (*words + 1);
   take_strings (options, raw);
@@ -615,6 +673,19 @@ add_environment (char ***words)
   return TRUE;
 }
 
+static gboolean
+check_command_line (char **argv)
+{
+  Options options = { 0 };
+  Raw scratch = { 0 };
+  g_auto (GStrv) words = g_strdupv (argv);
+  const gboolean good =
+      parse_options (&options, &scratch, &words) && check_verb_options (&options, &scratch);
+
+  clear_raw (&scratch);
+  return good;
+}
+
 gboolean
 options_parse (Options *options, int argc, char **argv, int *exit_code)
 {
@@ -622,7 +693,8 @@ options_parse (Options *options, int argc, char **argv, int *exit_code)
   g_auto (GStrv) words = g_strdupv (argv);
 
   set_defaults (options);
-  const gboolean parsed = add_environment (&words) && parse (options, &raw, &words);
+  const gboolean parsed =
+      check_command_line (argv) && add_environment (&words) && parse (options, &raw, &words);
   const gboolean version = raw.version;
   clear_raw (&raw);
   if (parsed && version)

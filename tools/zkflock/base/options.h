@@ -56,6 +56,8 @@ typedef struct
   gint64 kill_after_ms;
   OnSuspend on_suspend;
   gboolean revocable;
+  gboolean hold;  /* without a command: until a signal, whatever standard input does */
+  gboolean mixed; /* beside locks of another kind, which it does not exclude */
   char **command; /* NULL: hold without a command */
 
   gint64 interval_ms; /* of top, between two refreshes */

@@ -40,6 +40,7 @@ gboolean
 is_no_answer (const GError *error)
 {
   return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
          || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
 }
 

@@ -12,6 +12,8 @@ secure_new_entries (Secure *secure)
   const GOptionEntry entries[] = {
     { "tls-ca", 0, 0, G_OPTION_ARG_FILENAME, &secure->tls_ca,
       "TLS: the CAs to trust instead of the system's", "FILE" },
+    { "tls-crl", 0, 0, G_OPTION_ARG_FILENAME, &secure->tls_crl,
+      "TLS: the CAs' list of revoked certificates; none is looked up without", "FILE" },
     { "tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &secure->tls_cert, "TLS: our certificate", "FILE" },
     { "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &secure->tls_key,
       "TLS: its key, if not in the same file", "FILE" },
@@ -55,6 +57,7 @@ fill_in_all (Secure *secure)
       fill_in (&secure->tls_key_password_file, "ZKFLOCK_TLS_KEY_PASSWORD_FILE");
     }
   fill_in (&secure->tls_ca, "ZKFLOCK_TLS_CA");
+  fill_in (&secure->tls_crl, "ZKFLOCK_TLS_CRL");
   fill_in (&secure->tls_server_name, "ZKFLOCK_TLS_SERVER_NAME");
   fill_in (&secure->sasl_mechanism, "ZKFLOCK_SASL");
   /* What is set for the other mechanism does no harm. */
@@ -132,7 +135,7 @@ secure_settle (Secure *secure, const char *hosts)
 {
   fill_in_all (secure);
   /* An option about TLS asks for TLS: it is never ignored for a connection in clear text. */
-  secure->is_tls = secure->tls_ca != NULL || secure->tls_cert != NULL
+  secure->is_tls = secure->tls_ca != NULL || secure->tls_crl != NULL || secure->tls_cert != NULL
                    || secure->tls_server_name != NULL || has_tls_prefix (hosts);
   const char *mechanism = secure->sasl_mechanism;
   secure->sasl = g_strcmp0 (mechanism, "digest") == 0   ? SASL_DIGEST
@@ -153,6 +156,7 @@ void
 secure_clear (Secure *secure)
 {
   char **const strings[] = { &secure->tls_ca,
+                             &secure->tls_crl,
                              &secure->tls_cert,
                              &secure->tls_key,
                              &secure->tls_key_password_file,
@@ -205,6 +209,7 @@ secure_new_tls (const Secure *secure, GError **error)
   g_autoptr (CuratorTls) tls = curator_tls_new ();
 
   if ((secure->tls_ca != NULL && !curator_tls_set_ca_file (tls, secure->tls_ca, error))
+      || !curator_tls_set_crl_file (tls, secure->tls_crl, error)
       || (secure->tls_cert != NULL && !set_certificate (secure, tls, error)))
     {
       return NULL;

@@ -15,6 +15,7 @@ typedef enum
 typedef struct
 {
   char *tls_ca;
+  char *tls_crl;
   char *tls_cert;
   char *tls_key;
   char *tls_key_password_file;

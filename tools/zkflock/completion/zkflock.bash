@@ -46,7 +46,7 @@ _zkflock_add_paths() {
 # Values of an option; fails if it takes none.
 _zkflock_value() {
   case $1 in
-    --auth-file | --tls-ca | --tls-cert | --tls-key | --tls-key-password-file | --sasl-password-file)
+    --auth-file | --tls-ca | --tls-crl | --tls-cert | --tls-key | --tls-key-password-file | --sasl-password-file)
       mapfile -t COMPREPLY < <(compgen -f -- "$2")
       ;;
     --sasl) _zkflock_add_words "$2" digest gssapi ;;
@@ -63,10 +63,10 @@ _zkflock_value() {
 _zkflock() {
   local words sources hosts=${ZKFLOCK_HOSTS:-} verb='' i word
   local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --compression --verbose -h --help -V --version
-    --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-server-name
+    --tls-ca --tls-crl --tls-cert --tls-key --tls-key-password-file --tls-server-name
     --sasl --sasl-user --sasl-password-file --sasl-server-principal'
   local lock='-x -e --exclusive -s --shared -N --leases --multi -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code
-    --kill-after --on-suspend --revocable --label'
+    --kill-after --on-suspend --revocable --hold --mixed --label'
   COMPREPLY=()
   _zkflock_words
   local last=$((${#words[@]} - 1))

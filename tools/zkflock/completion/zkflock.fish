@@ -10,7 +10,7 @@ function __fish_zkflock_place
     while test $i -le (count $words)
         switch $words[$i]
             case -Z --hosts -N --leases --multi -w --wait --timeout -E --conflict-exit-code --session-timeout --connect-timeout --kill-after \
-                    --on-suspend --label --auth-file --acl -i --interval --iterations --tls-ca --tls-cert --tls-key \
+                    --on-suspend --label --auth-file --acl -i --interval --iterations --tls-ca --tls-crl --tls-cert --tls-key \
                     --tls-key-password-file --tls-server-name --sasl --sasl-user --sasl-password-file --sasl-server-principal
                 set i (math $i + 1)
             case '-*'
@@ -88,6 +88,7 @@ complete -c zkflock -n $common -l connect-timeout -x -d 'Give up connecting afte
 complete -c zkflock -n $common -l auth-file -r -F -d Credentials
 complete -c zkflock -n $common -l acl -x -a 'open creator' -d 'Access to created nodes'
 complete -c zkflock -n $common -l tls-ca -r -F -d 'CAs to trust'
+complete -c zkflock -n $common -l tls-crl -r -F -d 'List of revoked certificates'
 complete -c zkflock -n $common -l tls-cert -r -F -d 'Our certificate'
 complete -c zkflock -n $common -l tls-key -r -F -d 'Key of our certificate'
 complete -c zkflock -n $common -l tls-key-password-file -r -F -d 'Password of the key'
@@ -116,5 +117,7 @@ complete -c zkflock -n $lock -s n -l nonblock -l nb -d 'Fail instead of waiting'
 complete -c zkflock -n $lock -s w -l wait -l timeout -x -d 'Wait at most this long'
 complete -c zkflock -n $lock -l kill-after -x -d 'Time from TERM to KILL'
 complete -c zkflock -n $lock -l on-suspend -x -a 'continue pause kill' -d 'While the hold is in doubt'
+complete -c zkflock -n $lock -l hold -d 'Without a command, hold until a signal'
+complete -c zkflock -n $lock -l mixed -d 'Run beside locks of another kind at the path'
 complete -c zkflock -n $lock -l revocable -d 'End the command when another client asks for the lock'
 complete -c zkflock -n $lock -l label -x -d 'Label that other clients see'

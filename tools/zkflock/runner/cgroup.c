@@ -1,5 +1,6 @@
 #include "runner/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
@@ -7,8 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define PREFIX          "zkflock."
+#define MAKE_TRIES      3
+#define REMOVE_PAUSE_MS 5
+#define REMOVE_TRIES    200
 
 #define NONE                                                                                       \
   (Cgroup)                                                                                         \
@@ -84,19 +92,67 @@ read_file (const Cgroup *cgroup, const char *name, char *text, gsize size)
   return (gsize) MAX (length, 0);
 }
 
+/* A folder is in use while somebody holds a lock on it, which ends with its last descriptor: that of
+ * zkflock or of its guard. */
+static gboolean
+open_folder (Cgroup *cgroup)
+{
+  cgroup->fd = openat (cgroup->parent_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (cgroup->fd >= 0 && flock (cgroup->fd, LOCK_EX | LOCK_NB) == 0)
+    {
+      return TRUE;
+    }
+  if (cgroup->fd >= 0)
+    {
+      close (cgroup->fd);
+    }
+  cgroup->fd = -1;
+  return FALSE;
+}
+
 static gboolean
 make_folder (Cgroup *cgroup)
 {
-  g_snprintf (cgroup->name, sizeof cgroup->name, "zkflock-%d", (int) getpid ());
-  /* One of that name was left behind by an earlier process of this number. */
-  if (mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0
-      && (errno != EEXIST || !cgroup_remove (cgroup)
-          || mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0))
+  for (int i = 0; i < MAKE_TRIES; i++)
     {
-      return FALSE;
+      g_snprintf (cgroup->name, sizeof cgroup->name, PREFIX "%d-%08x", (int) getpid (),
+                  g_random_int ());
+      if (mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0)
+        {
+          return FALSE;
+        }
+      /* Another one that sweeps may have removed it before it was locked. */
+      if (open_folder (cgroup) && faccessat (cgroup->parent_fd, cgroup->name, F_OK, 0) == 0)
+        {
+          return TRUE;
+        }
     }
-  cgroup->fd = openat (cgroup->parent_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return cgroup->fd >= 0;
+  return FALSE;
+}
+
+/* Ends and removes what was left by others whose guards were killed with them. */
+static void
+sweep (int parent_fd)
+{
+  const int fd = openat (parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd >= 0 ? fdopendir (fd) : NULL;
+
+  for (const struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
+    {
+      Cgroup left = { .parent_fd = parent_fd };
+      if (g_str_has_prefix (entry->d_name, PREFIX)
+          && g_strlcpy (left.name, entry->d_name, sizeof left.name) < sizeof left.name
+          && open_folder (&left))
+        {
+          cgroup_kill (&left);
+          cgroup_remove (&left);
+          close (left.fd);
+        }
+    }
+  if (folder != NULL)
+    {
+      closedir (folder);
+    }
 }
 
 gboolean
@@ -105,6 +161,7 @@ cgroup_create (Cgroup *cgroup)
   g_autofree char *own = find_own ();
 
   *cgroup = NONE;
+  errno = ENOTSUP;
   cgroup->parent_fd = own != NULL ? open (own, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (cgroup->parent_fd < 0)
     {
@@ -112,10 +169,13 @@ cgroup_create (Cgroup *cgroup)
     }
   if (!make_folder (cgroup) || faccessat (cgroup->fd, "cgroup.kill", W_OK, AT_EACCESS) != 0)
     {
+      const int error = errno;
       cgroup_remove (cgroup);
       cgroup_close (cgroup);
+      errno = error;
       return FALSE;
     }
+  sweep (cgroup->parent_fd);
   return TRUE;
 }
 
@@ -129,8 +189,10 @@ cgroup_add (Cgroup *cgroup, pid_t pid)
     {
       return TRUE;
     }
+  const int error = errno;
   cgroup_remove (cgroup);
   cgroup_close (cgroup);
+  errno = error;
   return FALSE;
 }
 
@@ -174,11 +236,56 @@ cgroup_is_alive (const Cgroup *cgroup)
          && strstr (text, "populated 1") != NULL;
 }
 
+/* The control groups that the command has made, such as those of another zkflock. */
+static void
+remove_folders_in (int parent_fd)
+{
+  const int fd = openat (parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd >= 0 ? fdopendir (fd) : NULL;
+
+  for (const struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
+    {
+      if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+        {
+          const int child = openat (parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+          if (child >= 0)
+            {
+              remove_folders_in (child);
+              close (child);
+            }
+          unlinkat (parent_fd, entry->d_name, AT_REMOVEDIR);
+        }
+    }
+  if (folder != NULL)
+    {
+      closedir (folder);
+    }
+}
+
+static gboolean
+try_to_remove (const Cgroup *cgroup)
+{
+  if (cgroup->fd >= 0 && !cgroup_is_alive (cgroup))
+    {
+      remove_folders_in (cgroup->fd);
+    }
+  return cgroup->parent_fd < 0 || unlinkat (cgroup->parent_fd, cgroup->name, AT_REMOVEDIR) == 0
+         || errno == ENOENT;
+}
+
 gboolean
 cgroup_remove (const Cgroup *cgroup)
 {
-  return cgroup->parent_fd < 0 || unlinkat (cgroup->parent_fd, cgroup->name, AT_REMOVEDIR) == 0
-         || errno == ENOENT;
+  const struct timespec pause = { .tv_nsec = REMOVE_PAUSE_MS * 1000000 };
+  gboolean removed = try_to_remove (cgroup);
+
+  /* What was killed a moment ago is still in it. */
+  for (int i = 0; i < REMOVE_TRIES && !removed; i++)
+    {
+      nanosleep (&pause, NULL);
+      removed = try_to_remove (cgroup);
+    }
+  return removed;
 }
 
 void

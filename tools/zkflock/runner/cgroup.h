@@ -18,9 +18,10 @@ typedef struct
   char name[32];
 } Cgroup;
 
-/* Creates a control group below that of this process. Returns FALSE if that is not possible. */
+/* Creates a control group below that of this process, and ends what others of zkflock have left
+ * there. Returns FALSE with errno if that is not possible. */
 gboolean cgroup_create (Cgroup *cgroup);
-/* Moves a process into it; on failure the control group is removed. */
+/* Moves a process into it; on failure (errno) the control group is removed. */
 gboolean cgroup_add (Cgroup *cgroup, pid_t pid);
 /* Sends the signal to each process in it that is not in the process group. */
 void cgroup_signal_others (const Cgroup *cgroup, pid_t group, int signal);
@@ -28,7 +29,7 @@ void cgroup_kill (const Cgroup *cgroup);
 void cgroup_freeze (const Cgroup *cgroup, gboolean freeze);
 /* Whether a process in it lives; a zombie does not count. */
 gboolean cgroup_is_alive (const Cgroup *cgroup);
-/* FALSE while a process in it lives. */
+/* Waits up to a second for those that were killed; FALSE if a process in it lives. */
 gboolean cgroup_remove (const Cgroup *cgroup);
 void cgroup_close (Cgroup *cgroup);
 

@@ -3,74 +3,145 @@
 #include <curator/curator.h>
 #include <dirent.h>
 #include <errno.h>
+#include <mntent.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MAX_DESCRIBED 3
 
-/* /proc/PID/stat: "pid (name) state ppid pgrp ..."; the name may hold any character, also ')'. */
+/* Whether /proc shows every process, by the numbers of our own namespace. */
 static gboolean
-runs_in (const char *pid, pid_t group, char **name)
+proc_shows_all (void)
 {
-  g_autofree char *path = g_build_filename ("/proc", pid, "stat", NULL);
-  g_autofree char *text = NULL;
-  char state;
-  int parent;
-  int found;
+  char self[16] = "";
+  FILE *mounts = setmntent ("/proc/self/mounts", "re");
+  gboolean all = FALSE;
 
-  if (!g_file_get_contents (path, &text, NULL, NULL))
+  if (mounts == NULL)
     {
       return FALSE;
     }
-  const char *rest = strrchr (text, ')');
-  const char *begin = strchr (text, '(');
-  if (rest == NULL || begin == NULL || sscanf (rest + 1, " %c %d %d", &state, &parent, &found) != 3
-      || found != group || state == 'Z' || state == 'X')
+  for (const struct mntent *entry; (entry = getmntent (mounts)) != NULL;)
     {
-      return FALSE;
+      if (strcmp (entry->mnt_dir, "/proc") == 0)
+        {
+          all = strcmp (entry->mnt_type, "proc") == 0 && hasmntopt (entry, "hidepid") == NULL;
+        }
     }
-  if (name != NULL)
+  endmntent (mounts);
+  return all && readlink ("/proc/self", self, sizeof self - 1) > 0 && atoi (self) == getpid ();
+}
+
+/* 0 at the end. */
+static pid_t
+next_pid (DIR *proc)
+{
+  for (const struct dirent *entry; proc != NULL && (entry = readdir (proc)) != NULL;)
     {
-      *name = curator_escape_name (begin + 1, rest - begin - 1);
+      if (g_ascii_isdigit (entry->d_name[0]))
+        {
+          return (pid_t) strtol (entry->d_name, NULL, 10);
+        }
     }
-  return TRUE;
+  return 0;
+}
+
+/* For kernels without pidfd_open(). */
+static gboolean
+is_zombie (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", (int) pid);
+  g_autofree char *text = NULL;
+  siginfo_t info = { 0 };
+
+  if (waitid (P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+    {
+      return info.si_pid == pid;
+    }
+  /* "pid (name) state ppid …"; the name may hold any character, also ')'. */
+  const char *rest = g_file_get_contents (path, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
+  return rest != NULL && (rest[2] == 'Z' || rest[2] == 'X');
+}
+
+/* Not of zombies. It may be asked of processes of other users, and needs no /proc. */
+static gboolean
+runs (pid_t pid)
+{
+  const int fd = (int) syscall (SYS_pidfd_open, pid, 0);
+  struct pollfd end = { .fd = fd, .events = POLLIN };
+
+  if (fd < 0)
+    {
+      /* EINVAL: a thread. */
+      return errno != ESRCH && errno != EINVAL && !is_zombie (pid);
+    }
+  const gboolean running = poll (&end, 1, 0) == 0;
+  close (fd);
+  return running;
+}
+
+static gboolean
+runs_in (pid_t pid, pid_t group)
+{
+  return getpgid (pid) == group && runs (pid);
+}
+
+/* By the kernel's word alone, which counts zombies. The leader is one of its own until it is reaped;
+ * then the group's number stays in use as long as there is anybody in it. */
+static gboolean
+has_members (pid_t group, gboolean leader_ended)
+{
+  if (leader_ended)
+    {
+      waitpid (group, NULL, WNOHANG);
+    }
+  return kill (-group, 0) == 0 || errno != ESRCH;
 }
 
 gboolean
-group_is_alive (pid_t group)
+group_is_alive (pid_t group, gboolean leader_ended)
 {
-  DIR *proc = opendir ("/proc");
-  gboolean alive = FALSE;
+  DIR *proc = proc_shows_all () ? opendir ("/proc") : NULL;
+  pid_t pid;
 
   if (proc == NULL)
     {
-      /* Without /proc, zombies count as alive; the leader is one until it is reaped. */
-      return kill (-group, 0) == 0 || errno == EPERM;
+      return has_members (group, leader_ended);
     }
-  for (const struct dirent *entry; !alive && (entry = readdir (proc)) != NULL;)
+  do
     {
-      alive = g_ascii_isdigit (entry->d_name[0]) && runs_in (entry->d_name, group, NULL);
+      pid = next_pid (proc);
     }
+  while (pid > 0 && !runs_in (pid, group));
   closedir (proc);
-  return alive;
+  return pid > 0;
 }
 
+/* Its name and user may be hidden. */
 static char *
-user_of (const char *pid)
+describe (pid_t pid)
 {
-  g_autofree char *path = g_build_filename ("/proc", pid, NULL);
+  g_autofree char *folder = g_strdup_printf ("/proc/%d", (int) pid);
+  g_autofree char *file = g_build_filename (folder, "comm", NULL);
+  g_autofree char *text = NULL;
   struct stat info;
 
-  if (stat (path, &info) != 0)
+  if (stat (folder, &info) != 0 || !g_file_get_contents (file, &text, NULL, NULL))
     {
-      return g_strdup ("unknown");
+      return g_strdup_printf ("%d", (int) pid);
     }
   const struct passwd *user = getpwuid (info.st_uid);
-  return user != NULL ? g_strdup (user->pw_name) : g_strdup_printf ("%u", info.st_uid);
+  g_autofree char *name = curator_escape_name (g_strchomp (text), -1);
+  return user != NULL ? g_strdup_printf ("%d (%s, user %s)", (int) pid, name, user->pw_name)
+                      : g_strdup_printf ("%d (%s, user %u)", (int) pid, name, info.st_uid);
 }
 
 char *
@@ -80,27 +151,25 @@ group_describe (pid_t group)
   GString *all = g_string_new (NULL);
   int n = 0;
 
-  for (const struct dirent *entry; proc != NULL && (entry = readdir (proc)) != NULL;)
+  for (pid_t pid; (pid = next_pid (proc)) > 0;)
     {
-      g_autofree char *name = NULL;
-      if (!g_ascii_isdigit (entry->d_name[0]) || !runs_in (entry->d_name, group, &name))
+      if (runs_in (pid, group) && ++n <= MAX_DESCRIBED)
         {
-          continue;
+          g_autofree char *text = describe (pid);
+          g_string_append_printf (all, "%s%s", n > 1 ? ", " : "", text);
         }
-      if (++n <= MAX_DESCRIBED)
-        {
-          g_autofree char *user = user_of (entry->d_name);
-          g_string_append_printf (all, "%s%s (%s, user %s)", n > 1 ? ", " : "", entry->d_name, name,
-                                  user);
-        }
+    }
+  if (proc != NULL)
+    {
+      closedir (proc);
     }
   if (n > MAX_DESCRIBED)
     {
       g_string_append_printf (all, " and %d more", n - MAX_DESCRIBED);
     }
-  if (proc != NULL)
+  if (n == 0 && !proc_shows_all ())
     {
-      closedir (proc);
+      g_string_append_printf (all, "processes of group %d, which /proc does not show", (int) group);
     }
   return g_string_free (all, FALSE);
 }

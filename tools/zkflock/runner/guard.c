@@ -1,25 +1,28 @@
 #include "runner/guard.h"
 
-#include <errno.h>
+#include "runner/dead_switch.h"
+#include "runner/title.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_FREE_FD   10
-#define REMOVE_PAUSE_MS 5
-#define REMOVE_TRIES    200
+#define FIRST_FREE_FD 10
+#define NEVER         (G_MAXINT64 / 2)
+#define NEAR_US       100000
 
 struct _GuardBoard
 {
   _Atomic gint64 deadline_us;
-  _Atomic gint64 group; /* 0: none */
+  _Atomic gint64 slack_us;
+  _Atomic int is_armed;
   _Atomic int has_killed;
 };
 
@@ -55,105 +58,133 @@ close_all_but (int **kept, int n)
 }
 
 static void
-kill_group (GuardBoard *board, const Cgroup *cgroup)
+kill_group (GuardBoard *board, pid_t group, const Cgroup *cgroup)
 {
-  const pid_t group = (pid_t) atomic_load (&board->group);
-  if (group > 1)
+  if (atomic_load (&board->is_armed))
     {
       cgroup_kill (cgroup);
       kill (-group, SIGKILL);
     }
 }
 
-/* What was killed a moment ago is still in it. */
-static void
-remove_cgroup (const Cgroup *cgroup)
+static struct timespec
+timespec_of (gint64 us)
 {
-  const struct timespec pause = { .tv_nsec = REMOVE_PAUSE_MS * 1000000 };
+  return (struct timespec){ .tv_sec = (time_t) (us / G_USEC_PER_SEC),
+                            .tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000 };
+}
 
-  for (int i = 0; i < REMOVE_TRIES && !cgroup_remove (cgroup); i++)
+/* Wakes the guard at the deadline, or long enough before it to learn of a later one. The timer counts
+ * suspended time, so it fires as soon as the machine resumes. */
+static void
+set_timer (int timer, gint64 deadline_us, gint64 now_us)
+{
+  const gint64 left_us = MAX (deadline_us - now_us, 1);
+  const gint64 wait_us = left_us > NEAR_US ? left_us / 2 : left_us;
+  const struct itimerspec when = { .it_value = timespec_of (wait_us) };
+  timerfd_settime (timer, 0, &when, NULL);
+}
+
+/* The kernel kills the guard at that moment, also while it is stopped. Suspended time does not count:
+ * when the machine resumes, the guard comes first. */
+static void
+set_own_end (timer_t timer, gint64 left_us)
+{
+  const struct itimerspec when = { .it_value = timespec_of (MAX (left_us, 1)) };
+  const struct itimerspec none = { 0 };
+  timer_settime (timer, 0, left_us < NEVER / 2 ? &when : &none, NULL);
+}
+
+/* Reads the deadline and acts on it. */
+static void
+check_board (GuardBoard *board, pid_t group, const Cgroup *cgroup, int timer, timer_t own_end)
+{
+  const gint64 now = boottime_us ();
+
+  if (now >= atomic_load (&board->deadline_us))
     {
-      nanosleep (&pause, NULL);
+      atomic_store (&board->has_killed, 1);
+      kill_group (board, group, cgroup);
+      /* Kill once; zkflock reports the loss. */
+      atomic_store (&board->deadline_us, NEVER);
     }
+  const gint64 deadline = atomic_load (&board->deadline_us);
+  set_timer (timer, deadline, now);
+  set_own_end (own_end, deadline - now + atomic_load (&board->slack_us));
 }
 
-/* The timer counts suspended time, so it fires as soon as the machine resumes. */
-static void
-set_timer (int timer, gint64 at_us)
-{
-  const struct itimerspec when = { .it_value = { .tv_sec = (time_t) (at_us / G_USEC_PER_SEC),
-                                                 .tv_nsec =
-                                                     (long) (at_us % G_USEC_PER_SEC) * 1000 } };
-  timerfd_settime (timer, TFD_TIMER_ABSTIME, &when, NULL);
-}
-
-/* A byte on the pipe: the board has changed. End of file: zkflock has ended. */
+/* A byte on the socket: the board has changed, to be answered. End of file: zkflock has ended. */
 G_GNUC_NORETURN static void
-run_guard (int fd, GuardBoard *board, Cgroup cgroup)
+run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
 {
+  struct sigevent kill_own = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+  timer_t own_end;
   sigset_t all;
   char byte;
 
   sigfillset (&all);
   sigprocmask (SIG_SETMASK, &all, NULL);
   setpgid (0, 0);
-  prctl (PR_SET_NAME, "zkflock-guard");
+  title_set ("lock-guard");
   close_all_but ((int *[]){ &fd, &cgroup.fd, &cgroup.parent_fd }, 3);
   const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
+  if (!dead_switch_set (group) || timer_create (CLOCK_MONOTONIC, &kill_own, &own_end) != 0)
+    {
+      _exit (1);
+    }
   struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = timer, .events = POLLIN } };
   for (;;)
     {
       poll (polls, G_N_ELEMENTS (polls), -1);
-      if (polls[0].revents != 0 && read (fd, &byte, 1) <= 0)
+      const gboolean is_asked = polls[0].revents != 0;
+      if (is_asked && read (fd, &byte, 1) <= 0)
         {
-          kill_group (board, &cgroup);
-          remove_cgroup (&cgroup);
+          kill_group (board, group, &cgroup);
+          cgroup_remove (&cgroup);
           _exit (0);
         }
-      const gint64 deadline = atomic_load (&board->deadline_us);
-      if (boottime_us () >= deadline)
+      check_board (board, group, &cgroup, timer, own_end);
+      if (is_asked)
         {
-          atomic_store (&board->has_killed, 1);
-          kill_group (board, &cgroup);
-          /* Kill once; zkflock reports the loss. */
-          atomic_store (&board->deadline_us, G_MAXINT64 / 2);
+          send (fd, "", 1, MSG_NOSIGNAL);
         }
-      set_timer (timer, atomic_load (&board->deadline_us));
     }
 }
 
 gboolean
-guard_start (Guard *guard, const Cgroup *cgroup)
+guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
 {
   int ends[2];
 
-  *guard = (Guard){ .fd = -1 };
+  *guard = (Guard){ .fd = -1, .cgroup = cgroup };
   guard->board =
       mmap (NULL, sizeof *guard->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (guard->board == MAP_FAILED || pipe2 (ends, O_CLOEXEC) != 0)
+  if (guard->board == MAP_FAILED || socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     {
       return FALSE;
     }
-  atomic_store (&guard->board->deadline_us, G_MAXINT64 / 2);
+  atomic_store (&guard->board->deadline_us, NEVER);
   const pid_t pid = fork ();
   if (pid == 0)
     {
-      run_guard (ends[0], guard->board, *cgroup);
+      run_guard (ends[0], guard->board, group, *cgroup);
     }
   close (ends[0]);
   guard->pid = pid;
   guard->fd = ends[1];
-  return pid > 0;
+  return pid > 0 && dead_switch_set (group);
 }
 
 void
-guard_arm (Guard *guard, pid_t group, gint64 deadline_us)
+guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us)
 {
+  struct pollfd answer = { .fd = guard->fd, .events = POLLIN };
+
+  atomic_store (&guard->board->slack_us, slack_us);
   atomic_store (&guard->board->deadline_us, deadline_us);
-  atomic_store (&guard->board->group, group);
-  while (write (guard->fd, "", 1) < 0 && errno == EINTR)
-    {
-    }
+  atomic_store (&guard->board->is_armed, 1);
+  send (guard->fd, "", 1, MSG_NOSIGNAL);
+  poll (&answer, 1, (int) MAX ((deadline_us - boottime_us ()) / 1000, 0));
 }
 
 void
@@ -168,10 +199,26 @@ guard_has_killed (Guard *guard)
   return atomic_load (&guard->board->has_killed) != 0;
 }
 
-void
+gboolean
+guard_has_ended (Guard *guard)
+{
+  siginfo_t info = { 0 };
+  return waitid (P_PID, (id_t) guard->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0
+         && info.si_pid == guard->pid;
+}
+
+gboolean
 guard_dismiss (Guard *guard)
 {
-  atomic_store (&guard->board->group, 0);
+  int status = 0;
+
+  atomic_store (&guard->board->is_armed, 0);
+  kill (guard->pid, SIGCONT); /* it may be stopped */
   close (guard->fd);
-  waitpid (guard->pid, NULL, 0);
+  waitpid (guard->pid, &status, 0);
+  if (WIFSIGNALED (status))
+    {
+      cgroup_remove (guard->cgroup);
+    }
+  return WIFSIGNALED (status);
 }

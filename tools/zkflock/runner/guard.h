@@ -1,9 +1,13 @@
 /* A process that enforces the deadline when zkflock cannot.
  *
  * The supervisor ends the command by its own timer, but not while zkflock is stopped. After kill -9
- * of zkflock the kernel kills the command alone, not what the command started. So a small process,
- * forked before any thread exists, kills the whole group when zkflock has ended or when the last
- * deadline it was given passes.
+ * of zkflock the kernel kills the process group, but not what has left it. So a small process, forked
+ * before any thread exists, kills the whole group and the control group when zkflock has ended or when
+ * the last deadline it was given passes.
+ *
+ * Nothing of the command outlives the guard either: its end kills the process group (dead_switch.h),
+ * and zkflock, which notices it, the control group. A guard that is stopped ends by itself shortly
+ * after the last deadline it knows.
  */
 #ifndef ZKFLOCK_GUARD_H
 #define ZKFLOCK_GUARD_H
@@ -19,20 +23,25 @@ typedef struct
 {
   pid_t pid;
   int fd;
-  GuardBoard *board; /* memory shared with the guard */
+  GuardBoard *board;    /* memory shared with the guard */
+  const Cgroup *cgroup; /* borrowed */
 } Guard;
 
-/* Forks the guard, so call it before any thread exists. It kills the control group together with the
- * process group, and removes it when it ends. */
-gboolean guard_start (Guard *guard, const Cgroup *cgroup);
-/* From now on the guard kills the group at the deadline, in microseconds of CLOCK_BOOTTIME. */
-void guard_arm (Guard *guard, pid_t group, gint64 deadline_us);
+/* Forks the guard of that process group, so call it before any thread exists. It kills the control
+ * group together with the process group, and removes it when it ends. */
+gboolean guard_start (Guard *guard, pid_t group, const Cgroup *cgroup);
+/* From now on the guard kills the group at the deadline, in microseconds of CLOCK_BOOTTIME. Returns
+ * when the guard knows it, at the deadline at the latest. slack_us: how much later a guard that is
+ * stopped may end. */
+void guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us);
 /* Moves the deadline. */
 void guard_set_deadline (Guard *guard, gint64 deadline_us);
 /* Whether the deadline passed, so that the guard killed the group. */
 gboolean guard_has_killed (Guard *guard);
-/* Call it once the group is dead, or cannot be killed. Ends the guard and reaps it. */
-void guard_dismiss (Guard *guard);
+/* Whether the guard itself was killed. */
+gboolean guard_has_ended (Guard *guard);
+/* Ends the guard, which kills nothing any more. Returns TRUE if it was killed before. */
+gboolean guard_dismiss (Guard *guard);
 
 /* Microseconds of CLOCK_BOOTTIME. */
 gint64 boottime_us (void);

@@ -2,9 +2,11 @@
 
 #include "base/exit_code.h"
 #include "runner/signals.h"
+#include "runner/title.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -103,6 +105,7 @@ launcher_start (Launcher *launcher, char *const *argv)
       setpgid (0, 0);
       close (grant[1]);
       close (error[0]);
+      title_set ("lock-launcher");
       run_launcher (grant[0], error[1], parent, argv);
     }
   /* Parent and child both set the group, so that neither continues before it exists. */
@@ -113,19 +116,11 @@ launcher_start (Launcher *launcher, char *const *argv)
   return TRUE;
 }
 
-static void
-launcher_close (Launcher *launcher)
-{
-  close (launcher->grant_fd);
-  close (launcher->error_fd);
-}
-
-int
+void
 launcher_go (Launcher *launcher, const char *const *environment)
 {
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   guint32 length = 0;
-  int error = 0;
 
   g_byte_array_append (bytes, (const guint8 *) &length, sizeof length);
   for (gsize i = 0; environment[i] != NULL; i++)
@@ -135,26 +130,29 @@ launcher_go (Launcher *launcher, const char *const *environment)
     }
   length = bytes->len - (guint32) sizeof length;
   memcpy (bytes->data, &length, sizeof length);
-  if (!write_all (launcher->grant_fd, bytes->data, bytes->len))
-    {
-      error = EPIPE;
-    }
-  /* A successful exec closes the pipe without writing to it. */
-  else if (!read_all (launcher->error_fd, &error, sizeof error))
+  write_all (launcher->grant_fd, bytes->data, bytes->len);
+}
+
+int
+launcher_close (Launcher *launcher)
+{
+  int error = 0;
+
+  /* A successful exec closed the pipe without writing to it. */
+  fcntl (launcher->error_fd, F_SETFL, O_NONBLOCK);
+  if (!read_all (launcher->error_fd, &error, sizeof error))
     {
       error = 0;
     }
-  launcher_close (launcher);
-  if (error != 0)
-    {
-      waitpid (launcher->pid, NULL, 0);
-    }
+  close (launcher->grant_fd);
+  close (launcher->error_fd);
   return error;
 }
 
 void
 launcher_dismiss (Launcher *launcher)
 {
+  kill (launcher->pid, SIGKILL); /* it may be stopped */
   launcher_close (launcher);
   waitpid (launcher->pid, NULL, 0);
 }

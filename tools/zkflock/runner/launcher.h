@@ -19,9 +19,11 @@ typedef struct
 
 /* Only from the main thread: PDEATHSIG fires when the thread that forked ends. */
 gboolean launcher_start (Launcher *launcher, char *const *argv);
-/* Runs the command. environment: "NAME=value" to set, "NAME" to unset. Returns 0, or the errno of
- * the exec; then the process has ended and is reaped. */
-int launcher_go (Launcher *launcher, const char *const *environment);
+/* Lets it run the command, without waiting for that: it may be stopped. environment: "NAME=value" to
+ * set, "NAME" to unset. */
+void launcher_go (Launcher *launcher, const char *const *environment);
+/* When the process has ended: 0, or the errno of the exec. */
+int launcher_close (Launcher *launcher);
 /* Ends and reaps the process without running the command. */
 void launcher_dismiss (Launcher *launcher);
 

@@ -2,12 +2,14 @@
 
 #include <glib-unix.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static sigset_t handled;
 static sigset_t original;
 static SignalHandler current_handler;
 static gpointer current_data;
+static pid_t own_children[2];
 
 gboolean
 signal_stops (int signal)
@@ -51,6 +53,20 @@ signals_restore (void)
   sigprocmask (SIG_SETMASK, &original, NULL);
 }
 
+/* The processes whose parents have ended become children of process 1. */
+static void
+reap_orphans (void)
+{
+  siginfo_t info = { 0 };
+
+  while (getpid () == 1 && waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0
+         && info.si_pid > 0 && info.si_pid != own_children[0] && info.si_pid != own_children[1])
+    {
+      waitpid (info.si_pid, NULL, 0);
+      info.si_pid = 0;
+    }
+}
+
 static gboolean
 on_readable (int fd, GIOCondition condition, gpointer data)
 {
@@ -58,6 +74,10 @@ on_readable (int fd, GIOCondition condition, gpointer data)
 
   while (read (fd, &info, sizeof info) == (gssize) sizeof info)
     {
+      if (info.ssi_signo == SIGCHLD)
+        {
+          reap_orphans ();
+        }
       if (current_handler != NULL)
         {
           current_handler ((int) info.ssi_signo, current_data);
@@ -76,6 +96,13 @@ signals_start (void)
     }
   g_unix_fd_add_full (G_PRIORITY_HIGH, fd, G_IO_IN, on_readable, NULL, NULL);
   return TRUE;
+}
+
+void
+signals_keep_children (pid_t first, pid_t second)
+{
+  own_children[0] = first;
+  own_children[1] = second;
 }
 
 void

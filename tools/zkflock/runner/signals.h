@@ -14,6 +14,8 @@ void signals_block (void);
 void signals_restore (void);
 /* From now on the main loop delivers signals, those pending included. */
 gboolean signals_start (void);
+/* As process 1, all ended children are reaped but these. */
+void signals_keep_children (pid_t first, pid_t second);
 /* Sets the only handler; NULL drops signals. */
 void signals_set_handler (SignalHandler handler, gpointer data);
 

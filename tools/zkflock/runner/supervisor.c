@@ -2,10 +2,12 @@
  *
  * NOTES: the lease's remaining time is read anew at each check and never stored. A timer on a clock
  * that counts suspended time triggers the next check. The group leader stays unreaped until its
- * group is dead, so that the kernel cannot reuse the group's id.
+ * group is dead, so that the kernel cannot reuse the group's id; where /proc does not help, until the
+ * leader is dead.
  */
 #include "runner/supervisor.h"
 
+#include "base/moments.h"
 #include "base/outcome.h"
 #include "runner/group.h"
 #include "runner/signals.h"
@@ -29,8 +31,8 @@ struct _Supervisor
   GMainLoop *loop;
   pid_t group;
   int timer_fd;
-  gint64 margin_ms; /* the command is dead this long before the hold ends */
-  gint64 kill_after_ms;
+  gint64 most_left_ms; /* of the hold, ever */
+  Moments moments;
   Terminal terminal;
 
   gboolean running; /* supervise() iterates the main loop */
@@ -38,16 +40,19 @@ struct _Supervisor
   siginfo_t end;
   gboolean group_dead;
   gint64 kill_at_us; /* CLOCK_BOOTTIME; 0: not set */
-  int n_terms;       /* SIGTERMs that zkflock received */
-  gboolean paused;   /* by zkflock, while the hold is in doubt */
-  gboolean stopped;  /* by the terminal or another process */
+  gboolean guard_ended;
+  int n_terms;      /* SIGTERMs that zkflock received */
+  gboolean paused;  /* by zkflock, while the hold is in doubt */
+  gboolean stopped; /* by the terminal or another process */
   guint stop_timer;
   gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
   gboolean was_asked_for_loss;
   gboolean killed_for_loss;
   gint64 killed_at_us;
   gboolean signal_refused; /* no process of the group may be signalled; reported */
-  char *survivors;         /* what could not be killed, or NULL */
+  gboolean named_leftovers;
+  gboolean doubted; /* TERM was sent by --on-suspend=kill */
+  char *survivors;  /* what could not be killed, or NULL */
   gint64 left_at_death_ms;
 };
 
@@ -80,7 +85,7 @@ kill_group (Supervisor *self, int signal)
 static gboolean
 is_alive (Supervisor *self)
 {
-  return group_is_alive (self->group) || cgroup_is_alive (self->job->cgroup);
+  return group_is_alive (self->group, self->ended) || cgroup_is_alive (self->job->cgroup);
 }
 
 /* A control group stops processes of other users too. */
@@ -96,6 +101,14 @@ pause_group (Supervisor *self, gboolean pause)
       kill_group (self, pause ? SIGSTOP : SIGCONT);
     }
   self->paused = pause;
+}
+
+static void
+note_left (Supervisor *self, gint64 left_ms)
+{
+  self->most_left_ms = MAX (self->most_left_ms, left_ms);
+  self->moments = moments_of (self->job->session_timeout_ms, self->job->options->kill_after_ms,
+                              self->most_left_ms);
 }
 
 static void
@@ -139,26 +152,27 @@ kill_for_loss (Supervisor *self)
 }
 
 static void
-react_to_lease_state (Supervisor *self, CuratorLeaseState state)
+react_to_doubt (Supervisor *self, gint64 left_ms)
 {
   const OnSuspend what = self->job->options->on_suspend;
+  const CuratorLeaseState state = curator_lease_get_state (self->job->lease);
+  const gboolean in_doubt = state == CURATOR_LEASE_SUSPECT || left_ms <= self->moments.doubt;
 
-  if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_PAUSE && !self->paused
-      && !self->asked_for_loss)
+  if (in_doubt && what == ON_SUSPEND_PAUSE && !self->paused && !self->asked_for_loss)
     {
       print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
       pause_group (self, TRUE);
     }
-  else if (state == CURATOR_LEASE_HELD && self->paused)
+  else if (!in_doubt && state == CURATOR_LEASE_HELD && self->paused)
     {
       print_verbose (self->job->options, "the hold is proven again: the command continues");
       pause_group (self, FALSE);
     }
-  else if (state == CURATOR_LEASE_SUSPECT && what == ON_SUSPEND_KILL && self->kill_at_us == 0)
+  else if (in_doubt && what == ON_SUSPEND_KILL && self->kill_at_us == 0)
     {
       print_verbose (self->job->options, "the hold is in doubt: TERM to the command");
-      self->asked_for_loss = TRUE;
-      self->kill_at_us = boottime_us () + self->kill_after_ms * 1000;
+      self->doubted = TRUE;
+      self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
       ask_to_end (self);
     }
 }
@@ -166,12 +180,18 @@ react_to_lease_state (Supervisor *self, CuratorLeaseState state)
 static void
 check_deadline (Supervisor *self, gint64 left_ms)
 {
-  if (left_ms <= self->margin_ms
-      || (self->asked_for_loss && self->kill_at_us != 0 && boottime_us () >= self->kill_at_us))
+  if (left_ms <= self->moments.kill)
     {
       kill_for_loss (self);
     }
-  else if (left_ms <= self->margin_ms + self->kill_after_ms)
+  else if (self->doubted && !self->ended)
+    {
+      if (boottime_us () >= self->kill_at_us)
+        {
+          kill_group (self, SIGKILL);
+        }
+    }
+  else if (left_ms <= self->moments.term)
     {
       if (!self->asked_for_loss)
         {
@@ -182,11 +202,26 @@ check_deadline (Supervisor *self, gint64 left_ms)
           ask_to_end (self);
         }
     }
-  else if (self->asked_for_loss && self->kill_at_us == 0)
+  else if (self->asked_for_loss && !self->ended)
     {
       print_verbose (self->job->options, "the hold is proven again: no KILL");
       self->asked_for_loss = FALSE;
       self->was_asked_for_loss = TRUE;
+    }
+}
+
+/* The lock is not let go under a process that runs, also if it cannot be killed. */
+static void
+name_leftovers (Supervisor *self)
+{
+  if (!self->named_leftovers && boottime_us () >= self->kill_at_us + KILL_WAIT_MS * 1000)
+    {
+      self->named_leftovers = TRUE;
+      g_autofree char *running = group_describe (self->group);
+      print_error (self->job->path,
+                   "the command has ended, but the lock is held until these do, which cannot be "
+                   "killed: %s",
+                   *running != '\0' ? running : "processes of its control group");
     }
 }
 
@@ -205,12 +240,13 @@ clear_group (Supervisor *self)
     {
       print_verbose (self->job->options,
                      "the command has exited and left processes in its group: TERM to them");
-      self->kill_at_us = boottime_us () + self->kill_after_ms * 1000;
+      self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
       ask_to_end (self);
     }
   else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss)
     {
       kill_group (self, SIGKILL);
+      name_leftovers (self);
     }
 }
 
@@ -223,7 +259,7 @@ next_check_ms (Supervisor *self, gint64 left_ms)
       return GROUP_POLL_MS;
     }
   gint64 wait_ms = CLAMP (self->job->session_timeout_ms / 12, 20, 1000);
-  const gint64 thresholds[] = { self->margin_ms, self->margin_ms + self->kill_after_ms };
+  const gint64 thresholds[] = { self->moments.kill, self->moments.term, self->moments.doubt };
   for (gsize i = 0; i < G_N_ELEMENTS (thresholds); i++)
     {
       if (left_ms > thresholds[i])
@@ -235,7 +271,7 @@ next_check_ms (Supervisor *self, gint64 left_ms)
     {
       wait_ms = MIN (wait_ms, (self->kill_at_us - boottime_us ()) / 1000);
     }
-  return MAX (wait_ms, 1);
+  return MAX (wait_ms, self->doubted ? GROUP_POLL_MS : 1);
 }
 
 /* The hold has ended and something of the command runs on: nothing more can be done. */
@@ -268,15 +304,16 @@ check_lease (Supervisor *self)
     {
       return;
     }
+  note_left (self, left_ms);
   guard_set_deadline (self->job->guard,
-                      boottime_us () + MAX (left_ms - self->margin_ms / 2, 0) * 1000);
+                      boottime_us () + MAX (left_ms - self->moments.kill / 2, 0) * 1000);
+  if (!self->ended && !self->killed_for_loss)
+    {
+      react_to_doubt (self, left_ms);
+    }
   if (!self->killed_for_loss)
     {
       check_deadline (self, left_ms);
-    }
-  if (!self->ended && !self->killed_for_loss)
-    {
-      react_to_lease_state (self, curator_lease_get_state (self->job->lease));
     }
   if (self->ended)
     {
@@ -341,11 +378,23 @@ follow_stop (Supervisor *self, int signal)
   kill (0, SIGTSTP);
 }
 
+/* Its end has killed the process group. Without a guard the rest is not safe either. */
+static void
+follow_guard (Supervisor *self)
+{
+  self->guard_ended = self->guard_ended || guard_has_ended (self->job->guard);
+  if (self->guard_ended)
+    {
+      kill_group (self, SIGKILL);
+    }
+}
+
 static void
 on_child (Supervisor *self)
 {
   siginfo_t info = { 0 };
 
+  follow_guard (self);
   if (waitid (P_PID, (id_t) self->group, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0)
     {
       follow_stop (self, info.si_status);
@@ -424,7 +473,7 @@ report_loss (Supervisor *self)
                    "lock lost: the command was dead %d ms before anybody else could hold the lock",
                    (int) self->left_at_death_ms);
     }
-  else if (guard_has_killed (self->job->guard))
+  else if (guard_has_killed (self->job->guard) || self->guard_ended)
     {
       print_error (path, "lock lost: the command was killed in time while zkflock was stopped");
     }
@@ -448,10 +497,23 @@ exit_code (Supervisor *self, gboolean *lost)
       return EXIT_CODE_NOT_KILLED;
     }
   *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
-          || (self->was_asked_for_loss && by_signal && self->end.si_status == SIGTERM);
+          || (self->was_asked_for_loss && by_signal && self->end.si_status == SIGTERM)
+          || (self->doubted && self->left_at_death_ms == 0);
   if (*lost)
     {
       return report_loss (self);
+    }
+  if (self->doubted)
+    {
+      print_error (self->job->path,
+                   "the hold was in doubt: the command was ended; the lock was not "
+                   "lost");
+      return EXIT_CODE_LOST;
+    }
+  if (self->guard_ended && by_signal && self->end.si_status == SIGKILL)
+    {
+      print_error (self->job->path,
+                   "a helper process of zkflock was killed, and the command with it");
     }
   return by_signal ? EXIT_CODE_SIGNAL + self->end.si_status : self->end.si_status;
 }
@@ -512,10 +574,7 @@ supervisor_new (const SupervisorJob *job)
 
   self->job = job;
   self->group = job->launcher->pid;
-  /* Shares of the session timeout: with a short one, a single late heartbeat must not end the
-   * command. */
-  self->margin_ms = MIN (250, job->session_timeout_ms / 16);
-  self->kill_after_ms = MIN (job->options->kill_after_ms, job->session_timeout_ms / 5);
+  note_left (self, remaining_ms (self));
   self->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   self->loop = g_main_loop_new (NULL, FALSE);
   return self;
@@ -537,25 +596,25 @@ supervisor_run (Supervisor *self, gboolean *lost)
 
   *lost = FALSE;
   terminal_open (&self->terminal, self->group);
-  guard_arm (job->guard, self->group,
-             boottime_us () + MAX (remaining_ms (self) - self->margin_ms / 2, 0) * 1000);
+  guard_arm (job->guard,
+             boottime_us () + MAX (remaining_ms (self) - self->moments.kill / 2, 0) * 1000,
+             self->moments.kill / 2 * 1000);
   if (terminal_is_standard (&self->terminal))
     {
       terminal_give (&self->terminal);
     }
-  const int error = launcher_go (job->launcher, job->environment);
-  if (error != 0)
+  /* Only now, with the guard armed: zkflock may have been stopped since the grant. */
+  if (remaining_ms (self) > 0)
     {
-      terminal_take_back (&self->terminal);
-      terminal_close (&self->terminal);
-      guard_dismiss (job->guard);
-      return report_exec_failure (job, error);
+      launcher_go (job->launcher, job->environment);
     }
   print_verbose (job->options, "the command runs as process %d", (int) self->group);
   supervise (self);
   release_terminal (self);
-  const int code = exit_code (self, lost);
-  guard_dismiss (job->guard);
+  const int error = launcher_close (job->launcher);
+  /* The command dies a moment before the guard has ended. */
+  self->guard_ended = guard_dismiss (job->guard) || self->guard_ended;
+  const int code = error != 0 ? report_exec_failure (job, error) : exit_code (self, lost);
   waitpid (self->group, NULL, self->survivors != NULL ? WNOHANG : 0);
   return code;
 }

@@ -100,7 +100,14 @@ check_foreign (Doctor *doctor, const CuratorInspection *lock)
 {
   const char *const *names = curator_inspection_get_foreign_children (lock);
 
-  if (*names != NULL && curator_inspection_get_kind (lock) != CURATOR_LOCK_KIND_NONE)
+  g_autofree char *others = who_other_kinds (doctor->client, lock);
+
+  if (others != NULL)
+    {
+      doctor_report (doctor, LEVEL_PROBLEM, "kinds", curator_inspection_get_path (lock), "%s: %s",
+                     curator_lock_kind_to_string (curator_inspection_get_kind (lock)), others);
+    }
+  else if (*names != NULL && curator_inspection_get_kind (lock) != CURATOR_LOCK_KIND_NONE)
     {
       report_foreign (doctor, lock, names);
     }
@@ -149,6 +156,13 @@ check_owners (Doctor *doctor, const CuratorInspection *lock)
         {
           doctor_report (doctor, LEVEL_NOTE, "owner", node,
                          "it cannot be read with these credentials");
+        }
+      else if (session == 0 && !who_is_by_recipe (one))
+        {
+          doctor_report (
+              doctor, LEVEL_PROBLEM, "owner", node,
+              "no session owns this lock node, and its name is none that Curator's recipes "
+              "give: if it is an application's, keep locks and data apart");
         }
       else if (session == 0)
         {

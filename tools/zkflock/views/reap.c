@@ -10,9 +10,10 @@
 
 #define LEFT_CODE 1 /* there are such nodes, and they were not deleted */
 
-/* The participants without a session, borrowed from the inspections. */
+/* The participants without a session, borrowed from the inspections. *others: how many of them an
+ * application may have created: their names are not those of Curator's recipes. */
 static GPtrArray *
-find_ownerless (GPtrArray *locks)
+find_ownerless (GPtrArray *locks, guint *others)
 {
   GPtrArray *found = g_ptr_array_new ();
 
@@ -22,10 +23,22 @@ find_ownerless (GPtrArray *locks)
       for (guint k = 0; k < curator_inspection_get_n_participants (lock); k++)
         {
           const CuratorParticipant *one = curator_inspection_get_participant (lock, k);
-          if (curator_participant_is_readable (one)
-              && curator_participant_get_session_id (one) == 0)
+          if (!curator_participant_is_readable (one)
+              || curator_participant_get_session_id (one) != 0)
+            {
+              continue;
+            }
+          if (who_is_by_recipe (one))
             {
               g_ptr_array_add (found, (gpointer) one);
+            }
+          else
+            {
+              g_autofree char *node =
+                  curator_escape_name (curator_participant_get_node_path (one), -1);
+              print_error (node, "no session owns it, and its name is none that Curator's recipes "
+                                 "give: it may be an application's, and is left alone");
+              ++*others;
             }
         }
     }
@@ -91,7 +104,8 @@ reap_run (const Options *options)
     {
       return fail_with (options, error);
     }
-  g_autoptr (GPtrArray) found = find_ownerless (locks);
+  guint others = 0;
+  g_autoptr (GPtrArray) found = find_ownerless (locks, &others);
   show (found);
   if (!complete)
     {
@@ -99,12 +113,13 @@ reap_run (const Options *options)
     }
   if (found->len == 0)
     {
-      return 0;
+      return others > 0 ? LEFT_CODE : 0;
     }
   if (!options->agreed && !ask (found->len))
     {
       print_error (options->paths[0], "nothing was deleted; --yes deletes without a question");
       return LEFT_CODE;
     }
-  return delete_all (client, options, found);
+  const int failure = delete_all (client, options, found);
+  return failure == 0 && others > 0 ? LEFT_CODE : failure;
 }

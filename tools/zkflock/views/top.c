@@ -94,7 +94,7 @@ publish (Top *top, GPtrArray *locks, GError *error)
       top->locks = g_ptr_array_ref (locks);
     }
   /* Without an answer, draw_text() shows how old the last one is. */
-  else if (error->domain != CURATOR_ERROR || error->code != CURATOR_ERROR_CONNECTION_LOST)
+  else if (!is_no_answer (error))
     {
       g_clear_error (&top->fatal);
       top->fatal = g_error_copy (error);

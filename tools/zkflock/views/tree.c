@@ -14,7 +14,8 @@
 #define MIN_HOLDER  20
 
 static void
-append_line (GString *out, const CuratorInspection *inspection, int path_width, int holder_width)
+append_line (GString *out, CuratorClient *client, const CuratorInspection *inspection,
+             int path_width, int holder_width)
 {
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
   g_autofree char *path = curator_escape_name (curator_inspection_get_path (inspection), -1);
@@ -34,10 +35,15 @@ append_line (GString *out, const CuratorInspection *inspection, int path_width, 
   g_string_append (out, "  ");
   text_fit (out, holders, MIN (holder_width, text_width (holders)), FALSE);
   g_string_append_c (out, '\n');
+  g_autofree char *others = who_other_kinds (client, inspection);
+  if (others != NULL)
+    {
+      g_string_append_printf (out, "%s: %s\n", path, others);
+    }
 }
 
 static void
-append_text (GString *out, GPtrArray *found)
+append_text (GString *out, CuratorClient *client, GPtrArray *found)
 {
   const int terminal = text_terminal_width ();
   const int fixed = 2 + KIND_WIDTH + 2 + COUNT_WIDTH + 2;
@@ -60,7 +66,7 @@ append_text (GString *out, GPtrArray *found)
     }
   for (guint i = 0; i < found->len; i++)
     {
-      append_line (out, g_ptr_array_index (found, i), width, holder_width);
+      append_line (out, client, g_ptr_array_index (found, i), width, holder_width);
     }
 }
 
@@ -110,7 +116,7 @@ tree_run (const Options *options)
     }
   else
     {
-      append_text (out, found);
+      append_text (out, client, found);
     }
   fputs (out->str, stdout);
   if (!complete)

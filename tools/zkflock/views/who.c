@@ -2,6 +2,7 @@
 #include "views/views.h"
 
 #include "base/connect.h"
+#include "base/kind.h"
 #include "base/outcome.h"
 #include "output/json.h"
 #include "output/text.h"
@@ -14,6 +15,16 @@
 #define START_WIDTH   21 /* of who_append_start() */
 #define NODE_WIDTH    12 /* at least the sequence number, and the mark of a cut */
 #define MIN_LABEL     8
+
+/* Recipes create their nodes with protection: "_c_", a GUID, "-", and then the name at once. */
+gboolean
+who_is_by_recipe (const CuratorParticipant *one)
+{
+  static const char pattern[] = "^_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-"
+                                "(lock-|lease-|latch-|__READ__|__WRIT__)-?[0-9]{9,10}$";
+  const char *name = strrchr (curator_participant_get_node_path (one), '/') + 1;
+  return g_regex_match_simple (pattern, name, G_REGEX_RAW, 0);
+}
 
 char *
 who_summary (const CuratorInspection *inspection)
@@ -172,6 +183,53 @@ who_append_json (GString *out, const CuratorInspection *inspection)
   json_end_object (out);
 }
 
+/* A lock node of another kind among the children; "leases" counts if it has some. */
+static gboolean
+find_other_kind (CuratorClient *client, const CuratorInspection *inspection, const char *name,
+                 Kind *kind)
+{
+  if (strcmp (name, "leases") != 0)
+    {
+      return kind_of_node (name, kind);
+    }
+  const char *path = curator_inspection_get_path (inspection);
+  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", name, NULL);
+  g_autoptr (CuratorInspection) leases = curator_inspect (client, folder, NULL);
+  *kind = KIND_SEMAPHORE;
+  return leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
+}
+
+char *
+who_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
+{
+  const char *const *names = curator_inspection_get_foreign_children (inspection);
+  GString *text = g_string_new (NULL);
+  guint seen = 0;
+  Kind kind;
+
+  if (curator_inspection_get_kind (inspection) == CURATOR_LOCK_KIND_NONE
+      || curator_inspection_get_kind (inspection) == CURATOR_LOCK_KIND_SEMAPHORE)
+    {
+      names += g_strv_length ((char **) names);
+    }
+  for (; *names != NULL; names++)
+    {
+      if (find_other_kind (client, inspection, *names, &kind) && (seen & 1U << kind) == 0)
+        {
+          g_string_append_printf (text, "%s%s", seen != 0 ? " and " : "", kind_to_string (kind));
+          seen |= 1U << kind;
+        }
+    }
+  if (seen == 0)
+    {
+      g_string_free (text, TRUE);
+      return NULL;
+    }
+  g_string_append (text, ", which the lock above does not exclude");
+  g_string_prepend (text, "also used as ");
+  return g_string_free (text, FALSE);
+}
+
 int
 who_run (const Options *options)
 {
@@ -204,6 +262,11 @@ who_run (const Options *options)
           append_titles (out, text_terminal_width ());
         }
       who_append_rows (out, inspection, text_terminal_width (), G_MAXUINT);
+      g_autofree char *others = who_other_kinds (client, inspection);
+      if (others != NULL)
+        {
+          g_string_append_printf (out, "%s: %s\n", path, others);
+        }
     }
   fputs (out->str, stdout);
   return curator_inspection_get_n_participants (inspection) > 0 ? 0 : EXIT_CODE_FREE;

@@ -1,0 +1,147 @@
+/* A host name to its addresses, by the C library.
+ *
+ * Mirrors InetAddress.getAllByName. Threads: any; a mutex of its own.
+ *
+ * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing. A child that
+ * inherits one locked hangs in its own first look-up. So fork() waits for the look-ups under way, but
+ * not longer than a second after the last one has begun: then they wait for a name server, without a
+ * lock.
+ */
+#include "base/lookup.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define FORK_PATIENCE_S 1
+
+#ifndef AI_IDN
+#define AI_IDN 0 /* names are ASCII there */
+#endif
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* locked while fork() runs */
+static pthread_cond_t is_idle = PTHREAD_COND_INITIALIZER;
+static guint n_under_way;
+static struct timespec last_began; /* of those under way */
+
+static void
+before_fork (void)
+{
+  pthread_mutex_lock (&gate);
+  struct timespec until = last_began;
+  until.tv_sec += FORK_PATIENCE_S;
+  while (n_under_way > 0 && pthread_cond_timedwait (&is_idle, &gate, &until) == 0)
+    {
+    }
+}
+
+static void
+in_parent (void)
+{
+  pthread_mutex_unlock (&gate);
+}
+
+/* The threads that looked up do not exist here, nor do those that waited for them. */
+static void
+in_child (void)
+{
+  n_under_way = 0;
+  pthread_cond_init (&is_idle, NULL);
+  pthread_mutex_unlock (&gate);
+}
+
+static void
+watch_forks (void)
+{
+  pthread_atfork (before_fork, in_parent, in_child);
+}
+
+void
+curator_lookup_enter (void)
+{
+  pthread_once (&once, watch_forks);
+  pthread_mutex_lock (&gate);
+  n_under_way++;
+  clock_gettime (CLOCK_REALTIME, &last_began);
+  pthread_mutex_unlock (&gate);
+}
+
+void
+curator_lookup_leave (void)
+{
+  pthread_mutex_lock (&gate);
+  if (--n_under_way == 0)
+    {
+      pthread_cond_broadcast (&is_idle);
+    }
+  pthread_mutex_unlock (&gate);
+}
+
+static gboolean
+is_same (gconstpointer one, gconstpointer other)
+{
+  const CuratorAddress *a = one;
+  const CuratorAddress *b = other;
+  return a->length == b->length && memcmp (&a->name, &b->name, a->length) == 0;
+}
+
+/* A name may stand in several lines of /etc/hosts. */
+static void
+add_once (GPtrArray *addresses, const struct addrinfo *found)
+{
+  CuratorAddress address = { .length = found->ai_addrlen };
+
+  memcpy (&address.name, found->ai_addr, found->ai_addrlen);
+  if (!g_ptr_array_find_with_equal_func (addresses, &address, is_same, NULL))
+    {
+      CuratorAddress *copy = g_new (CuratorAddress, 1);
+      *copy = address;
+      g_ptr_array_add (addresses, copy);
+    }
+}
+
+static int
+ask (GPtrArray *addresses, const char *host, guint16 port, int flags)
+{
+  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags };
+  struct addrinfo *found = NULL;
+  char service[8];
+
+  g_snprintf (service, sizeof service, "%u", port);
+  curator_lookup_enter ();
+  const int failed = getaddrinfo (host, service, &hints, &found);
+  curator_lookup_leave ();
+  for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
+    {
+      add_once (addresses, next);
+    }
+  if (found != NULL)
+    {
+      freeaddrinfo (found);
+    }
+  return failed;
+}
+
+GPtrArray *
+curator_lookup (const char *host, guint16 port, int *failed)
+{
+  GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
+
+  /* Addresses of a kind that this machine cannot reach are worth nothing, unless there are no others. */
+  *failed = ask (addresses, host, port, AI_ADDRCONFIG | AI_IDN);
+  if (*failed != 0 && *failed != EAI_AGAIN)
+    {
+      *failed = ask (addresses, host, port, 0);
+    }
+  return addresses;
+}
+
+GPtrArray *
+curator_lookup_digits (const char *host, guint16 port)
+{
+  GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
+
+  ask (addresses, host, port, AI_NUMERICHOST);
+  return addresses;
+}

@@ -1,0 +1,43 @@
+/* The servers of a client, with the addresses that their names had last.
+ *
+ * Mirrors the list of StaticHostProvider. Pure, no lock: the owner's lock guards a list.
+ */
+#ifndef CURATOR_SERVER_LIST_H
+#define CURATOR_SERVER_LIST_H
+
+#include <glib.h>
+#include <sys/socket.h>
+
+typedef struct
+{
+  char *host;
+  guint16 port;
+  gboolean is_numeric; /* the host is an address */
+  char **addresses;    /* numeric, sorted; NULL: none known */
+  char **former;       /* those before, if others; or NULL */
+  char *why;           /* why the last look-up has found none; or NULL */
+} CuratorServer;
+
+/* hosts: of CuratorHostPort. An array of CuratorServer: only addresses are known yet. */
+GPtrArray *curator_servers_new (GPtrArray *hosts);
+/* with_former: the former addresses count as addresses. */
+GPtrArray *curator_servers_copy (GPtrArray *servers, gboolean with_former);
+/* What is known of a name is taken over from an older list. */
+void curator_servers_inherit (GPtrArray *servers, GPtrArray *older);
+gboolean curator_servers_have_names (GPtrArray *servers);
+
+/* A look-up has ended. addresses: as above, NULL if there are none: then the server keeps those it had,
+ * and why says why. Takes both. */
+void curator_server_resolved (CuratorServer *server, char **addresses, char *why);
+
+/* "address:port,…" for libzookeeper, with an odd number of entries: of an even one it would try every
+ * other only. NULL if none is known. */
+char *curator_servers_join (GPtrArray *servers);
+/* Why no address is known: "name: cause", of the first name. */
+char *curator_servers_dup_why (GPtrArray *servers);
+
+/* "address:port" as in such a list, with which it can be compared. */
+char *curator_address_to_string (const struct sockaddr *address, socklen_t length);
+gboolean curator_servers_list_contains (const char *list, const char *address);
+
+#endif

@@ -1,0 +1,12 @@
+/* Tells the client why a server will not do. Used by the channel's thread only; no lock. */
+#ifndef CURATOR_LINK_REPORT_H
+#define CURATOR_LINK_REPORT_H
+
+#include "channel/link_record.h"
+
+/* Of the server whose turn it is. is_final: no other one is tried. */
+void curator_link_report (CuratorLink *link, const GError *error, gboolean is_final);
+/* An open link has lost its server before anything was answered. */
+void curator_link_report_loss (CuratorLink *link, const GError *error);
+
+#endif

@@ -1,0 +1,210 @@
+/* Follows the servers of a session: their names are looked up while there is no connection.
+ *
+ * Mirrors HostProvider.updateServerList(). Threads: timer lane, and those that look names up; guarded
+ * by the client's mutex.
+ *
+ * NOTES: servers that restart under new addresses must be found before the session expires, so a handle
+ * gets new addresses while it tries the old ones. A name server may be wrong: a name that has no answer
+ * keeps its addresses, and after a quarter of the session timeout the former ones are tried, too.
+ */
+#include "client/session_servers.h"
+
+#include "base/server_list.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "session/connection_error.h"
+#include "zk/resolve.h"
+
+/* How long a name without an answer delays the others. */
+#define PATIENCE_US (250 * 1000)
+/* Between look-ups: 1/20 of the session timeout, later more. */
+#define LOOK_UP_SHARE 20
+#define LATER_SHARE   10
+#define LONGEST_US    (5 * G_USEC_PER_SEC)
+/* While connected: a name server that hangs later does no harm. */
+#define CONNECTED_US (60 * G_USEC_PER_SEC)
+/* Between two attempts to make the handle leave another server. */
+#define LEAVE_SHARE  50
+#define FORMER_SHARE 4
+
+static void on_names_found (CuratorClient *client) CURATOR_LOCKED;
+static void on_tick (gpointer data) CURATOR_LOCKED;
+
+static CURATOR_LOCKED void
+open_now (CuratorSession *session)
+{
+  const CuratorWork open = session->open;
+
+  session->open = NULL;
+  curator_timer_cancel (session->client, &session->servers_timer);
+  curator_dispatch_session_work (session->client, open, curator_session_ref (session));
+}
+
+static CURATOR_LOCKED gboolean
+are_known (CuratorClient *client)
+{
+  g_autofree char *addresses = curator_servers_join (client->known);
+  return addresses != NULL;
+}
+
+static CURATOR_LOCKED void
+on_patience_over (gpointer data)
+{
+  CuratorSession *session = data;
+
+  session->servers_timer = NULL;
+  if (are_known (session->client))
+    {
+      open_now (session);
+    }
+}
+
+void
+curator_session_servers_find (CuratorSession *session, CuratorWork open)
+{
+  CuratorClient *client = session->client;
+
+  session->open = open;
+  if (client->known != NULL)
+    {
+      curator_resolve_start (client, on_names_found);
+    }
+  if (client->known == NULL || !curator_resolve_is_busy (client))
+    {
+      open_now (session);
+      return;
+    }
+  curator_timer_cancel (client, &session->servers_timer);
+  session->servers_timer = curator_timer_after (client, PATIENCE_US, on_patience_over, session);
+}
+
+/* What the handle should have now: transfer full. */
+static CURATOR_LOCKED GPtrArray *
+wanted_servers (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  const gint64 down_us =
+      client->down_since_us != 0 ? curator_client_now_us (client) - client->down_since_us : 0;
+  const gboolean with_former = session->state != CURATOR_SESSION_CONNECTED
+                               && down_us > (gint64) session->timeout_ms * 1000 / FORMER_SHARE;
+
+  return curator_servers_copy (client->known, with_former);
+}
+
+/* TRUE: the handle has to be told once more. */
+static CURATOR_LOCKED gboolean
+tell_handle (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  CuratorZkOps *ops = client->ops;
+  const gboolean may_leave = session->state == CURATOR_SESSION_DISCONNECTED;
+
+  if (session->handle == NULL || ops->set_servers == NULL)
+    {
+      return FALSE;
+    }
+  g_autoptr (GPtrArray) servers = wanted_servers (session);
+  g_autofree char *addresses = curator_servers_join (servers);
+  if (addresses == NULL)
+    {
+      return FALSE;
+    }
+  if (g_strcmp0 (addresses, client->addresses) != 0)
+    {
+      curator_info ("the servers are now at %s", addresses);
+      curator_connection_error_opened (client, addresses, NULL);
+    }
+  return !ops->set_servers (ops, session->handle, servers, addresses, may_leave);
+}
+
+static CURATOR_LOCKED gint64
+pause_us (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  const gint64 least_us = (gint64) session->timeout_ms * 1000 / LOOK_UP_SHARE;
+  const gint64 down_us = curator_client_now_us (client) - client->down_since_us;
+
+  if (session->state == CURATOR_SESSION_CONNECTED)
+    {
+      return CONNECTED_US;
+    }
+  return MAX (MIN (down_us / LATER_SHARE, LONGEST_US), least_us);
+}
+
+static CURATOR_LOCKED void
+tick_later (CuratorSession *session, gboolean again)
+{
+  CuratorClient *client = session->client;
+
+  curator_timer_cancel (client, &session->servers_timer);
+  if (again)
+    {
+      session->servers_timer = curator_timer_after (
+          client, (gint64) session->timeout_ms * 1000 / LEAVE_SHARE, on_tick, session);
+    }
+  else if (curator_servers_have_names (client->known))
+    {
+      session->servers_timer = curator_timer_after (client, pause_us (session), on_tick, session);
+    }
+}
+
+/* Runs on the timer lane. */
+static void
+on_tick (gpointer data)
+{
+  CuratorSession *session = data;
+
+  session->servers_timer = NULL;
+  curator_resolve_start (session->client, on_names_found);
+  tick_later (session, tell_handle (session));
+}
+
+/* Runs on the thread of a look-up. */
+static void
+on_names_found (CuratorClient *client)
+{
+  CuratorSession *session = client->session;
+
+  if (session == NULL)
+    {
+      return;
+    }
+  if (session->handle != NULL)
+    {
+      tick_later (session, tell_handle (session));
+    }
+  else if (session->open != NULL
+           && (!curator_resolve_is_busy (client)
+               || (session->servers_timer == NULL && are_known (client))))
+    {
+      open_now (session);
+    }
+}
+
+void
+curator_session_servers_follow (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+
+  if (client->known != NULL && client->ops->set_servers != NULL)
+    {
+      curator_resolve_start (client, on_names_found);
+      tick_later (session, tell_handle (session));
+    }
+}
+
+void
+curator_session_servers_connected (CuratorSession *session)
+{
+  if (session->client->known != NULL && session->client->ops->set_servers != NULL)
+    {
+      tick_later (session, FALSE);
+    }
+}
+
+void
+curator_session_servers_stop (CuratorSession *session)
+{
+  session->open = NULL;
+  curator_timer_cancel (session->client, &session->servers_timer);
+}

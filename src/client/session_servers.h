@@ -1,0 +1,14 @@
+/* Which servers a session's handle connects to. Guarded by the client's mutex. */
+#ifndef CURATOR_SESSION_SERVERS_H
+#define CURATOR_SESSION_SERVERS_H
+
+#include "session/session.h"
+
+/* Looks the names up and runs open (a new reference of the session) on the session lane as soon as
+ * addresses are known, or no name has one. */
+void curator_session_servers_find (CuratorSession *session, CuratorWork open) CURATOR_LOCKED;
+void curator_session_servers_follow (CuratorSession *session) CURATOR_LOCKED;
+void curator_session_servers_connected (CuratorSession *session) CURATOR_LOCKED;
+void curator_session_servers_stop (CuratorSession *session) CURATOR_LOCKED;
+
+#endif

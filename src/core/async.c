@@ -1,0 +1,166 @@
+/* The common part of the asynchronous calls. Mirrors BackgroundCallback.
+ *
+ * Threads: an operation may end on any. The user's callback runs on the callback lane; in a child
+ * of fork() it runs at once. The cancellable's handler is disconnected there, because an operation
+ * may end inside that handler. Nothing is shared but the atomic count of pending parts.
+ */
+#include "core/async.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+
+struct _CuratorAsync
+{
+  CuratorClient *client; /* a memory reference */
+  CuratorAsyncSpec spec;
+  GCancellable *cancellable;
+  gulong handler;
+  gint pending; /* atomic: 2 until the operation, or the call that started it, has ended */
+  gpointer result;
+  GError *error;
+};
+
+CuratorAsync *
+curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec)
+{
+  CuratorAsync *async = g_new0 (CuratorAsync, 1);
+  if (client != NULL)
+    {
+      curator_client_memory_ref (client);
+    }
+  async->client = client;
+  async->spec = *spec;
+  async->pending = 2;
+  return async;
+}
+
+/* Runs on the callback lane. */
+static void
+deliver (gpointer data)
+{
+  CuratorAsync *async = data;
+  if (async->handler != 0)
+    {
+      g_cancellable_disconnect (async->cancellable, async->handler);
+    }
+  async->spec.deliver (async->spec.callback, async->spec.owner, g_steal_pointer (&async->result),
+                       async->error, async->spec.user_data);
+}
+
+static void
+async_free (gpointer data)
+{
+  CuratorAsync *async = data;
+  g_clear_object (&async->cancellable);
+  g_clear_error (&async->error);
+  async->spec.unref_owner (async->spec.owner);
+  g_clear_pointer (&async->client, curator_client_memory_unref);
+  g_free (async);
+}
+
+static gpointer
+deliver_without_client (gpointer async)
+{
+  deliver (async);
+  async_free (async);
+  return NULL;
+}
+
+static CURATOR_UNLOCKED void
+finish_part (CuratorAsync *async)
+{
+  CuratorClient *client = async->client;
+
+  if (!g_atomic_int_dec_and_test (&async->pending))
+    {
+      return;
+    }
+  /* The callback may run, and free async and client, before curator_client_unlock() returns. */
+  curator_client_memory_ref (client);
+  curator_client_lock (client);
+  curator_dispatch_callback (client, deliver, async, async_free);
+  curator_client_unlock (client);
+  curator_client_memory_unref (client);
+}
+
+void
+curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+{
+  CuratorAsync *async = data;
+  async->result = result;
+  async->error = error != NULL ? g_error_copy (error) : NULL;
+  finish_part (async);
+}
+
+void
+curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable)
+{
+  if (cancellable != NULL)
+    {
+      async->cancellable = g_object_ref (cancellable);
+      async->handler = curator_op_connect (op, cancellable);
+    }
+  curator_op_unref (op);
+  finish_part (async);
+}
+
+void
+curator_async_refuse (CuratorAsync *async, GError *error)
+{
+  async->error = error;
+  if (async->client == NULL)
+    {
+      g_thread_unref (g_thread_new ("curator-answer", deliver_without_client, async));
+      return;
+    }
+  if (!curator_client_check_forked (async->client, NULL))
+    {
+      /* The child of a fork has none of our threads. */
+      deliver (async);
+      async_free (async);
+      return;
+    }
+  async->pending = 1;
+  finish_part (async);
+}
+
+void
+curator_async_release_done (const GError *error, gpointer async)
+{
+  curator_async_refuse (async, error != NULL ? g_error_copy (error) : NULL);
+}
+
+gboolean
+curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
+                    GError **error)
+{
+  if (timeout_ms < CURATOR_WAIT_FOREVER)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
+      return FALSE;
+    }
+  return curator_client_check_usable (client, error)
+         && !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+gint64
+curator_call_deadline (CuratorClient *client, gint64 timeout_ms)
+{
+  return curator_client_deadline (client,
+                                  timeout_ms == 0 ? client->connection_timeout_ms : timeout_ms);
+}
+
+gboolean
+curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
+                     GCancellable *cancellable, GError **error)
+{
+  if (!curator_check_call (client, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
+  *limits = (CuratorLimits){ .client = client,
+                             .deadline_us = curator_call_deadline (client, timeout_ms),
+                             .cancellable = cancellable };
+  return TRUE;
+}

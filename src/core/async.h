@@ -1,0 +1,54 @@
+/* Delivers the result of an operation on the callback lane: the base of the _async calls. */
+#ifndef CURATOR_ASYNC_H
+#define CURATOR_ASYNC_H
+
+#include "core/op.h"
+
+#include <gio/gio.h>
+
+typedef struct _CuratorAsync CuratorAsync;
+
+/* The object that the call was made on, and how the user's callback is called with the result. */
+typedef struct
+{
+  gpointer owner; /* referenced by the caller; unref_owner ends that */
+  GDestroyNotify unref_owner;
+  GCallback callback;
+  gpointer user_data;
+  /* Runs on the callback lane, without a lock. Takes result. */
+  void (*deliver) (GCallback callback, gpointer owner, gpointer result, const GError *error,
+                   gpointer user_data);
+} CuratorAsyncSpec;
+
+/* Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
+ * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without a
+ * client (NULL) only curator_async_refuse is possible; a thread of its own then runs the callback. */
+CuratorAsync *curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec);
+void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer async);
+/* Takes the caller's reference of op. */
+void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable);
+/* Takes error. */
+void curator_async_refuse (CuratorAsync *async, GError *error);
+/* A CuratorReleaseDone: there is no op and no result. */
+void curator_async_release_done (const GError *error, gpointer async);
+
+/* Checks a call that can wait before it starts. */
+gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
+                             GError **error);
+/* The deadline of such a call. A single try (0) waits for no holder, but its requests may take up
+ * to the connection timeout. */
+gint64 curator_call_deadline (CuratorClient *client, gint64 timeout_ms);
+
+/* How long a blocking call may take in all, however many requests it sends. */
+typedef struct
+{
+  CuratorClient *client;
+  gint64 deadline_us;
+  GCancellable *cancellable; /* or NULL */
+} CuratorLimits;
+
+/* 0: up to the connection timeout. FALSE with an error as curator_check_call(). */
+gboolean curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
+                              GCancellable *cancellable, GError **error);
+
+#endif

@@ -1,0 +1,151 @@
+/* Blocks a thread until its operation has ended.
+ *
+ * Mirrors nothing: Curator blocks in ZooKeeper's own calls. Threads: the one that waits and the one
+ * that brings the result; guarded by the mutex of the seat. A seat is a thread's own mutex and
+ * condition variable.
+ *
+ * NOTES: the waiting thread is woken after the mutex is unlocked, or it would block on it at once.
+ * By then it may have woken by itself and be gone with its await, so the seat has a reference
+ * count. The count of seats is atomic.
+ */
+#include "core/await.h"
+
+#include "base/cond_init.h"
+#include "core/client-record.h"
+
+struct _CuratorSeat
+{
+  CuratorRefs refs; /* the thread's, and one for each thread that is waking it */
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+};
+
+/* From so many on, a wake-up must not walk through those who wait. */
+#define MANY_SEATS 128
+
+static pthread_key_t seat_key;
+static gint n_seats;
+
+static void
+seat_unref (void *data)
+{
+  CuratorSeat *seat = data;
+  if (curator_refs_dec (&seat->refs))
+    {
+      pthread_cond_destroy (&seat->cond);
+      pthread_mutex_destroy (&seat->mutex);
+      g_free (seat);
+      g_atomic_int_add (&n_seats, -1);
+    }
+}
+
+static void
+create_seat_key (void)
+{
+  const int failed = pthread_key_create (&seat_key, seat_unref);
+  g_assert (failed == 0);
+}
+
+static CuratorSeat *
+seat_new (void)
+{
+  CuratorSeat *seat = g_new0 (CuratorSeat, 1);
+
+  curator_refs_init (&seat->refs);
+  pthread_mutex_init (&seat->mutex, NULL);
+  if (g_atomic_int_add (&n_seats, 1) < MANY_SEATS)
+    {
+      pthread_cond_init (&seat->cond, NULL);
+    }
+  else
+    {
+      curator_cond_init_one_of_many (&seat->cond);
+    }
+  return seat;
+}
+
+/* The calling thread's seat: created when it first waits, freed when it ends. */
+static CuratorSeat *
+thread_seat (void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+  pthread_once (&once, create_seat_key);
+  CuratorSeat *seat = pthread_getspecific (seat_key);
+  if (seat == NULL)
+    {
+      seat = seat_new ();
+      pthread_setspecific (seat_key, seat);
+    }
+  return seat;
+}
+
+void
+curator_await_init (CuratorAwait *await, CuratorClient *client)
+{
+  *await = (CuratorAwait){ .ops = client->ops, .seat = thread_seat () };
+}
+
+void
+curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
+{
+  CuratorSeat *seat = await->seat;
+  CuratorZkOps *ops = await->ops;
+
+  curator_refs_inc (&seat->refs);
+  pthread_mutex_lock (&seat->mutex);
+  await->result = result;
+  await->error = error != NULL ? g_error_copy (error) : NULL;
+  await->done = TRUE;
+  pthread_mutex_unlock (&seat->mutex);
+  ops->wake (ops, &seat->cond);
+  seat_unref (seat);
+}
+
+void
+curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await)
+{
+  curator_await_signal (await, result, error);
+}
+
+gboolean
+curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
+{
+  CuratorSeat *seat = await->seat;
+  int cancel_state;
+
+  /* The await lies on this thread's stack: it cannot end before the operation. */
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  pthread_mutex_lock (&seat->mutex);
+  while (!await->done)
+    {
+      await->ops->wait (await->ops, &seat->cond, &seat->mutex);
+    }
+  pthread_mutex_unlock (&seat->mutex);
+  pthread_setcancelstate (cancel_state, NULL);
+  if (await->error != NULL)
+    {
+      g_propagate_error (error, await->error);
+      return FALSE;
+    }
+  if (result != NULL)
+    {
+      *result = await->result;
+    }
+  return TRUE;
+}
+
+gboolean
+curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
+                  GError **error)
+{
+  const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
+  const gboolean succeeded = curator_await_finish (await, result, error);
+
+  if (handler != 0)
+    {
+      g_cancellable_disconnect (cancellable, handler);
+    }
+  curator_op_unref (op);
+  return succeeded;
+}

@@ -1,0 +1,28 @@
+/* Blocks a thread until its operation has ended: the base of the blocking calls. */
+#ifndef CURATOR_AWAIT_H
+#define CURATOR_AWAIT_H
+
+#include "core/op.h"
+
+typedef struct _CuratorSeat CuratorSeat;
+
+/* The calling thread's wait for an op. Pass curator_await_done and the await as the op's done and
+ * data, then call curator_await_op, which takes the caller's reference of the op. */
+typedef struct
+{
+  CuratorZkOps *ops;
+  CuratorSeat *seat; /* the calling thread's */
+  gboolean done;
+  gpointer result;
+  GError *error;
+} CuratorAwait;
+
+void curator_await_init (CuratorAwait *await, CuratorClient *client);
+void curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await);
+gboolean curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
+                           gpointer *result, GError **error);
+/* The same without an op; it cannot be cancelled. */
+void curator_await_signal (CuratorAwait *await, gpointer result, const GError *error);
+gboolean curator_await_finish (CuratorAwait *await, gpointer *result, GError **error);
+
+#endif

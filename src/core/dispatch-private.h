@@ -1,0 +1,17 @@
+/* Creating, starting and stopping the lanes; for client.c. Guarded by the client's mutex. */
+#ifndef CURATOR_DISPATCH_PRIVATE_H
+#define CURATOR_DISPATCH_PRIVATE_H
+
+#include "core/client-record.h"
+
+CuratorDispatch *curator_dispatch_new (void) CURATOR_LOCKED;
+void curator_dispatch_free (CuratorDispatch *dispatch) CURATOR_LOCKED;
+/* Starts the threads, if ops->threads. */
+gboolean curator_dispatch_start (CuratorClient *client, GError **error) CURATOR_LOCKED;
+/* The lanes finish their work and end. */
+void curator_dispatch_stop (CuratorClient *client) CURATOR_LOCKED;
+/* Waits until the sessions are closed and the lanes have ended, with the mutex unlocked, for a limited
+ * time. Does not wait on a thread that serves this client, nor for lanes on one that serves another. */
+void curator_dispatch_join (CuratorClient *client) CURATOR_LOCKED;
+
+#endif

@@ -1,0 +1,489 @@
+/* The lanes of a client: timers, callbacks, state listeners, session work and questions.
+ *
+ * Mirrors the executors of ConnectionStateManager and of the background calls, and the EventThread.
+ * Threads: any; guarded by the client's mutex. A lane's thread unlocks it to run a job, but not to
+ * fire a timer. The threads are detached and own a memory reference of the client, so the last
+ * reference may be dropped on any of them.
+ */
+#include "core/dispatch.h"
+
+#include "base/alarm.h"
+#include "base/cond_init.h"
+#include "base/guards.h"
+#include "base/thread_role.h"
+#include "base/thread_start.h"
+#include "core/client-record.h"
+#include "core/dispatch-private.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/timers.h"
+
+#include <errno.h>
+#include <time.h>
+
+typedef struct
+{
+  CuratorWork func;
+  gpointer data;
+  GDestroyNotify destroy;
+  gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
+} Job;
+
+typedef struct
+{
+  CuratorClient *client;
+  CuratorLane lane;
+} LaneStart;
+
+struct _CuratorDispatch
+{
+  CuratorTimers timers;
+  CuratorAlarm alarm; /* the timer lane waits for it; open while that lane runs */
+  gint64
+      asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
+  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
+  pthread_cond_t work_added[CURATOR_N_LANES];
+  guint n_running CURATOR_GUARDED; /* threads that have not ended */
+  gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
+  gboolean stopping CURATOR_GUARDED;
+};
+
+/* Of close(), for the server and for callbacks: longer than a handle needs to close. */
+#define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
+/* Where no descriptor can be had, the timer lane looks that often. */
+#define SHORTAGE_US (10 * 1000)
+
+CuratorDispatch *
+curator_dispatch_new (void)
+{
+  CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
+
+  curator_timers_init (&dispatch->timers);
+  dispatch->alarm = (CuratorAlarm){ -1, -1 };
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      g_queue_init (&dispatch->jobs[lane]);
+      curator_cond_init_one_of_many (&dispatch->work_added[lane]);
+    }
+  return dispatch;
+}
+
+void
+curator_dispatch_free (CuratorDispatch *dispatch)
+{
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      g_queue_clear_full (&dispatch->jobs[lane], g_free);
+      pthread_cond_destroy (&dispatch->work_added[lane]);
+    }
+  curator_timers_clear (&dispatch->timers);
+  curator_alarm_close (&dispatch->alarm);
+  g_free (dispatch);
+}
+
+static CURATOR_LOCKED CuratorTimer *
+add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, CuratorWork func,
+           gpointer data)
+{
+  CuratorDispatch *dispatch = client->dispatch;
+  CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
+  const gint64 due_us = curator_timers_due_us (client, clock, when_us);
+
+  /* Most timers are cancelled before they fire, and the lane sleeps on. */
+  if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
+    {
+      dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
+      curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
+    }
+  return timer;
+}
+
+CuratorTimer *
+curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
+{
+  return add_timer (client, CURATOR_CLOCK_RUNNING, when_us, func, data);
+}
+
+CuratorTimer *
+curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
+{
+  return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data);
+}
+
+CuratorTimer *
+curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func, gpointer data)
+{
+  return curator_timer_add (client, curator_client_now_us (client) + delay_us, func, data);
+}
+
+void
+curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
+{
+  if (*timer != NULL)
+    {
+      curator_timers_remove (*timer);
+      *timer = NULL;
+    }
+}
+
+static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error) CURATOR_LOCKED;
+
+static Job *
+job_new (CuratorWork func, gpointer data, GDestroyNotify destroy)
+{
+  Job *job = g_new (Job, 1);
+  job->func = func;
+  job->data = data;
+  job->destroy = destroy;
+  g_atomic_int_set (&job->posted, TRUE);
+  return job;
+}
+
+static CURATOR_LOCKED void
+push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+          GDestroyNotify destroy)
+{
+  Job *job = job_new (func, data, destroy);
+  g_queue_push_tail (&client->dispatch->jobs[lane], job);
+  /* A client that is not started yet, or is closed, still owes callbacks. */
+  if (client->ops->threads && !client->dispatch->running[lane] && !start_lane (client, lane, NULL))
+    {
+      curator_warn ("cannot start a thread: a callback is delayed");
+    }
+  pthread_cond_signal (&client->dispatch->work_added[lane]);
+}
+
+static gboolean
+run_job (gpointer data)
+{
+  Job *job = data;
+  g_assert (g_atomic_int_get (&job->posted));
+  job->func (job->data);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+free_job (gpointer data)
+{
+  Job *job = data;
+  if (job->destroy != NULL)
+    {
+      job->destroy (job->data);
+    }
+  g_free (job);
+}
+
+/* A GMainContext of the user's replaces both lanes of callbacks. */
+static CURATOR_LOCKED void
+post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+               GDestroyNotify destroy)
+{
+  if (client->callback_context == NULL)
+    {
+      push_job (client, lane, func, data, destroy);
+      return;
+    }
+  Job *job = job_new (func, data, destroy);
+  GSource *source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_callback (source, run_job, job, free_job);
+  g_source_attach (source, client->callback_context);
+  g_source_unref (source);
+}
+
+void
+curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                           GDestroyNotify destroy)
+{
+  post_callback (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+}
+
+void
+curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
+                                 GDestroyNotify destroy)
+{
+  post_callback (client, CURATOR_LANE_STATES, func, data, destroy);
+}
+
+static void
+cancel (gpointer cancellable)
+{
+  g_cancellable_cancel (cancellable);
+}
+
+void
+curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable)
+{
+  push_job (client, CURATOR_LANE_STATES, cancel, g_object_ref (cancellable), g_object_unref);
+}
+
+void
+curator_dispatch_question (CuratorClient *client, CuratorWork func, gpointer data)
+{
+  push_job (client, CURATOR_LANE_QUESTIONS, func, data, NULL);
+}
+
+void
+curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data)
+{
+  push_job (client, CURATOR_LANE_SESSION, func, data, NULL);
+}
+
+static CURATOR_LOCKED gint64
+ready_at (CuratorClient *client, CuratorLane lane)
+{
+  if (lane == CURATOR_LANE_TIMERS)
+    {
+      gint64 due_us;
+      curator_timers_first (&client->dispatch->timers, client, &due_us);
+      return due_us;
+    }
+  return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
+}
+
+static gboolean
+is_ours (CuratorLane lane)
+{
+  return lane == CURATOR_LANE_TIMERS || lane == CURATOR_LANE_SESSION;
+}
+
+/* Timers fire with the mutex held, jobs run without it. */
+static CURATOR_UNLOCKS gboolean
+step_and_unlock (CuratorClient *client, CuratorLane lane)
+{
+  if (ready_at (client, lane) > curator_client_now_us (client))
+    {
+      curator_client_unlock (client);
+      return FALSE;
+    }
+  if (lane == CURATOR_LANE_TIMERS)
+    {
+      gint64 due_us;
+      CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
+      g_assert (first != NULL);
+      const CuratorTimer timer = *first;
+      curator_timers_remove (first);
+      timer.func (timer.data);
+      curator_client_unlock (client);
+      return TRUE;
+    }
+  Job *job = g_queue_pop_head (&client->dispatch->jobs[lane]);
+  curator_client_unlock (client);
+  pthread_cleanup_push (free_job, job);
+  run_job (job);
+  pthread_cleanup_pop (TRUE);
+  return TRUE;
+}
+
+gint64
+curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
+{
+  curator_client_lock (client);
+  const gint64 when = ready_at (client, lane);
+  curator_client_unlock (client);
+  return when;
+}
+
+gboolean
+curator_dispatch_step (CuratorClient *client, CuratorLane lane)
+{
+  const CuratorThreadRole before = curator_thread_change_role (client, is_ours (lane));
+
+  curator_client_memory_ref (client);
+  curator_client_lock (client);
+  const gboolean stepped = step_and_unlock (client, lane);
+  curator_thread_restore_role (before);
+  curator_client_memory_unref (client);
+  return stepped;
+}
+
+/* The timer lane gives the mutex back by hand, since no condition variable knows its clock. Without a
+ * descriptor to wait for it looks again and again. */
+static CURATOR_NOT_ANALYSED void
+wait_for_timer (CuratorClient *client, gint64 until_us)
+{
+  CuratorAlarm *alarm = &client->dispatch->alarm;
+  const gint64 delay_us =
+      until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
+
+  const gboolean is_open = curator_alarm_open (alarm);
+  /* Set with the mutex held, so that an earlier timer is not forgotten. */
+  curator_alarm_set (alarm, delay_us);
+  curator_client_unlock (client);
+  if (is_open)
+    {
+      curator_alarm_wait (alarm);
+    }
+  else
+    {
+      g_usleep ((gulong) CLAMP (delay_us, 0, SHORTAGE_US));
+    }
+  curator_client_lock (client);
+}
+
+/* Called with the client's mutex held, which is given back while waiting. */
+static CURATOR_LOCKED void
+wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
+{
+  CuratorDispatch *dispatch = client->dispatch;
+
+  dispatch->asleep_until_us[lane] = until_us;
+  if (lane == CURATOR_LANE_TIMERS)
+    {
+      wait_for_timer (client, until_us);
+    }
+  else
+    {
+      pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
+    }
+  dispatch->asleep_until_us[lane] = 0;
+}
+
+static CURATOR_LOCKED gboolean
+may_end (CuratorClient *client, CuratorLane lane)
+{
+  return client->dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
+         && ready_at (client, lane) > curator_client_now_us (client);
+}
+
+/* A callback may have ended the thread. */
+static CURATOR_UNLOCKED void
+lane_ended (void *data)
+{
+  const LaneStart *start = data;
+  CuratorClient *client = start->client;
+
+  curator_client_lock (client);
+  client->dispatch->n_running--;
+  client->dispatch->running[start->lane] = FALSE;
+  if (!may_end (client, start->lane))
+    {
+      start_lane (client, start->lane, NULL);
+    }
+  pthread_cond_broadcast (&client->changed);
+  curator_client_unlock (client);
+  curator_client_memory_unref (client);
+  g_free (data);
+}
+
+static CURATOR_UNLOCKED void *
+run_lane (void *data)
+{
+  const LaneStart *start = data;
+  CuratorClient *client = start->client;
+
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
+  curator_thread_change_role (client, is_ours (start->lane));
+  pthread_cleanup_push (lane_ended, data);
+  curator_client_lock (client);
+  while (!may_end (client, start->lane))
+    {
+      const gint64 when = ready_at (client, start->lane);
+      if (when <= curator_client_now_us (client))
+        {
+          step_and_unlock (client, start->lane);
+          curator_client_lock (client);
+        }
+      else
+        {
+          wait_for_work (client, start->lane, when);
+        }
+    }
+  curator_client_unlock (client);
+  pthread_cleanup_pop (TRUE);
+  return NULL;
+}
+
+static gboolean
+start_lane (CuratorClient *client, CuratorLane lane, GError **error)
+{
+  static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
+                                                      [CURATOR_LANE_CALLBACKS] = "curator-calls",
+                                                      [CURATOR_LANE_SESSION] = "curator-session",
+                                                      [CURATOR_LANE_STATES] = "curator-states",
+                                                      [CURATOR_LANE_QUESTIONS] = "curator-asks" };
+  LaneStart *start = g_new (LaneStart, 1);
+
+  start->client = client;
+  start->lane = lane;
+  curator_client_memory_ref (client);
+  const int failed = curator_thread_start_detached (names[lane], run_lane, start);
+  if (failed != 0)
+    {
+      curator_client_memory_unref (client);
+      g_free (start);
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (failed),
+                   "cannot start a thread of the client: %s", g_strerror (failed));
+      return FALSE;
+    }
+  client->dispatch->n_running++;
+  client->dispatch->running[lane] = TRUE;
+  return TRUE;
+}
+
+gboolean
+curator_dispatch_start (CuratorClient *client, GError **error)
+{
+  for (int lane = 0; client->ops->threads && lane < CURATOR_N_LANES; lane++)
+    {
+      if (lane != CURATOR_LANE_QUESTIONS && !client->dispatch->running[lane]
+          && !start_lane (client, lane, error))
+        {
+          curator_dispatch_stop (client);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+void
+curator_dispatch_stop (CuratorClient *client)
+{
+  client->dispatch->stopping = TRUE;
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      pthread_cond_broadcast (&client->dispatch->work_added[lane]);
+    }
+  curator_alarm_wake (&client->dispatch->alarm);
+}
+
+/* A thread that serves another client waits for no callback: two of them could close each other's. */
+static CURATOR_LOCKED gboolean
+must_wait (const CuratorClient *client)
+{
+  const CuratorClient *served = curator_thread_role ().client;
+  return served != client
+         && (client->sessions_open > 0 || (client->dispatch->n_running > 0 && served == NULL));
+}
+
+/* Called with the client's mutex held, which is given back while waiting. FALSE: it is too late. */
+static CURATOR_LOCKED gboolean
+wait_for_change (CuratorClient *client, gint64 until_us)
+{
+  const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
+
+  if (client->ops->threads)
+    {
+      return pthread_cond_timedwait (&client->changed, &client->mutex, &until) != ETIMEDOUT;
+    }
+  client->ops->wait (client->ops, &client->changed, &client->mutex);
+  return TRUE;
+}
+
+void
+curator_dispatch_join (CuratorClient *client)
+{
+  const gint64 until_us = curator_client_now_us (client) + CLOSE_PATIENCE_US;
+  gboolean in_time = TRUE;
+
+  while (in_time && must_wait (client))
+    {
+      in_time = wait_for_change (client, until_us);
+    }
+  if (!in_time)
+    {
+      curator_warn ("close does not wait any longer: %s", client->sessions_open > 0
+                                                              ? "the session is not closed yet"
+                                                              : "a callback has not returned");
+    }
+}

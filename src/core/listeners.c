@@ -1,0 +1,178 @@
+/* Listeners of connection states, leases and shared counts. Mirrors ListenerManager.
+ *
+ * Threads: any; lists are guarded by the client's mutex. Each notification of each listener is a
+ * job of its own, so a listener that is removed before its turn is not called.
+ */
+#include "core/listeners.h"
+
+#include "base/guards.h"
+#include "core/monitor.h"
+#include "core/user_data.h"
+
+struct _CuratorListener
+{
+  CuratorRefs refs;
+  CuratorClient *client; /* no reference: the list's owner has one, and each notification */
+  guint id;
+  gboolean removed CURATOR_GUARDED; /* guarded by the client's mutex */
+  GCallback func;
+  gpointer user_data;
+  GDestroyNotify destroy;
+};
+
+typedef struct
+{
+  CuratorClient *client;
+  CuratorListener *listener;
+  CuratorListenerCall call;
+  gpointer subject;
+  GDestroyNotify unref_subject;
+  int value;
+} Notification;
+
+static void
+listener_unref (gpointer data)
+{
+  CuratorListener *listener = data;
+  if (curator_refs_dec (&listener->refs))
+    {
+      curator_user_data_destroy (listener->client, listener->destroy, listener->user_data);
+      g_free (listener);
+    }
+}
+
+guint
+curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCallback func,
+                       gpointer user_data, GDestroyNotify destroy)
+{
+  CuratorListener *listener = g_new0 (CuratorListener, 1);
+  curator_refs_init (&listener->refs);
+  listener->client = client;
+  listener->id = ++listeners->last_id;
+  listener->func = func;
+  listener->user_data = user_data;
+  listener->destroy = destroy;
+  if (listeners->all == NULL)
+    {
+      listeners->all = g_ptr_array_new_with_free_func (listener_unref);
+    }
+  g_ptr_array_add (listeners->all, listener);
+  return listener->id;
+}
+
+static CURATOR_UNLOCKED void
+notify (gpointer data)
+{
+  Notification *notification = data;
+  curator_client_lock (notification->client);
+  const gboolean removed = notification->listener->removed;
+  curator_client_unlock (notification->client);
+  if (!removed)
+    {
+      notification->call (notification->listener->func, notification->subject, notification->value,
+                          notification->listener->user_data);
+    }
+}
+
+static void
+notification_free (gpointer data)
+{
+  Notification *notification = data;
+  listener_unref (notification->listener);
+  if (notification->unref_subject != NULL)
+    {
+      notification->unref_subject (notification->subject);
+    }
+  curator_client_memory_unref (notification->client);
+  g_free (notification);
+}
+
+static CURATOR_LOCKED void
+notify_from (CuratorListeners *listeners, guint first, const Notification *pattern,
+             gpointer (*ref_subject) (gpointer subject))
+{
+  for (guint i = first; listeners->all != NULL && i < listeners->all->len; i++)
+    {
+      if (ref_subject != NULL && ref_subject (pattern->subject) == NULL)
+        {
+          return;
+        }
+      Notification *notification = g_new (Notification, 1);
+      *notification = *pattern;
+      notification->listener = g_ptr_array_index (listeners->all, i);
+      curator_refs_inc (&notification->listener->refs);
+      curator_client_memory_ref (notification->client);
+      (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
+          notification->client, notify, notification, notification_free);
+    }
+}
+
+void
+curator_listeners_notify (CuratorListeners *listeners, CuratorClient *client,
+                          CuratorListenerCall call, gpointer subject,
+                          gpointer (*ref_subject) (gpointer subject), GDestroyNotify unref_subject,
+                          int value)
+{
+  const Notification pattern = { .client = client,
+                                 .call = call,
+                                 .subject = subject,
+                                 .unref_subject = unref_subject,
+                                 .value = value };
+  notify_from (listeners, 0, &pattern, ref_subject);
+}
+
+void
+curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient *client,
+                                 CuratorListenerCall call, gpointer subject,
+                                 gpointer (*ref_subject) (gpointer subject),
+                                 GDestroyNotify unref_subject, int value)
+{
+  const Notification pattern = { .client = client,
+                                 .call = call,
+                                 .subject = subject,
+                                 .unref_subject = unref_subject,
+                                 .value = value };
+  notify_from (listeners, listeners->all->len - 1, &pattern, ref_subject);
+}
+
+void
+curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, guint id)
+{
+  CuratorListener *found = NULL;
+
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
+  curator_client_lock (client);
+  for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++)
+    {
+      CuratorListener *listener = g_ptr_array_index (listeners->all, i);
+      if (listener->id == id)
+        {
+          listener->removed = TRUE;
+          found = g_ptr_array_steal_index (listeners->all, i);
+        }
+    }
+  curator_client_unlock (client);
+  g_clear_pointer (&found, listener_unref);
+}
+
+void
+curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *client, gboolean silently)
+{
+  curator_client_lock (client);
+  GPtrArray *all = g_steal_pointer (&listeners->all);
+  for (guint i = 0; silently && all != NULL && i < all->len; i++)
+    {
+      ((CuratorListener *) g_ptr_array_index (all, i))->removed = TRUE;
+    }
+  curator_client_unlock (client);
+  g_clear_pointer (&all, g_ptr_array_unref);
+}
+
+void
+curator_listeners_clear (CuratorListeners *listeners)
+{
+  g_clear_pointer (&listeners->all, g_ptr_array_unref);
+}

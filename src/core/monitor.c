@@ -1,0 +1,165 @@
+/* The mutex of a client, its memory references and its clocks.
+ *
+ * Stands where Java has synchronized. Threads: any. It depends on no other part of the client: the
+ * function that frees it, and those that run after an unlock, are passed in. A thread of the program's
+ * that is cancelled ends after the unlock and what it runs: others wait for both.
+ */
+#include "core/monitor.h"
+
+#include "base/threads.h"
+#include "core/client-record.h"
+
+struct _CuratorAfter
+{
+  CuratorAfter *next;
+  CuratorContinuation run;
+};
+
+/* The client whose mutex this thread holds. */
+static _Thread_local CuratorClient *locked_client;
+
+void
+curator_client_memory_ref (CuratorClient *client)
+{
+  curator_refs_inc (&client->memory);
+}
+
+void
+curator_client_memory_unref (CuratorClient *client)
+{
+  if (curator_refs_dec (&client->memory))
+    {
+      client->free (client);
+    }
+}
+
+CuratorClient *
+curator_locked_client (void)
+{
+  return locked_client;
+}
+
+/* The analysis does not know that pthread_mutex_lock() takes it. */
+void CURATOR_NOT_ANALYSED
+curator_client_lock (CuratorClient *client)
+{
+  int cancel_state;
+
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  pthread_mutex_lock (&client->mutex);
+  client->cancel_state = cancel_state;
+  locked_client = client;
+}
+
+void CURATOR_NOT_ANALYSED
+curator_client_unlock (CuratorClient *client)
+{
+  const CuratorContinuation first = client->after_first;
+  CuratorAfter *after = client->after_head;
+  const int cancel_state = client->cancel_state;
+  client->after_first.func = NULL;
+  client->after_head = NULL;
+  client->after_tail = NULL;
+  locked_client = NULL;
+  pthread_mutex_unlock (&client->mutex);
+
+  if (first.func != NULL)
+    {
+      first.func (first.data);
+    }
+  while (after != NULL)
+    {
+      CuratorAfter *next = after->next;
+      after->run.func (after->run.data);
+      g_free (after);
+      after = next;
+    }
+  pthread_setcancelstate (cancel_state, NULL);
+}
+
+void
+curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data)
+{
+  const CuratorContinuation run = { .func = func, .data = data };
+  if (client->after_first.func == NULL)
+    {
+      client->after_first = run;
+      return;
+    }
+  CuratorAfter *after = g_new (CuratorAfter, 1);
+  *after = (CuratorAfter){ .run = run };
+  if (client->after_tail == NULL)
+    {
+      client->after_head = after;
+    }
+  else
+    {
+      client->after_tail->next = after;
+    }
+  client->after_tail = after;
+}
+
+gboolean
+curator_client_check_forked (CuratorClient *client, GError **error)
+{
+  if (G_UNLIKELY (client->fork_generation != curator_fork_generation ()))
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_FORKED,
+                           "this client belongs to the parent process");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_life (CuratorLife life, GError **error)
+{
+  if (life == CURATOR_LIFE_STARTED)
+    {
+      return TRUE;
+    }
+  const gboolean latent = life == CURATOR_LIFE_LATENT;
+  g_set_error_literal (error, CURATOR_ERROR,
+                       latent ? CURATOR_ERROR_NOT_STARTED : CURATOR_ERROR_CLOSED,
+                       latent ? "the client has not been started" : "the client is closed");
+  return FALSE;
+}
+
+gboolean
+curator_client_check_usable (CuratorClient *client, GError **error)
+{
+  if (!curator_client_check_forked (client, error))
+    {
+      return FALSE;
+    }
+  return check_life ((CuratorLife) g_atomic_int_get (&client->life), error);
+}
+
+gboolean
+curator_client_is_running (CuratorClient *client)
+{
+  return client->life == CURATOR_LIFE_STARTED;
+}
+
+gint64
+curator_client_now_us (CuratorClient *client)
+{
+  return client->ops->monotonic_us (client->ops);
+}
+
+gint64
+curator_client_boottime_us (CuratorClient *client)
+{
+  return client->ops->boottime_us (client->ops);
+}
+
+gint64
+curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
+{
+  const gint64 now = curator_client_now_us (client);
+  if (timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000)
+    {
+      return G_MAXINT64;
+    }
+  return now + timeout_ms * 1000;
+}

@@ -1,0 +1,189 @@
+/* Asynchronous operations with a deadline, which may be cancelled.
+ *
+ * Mirrors nothing: Curator's calls block in place. Threads: any; guarded by the client's mutex.
+ */
+#include "core/op.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/zk_error.h"
+
+#include <gio/gio.h>
+
+gpointer
+curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
+                  gint64 deadline_us, CuratorOpDone done, gpointer data)
+{
+  CuratorOp *op = g_malloc0 (size);
+  curator_refs_init (&op->refs);
+  curator_refs_inc (&op->refs);
+  op->klass = klass;
+  op->client = client;
+  op->deadline_us = deadline_us;
+  op->begun_us = curator_client_now_us (client);
+  op->done = done;
+  op->data = data;
+  op->link.data = op;
+  curator_client_memory_ref (client);
+  return op;
+}
+
+CuratorOp *
+curator_op_ref (CuratorOp *op)
+{
+  curator_refs_inc (&op->refs);
+  return op;
+}
+
+void
+curator_op_unref (CuratorOp *op)
+{
+  if (!curator_refs_dec (&op->refs))
+    {
+      return;
+    }
+  if (op->klass->finalize != NULL)
+    {
+      op->klass->finalize (op);
+    }
+  if (op->result != NULL && op->klass->free_result != NULL)
+    {
+      op->klass->free_result (op->result);
+    }
+  g_clear_error (&op->error);
+  curator_client_memory_unref (op->client);
+  g_free (op);
+}
+
+static CURATOR_LOCKED void
+on_deadline (gpointer data)
+{
+  CuratorOp *op = data;
+  op->deadline_timer = NULL;
+  GError *reason =
+      op->klass->timed_out != NULL
+          ? op->klass->timed_out (op)
+          : g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed");
+  if (reason != NULL)
+    {
+      op->klass->cancel (op, reason);
+    }
+}
+
+gboolean
+curator_op_begin (CuratorOp *op)
+{
+  CuratorClient *client = op->client;
+
+  g_queue_push_tail_link (&client->ops_running, &op->link);
+  if (!curator_client_is_running (client))
+    {
+      curator_op_finish (
+          op, NULL,
+          g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
+      return FALSE;
+    }
+  if (client->auth_failed)
+    {
+      curator_op_finish (
+          op, NULL, curator_error_from_zk (ZAUTHFAILED, "connecting to", client->connect_string));
+      return FALSE;
+    }
+  if (op->deadline_us != G_MAXINT64)
+    {
+      op->deadline_timer = curator_timer_add (client, op->deadline_us, on_deadline, op);
+    }
+  return TRUE;
+}
+
+void
+curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean waited)
+{
+  op->begun_us = begun_us;
+  op->waited = op->waited || waited;
+}
+
+static void
+call_done (gpointer data)
+{
+  CuratorOp *op = data;
+  op->done (op, g_steal_pointer (&op->result), op->error, op->data);
+  curator_op_unref (op);
+}
+
+void
+curator_op_stop_deadline (CuratorOp *op)
+{
+  curator_timer_cancel (op->client, &op->deadline_timer);
+}
+
+void
+curator_op_finish (CuratorOp *op, gpointer result, GError *error)
+{
+  g_assert (!op->finished);
+  op->finished = TRUE;
+  op->result = result;
+  op->error = error;
+  g_queue_unlink (&op->client->ops_running, &op->link);
+  curator_op_stop_deadline (op);
+  curator_client_after_unlock (op->client, call_done, op);
+}
+
+void
+curator_op_cancel (CuratorOp *op, GError *reason)
+{
+  curator_client_lock (op->client);
+  if (!op->finished)
+    {
+      op->klass->cancel (op, g_steal_pointer (&reason));
+    }
+  curator_client_unlock (op->client);
+  g_clear_error (&reason);
+}
+
+/* Runs on the thread that cancels. */
+static void
+on_cancelled (GCancellable *cancellable, gpointer data)
+{
+  CuratorOp *op = data;
+  g_assert (g_atomic_int_get (&op->connected));
+  /* Shows ThreadSanitizer that the thread that disconnects waits for this. */
+  curator_op_ref (op);
+  curator_op_cancel (
+      op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the operation was cancelled"));
+  curator_op_unref (op);
+}
+
+static void
+unref_op (gpointer op)
+{
+  curator_op_unref (op);
+}
+
+gulong
+curator_op_connect (CuratorOp *op, GCancellable *cancellable)
+{
+  /* Shows ThreadSanitizer the hand-over, which GCancellable does out of its sight. */
+  g_atomic_int_set (&op->connected, TRUE);
+  return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
+                                unref_op);
+}
+
+void
+curator_client_cancel_ops (CuratorClient *client, int rc)
+{
+  GQueue *running = &client->ops_running;
+
+  /* Each once. Those that go on for a while stay; none is added. */
+  for (guint n = running->length; n > 0 && running->length > 0; n--)
+    {
+      GList *link = g_queue_pop_head_link (running);
+      CuratorOp *op = link->data;
+      g_queue_push_tail_link (running, link);
+      GError *reason =
+          rc == ZCLOSING
+              ? g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client was closed")
+              : curator_error_from_zk (rc, "connecting to", client->connect_string);
+      op->klass->cancel (op, reason);
+    }
+}

@@ -1,0 +1,75 @@
+/* An asynchronous operation: it may be cancelled, and ends exactly once. Guarded by the client's
+ * mutex.
+ *
+ * Every acquire is one; the acquire of a recipe may start further ones. A blocking call starts an
+ * operation and waits (curator_await_*), an asynchronous call starts one and returns.
+ */
+#ifndef CURATOR_OP_H
+#define CURATOR_OP_H
+
+#include "base/guards.h"
+#include "core/client-record.h"
+
+typedef struct _CuratorOp CuratorOp;
+
+/* Called without a lock, on the thread on which the operation ended. Exactly one of result and
+ * error is set, except that a success without a value has neither. result is transferred. */
+typedef void (*CuratorOpDone) (CuratorOp *op, gpointer result, const GError *error, gpointer data);
+
+typedef struct
+{
+  /* Called with the client's mutex held, never after the op finished. Must finish it with reason
+   * (transfer full) and leave nothing behind; it may take a while if the thread must not go on before. May
+   * be called again meanwhile. */
+  void (*cancel) (CuratorOp *op, GError *reason);
+  /* Called with the client's mutex held when the deadline has passed: the reason to cancel the op
+   * with. NULL: what the op waits for has the same deadline and ends the op. May be NULL itself:
+   * TIMED_OUT. */
+  GError *(*timed_out) (CuratorOp *op);
+  void (*finalize) (CuratorOp *op); /* frees the members, not the op itself */
+  GDestroyNotify free_result;       /* for a result that done did not take */
+} CuratorOpClass;
+
+struct _CuratorOp
+{
+  CuratorRefs refs;
+  gint connected; /* atomic: a cancellable may cancel it */
+  gboolean finished CURATOR_GUARDED;
+  const CuratorOpClass *klass;
+  CuratorClient *client;
+  gint64 deadline_us;              /* monotonic; G_MAXINT64 for none */
+  gint64 begun_us;                 /* monotonic */
+  gboolean waited CURATOR_GUARDED; /* a server has shown that a contender was in front */
+  CuratorTimer *deadline_timer CURATOR_GUARDED;
+  CuratorOpDone done;
+  gpointer data;
+  gpointer result;
+  GError *error;
+  GList link; /* in client->ops_running */
+};
+
+/* Allocates size bytes, zeroed, that begin with the op. One reference is the caller's, one the op's
+ * own until it is done. */
+gpointer curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
+                           gint64 deadline_us, CuratorOpDone done, gpointer data);
+/* Registers the op with the client and starts its deadline, which cancels it. FALSE:
+ * the client is not running, and the op has been finished. */
+gboolean curator_op_begin (CuratorOp *op) CURATOR_LOCKED;
+/* op continues the call of a longer one. */
+void curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean waited) CURATOR_LOCKED;
+/* Takes result and error. */
+void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_LOCKED;
+/* Drops the deadline: the op is about to finish. */
+void curator_op_stop_deadline (CuratorOp *op) CURATOR_LOCKED;
+/* Takes reason. Does nothing if the op has finished. */
+void curator_op_cancel (CuratorOp *op, GError *reason) CURATOR_UNLOCKED;
+/* Cancelling cancellable cancels op. Disconnect the handler when op is done, but not from inside
+ * it. 0 if cancellable was already cancelled; op then is, too. */
+gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
+CuratorOp *curator_op_ref (CuratorOp *op);
+void curator_op_unref (CuratorOp *op);
+
+/* Cancels all running operations: with CLOSED for ZCLOSING, otherwise with rc's error. */
+void curator_client_cancel_ops (CuratorClient *client, int rc) CURATOR_LOCKED;
+
+#endif

@@ -1,0 +1,47 @@
+/* Payloads of lock nodes; see payload.h.
+ *
+ * Mirrors CreateBuilderImpl.compressed. Threads: any; no lock.
+ */
+#include "core/payload.h"
+
+#include "base/gzip.h"
+#include "core/client-record.h"
+
+GBytes *
+curator_payload_new (const void *data, gsize length)
+{
+  return g_bytes_new (data, data != NULL ? MIN (length, CURATOR_MAX_PAYLOAD + 1) : 0);
+}
+
+gboolean
+curator_check_payload (gsize length, GError **error)
+{
+  if (length > CURATOR_MAX_PAYLOAD)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                   "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+GBytes *
+curator_payload_pack (const CuratorClient *client, GBytes *plain)
+{
+  if (plain == NULL)
+    {
+      return NULL;
+    }
+  return client->compression ? curator_gzip (plain) : g_bytes_ref (plain);
+}
+
+GBytes *
+curator_payload_unpack (const CuratorClient *client, GBytes *read)
+{
+  gsize length = 0;
+  const void *data = read != NULL ? g_bytes_get_data (read, &length) : NULL;
+  GBytes *plain = data != NULL && client->compression
+                      ? curator_gunzip (data, length, CURATOR_MAX_PAYLOAD)
+                      : NULL;
+  return plain != NULL || read == NULL ? plain : g_bytes_ref (read);
+}

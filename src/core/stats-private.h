@@ -1,0 +1,18 @@
+/* Counts and traces (TracerDriver). */
+#ifndef CURATOR_STATS_PRIVATE_H
+#define CURATOR_STATS_PRIVATE_H
+
+#include "core/client-record.h"
+#include "curator/stats.h"
+
+void curator_count (CuratorClient *client, CuratorCounter counter, guint64 n) CURATOR_LOCKED;
+void curator_count_duration (CuratorClient *client, CuratorDuration kind,
+                             gint64 duration_us) CURATOR_LOCKED;
+/* All counters at this moment, CURATOR_N_COUNTERS. */
+void curator_copy_counters (CuratorClient *client, guint64 *counters) CURATOR_LOCKED;
+extern const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS];
+/* path: the full path. Does nothing without a trace function. */
+void curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,
+                    gint64 duration_us, gint64 session_id) CURATOR_LOCKED;
+
+#endif

@@ -1,0 +1,167 @@
+/* Counters and trace events.
+ *
+ * Mirrors TracerDriver and AdvancedTracerDriver. Threads: any; the client's mutex guards the
+ * counters. The trace function is constant after start and runs on the callback lane.
+ */
+#include "core/stats-private.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+
+#include <string.h>
+
+#define N_WAIT_LIMITS (CURATOR_COUNTER_WAIT_LONGER - CURATOR_COUNTER_WAIT_BELOW_1_MS)
+
+struct _CuratorTraceEvent
+{
+  CuratorClient *client; /* a memory reference */
+  CuratorTraceKind kind;
+  char *path;
+  gint64 duration_us;
+  gint64 session_id;
+};
+
+static const char *const names[] = { "grants",
+                                     "waits",
+                                     "failures",
+                                     "releases",
+                                     "lost-session",
+                                     "lost-clock",
+                                     "lost-deleted",
+                                     "lost-closed",
+                                     "nodes-reaped",
+                                     "names-ignored",
+                                     "heartbeats",
+                                     "heartbeats-missed",
+                                     "sessions",
+                                     "requests",
+                                     "wait-below-1-ms",
+                                     "wait-below-4-ms",
+                                     "wait-below-16-ms",
+                                     "wait-below-64-ms",
+                                     "wait-below-256-ms",
+                                     "wait-below-1024-ms",
+                                     "wait-below-4096-ms",
+                                     "wait-below-16384-ms",
+                                     "wait-below-65536-ms",
+                                     "wait-longer",
+                                     "confirmations",
+                                     "lost-max-hold" };
+
+G_STATIC_ASSERT (G_N_ELEMENTS (names) == CURATOR_N_COUNTERS);
+
+void
+curator_count (CuratorClient *client, CuratorCounter counter, guint64 n)
+{
+  client->counters[counter] += n;
+}
+
+const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS] = {
+  [CURATOR_DURATION_WAIT] = { .first_us = 1000, .doublings = 2, .n_limits = N_WAIT_LIMITS },
+  [CURATOR_DURATION_HOLD] = { .first_us = 1000, .doublings = 2, .n_limits = 14 },
+  [CURATOR_DURATION_ROUND_TRIP] = { .first_us = 250, .doublings = 1, .n_limits = 17 },
+};
+
+void
+curator_count_duration (CuratorClient *client, CuratorDuration kind, gint64 duration_us)
+{
+  curator_histogram_add (&client->durations[kind], &curator_duration_scales[kind], duration_us);
+}
+
+void
+curator_copy_counters (CuratorClient *client, guint64 *counters)
+{
+  memcpy (counters, client->counters, sizeof client->counters);
+  memcpy (counters + CURATOR_COUNTER_WAIT_BELOW_1_MS,
+          client->durations[CURATOR_DURATION_WAIT].counts, (N_WAIT_LIMITS + 1) * sizeof *counters);
+}
+
+gsize
+curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
+{
+  guint64 all[CURATOR_N_COUNTERS] = { 0 };
+
+  g_return_val_if_fail (client != NULL && (values != NULL || n == 0), 0);
+  if (n == 0)
+    {
+      return CURATOR_N_COUNTERS;
+    }
+  if (curator_client_check_forked (client, NULL))
+    {
+      curator_client_lock (client);
+      curator_copy_counters (client, all);
+      curator_client_unlock (client);
+    }
+  memset (values, 0, n * sizeof *values);
+  memcpy (values, all, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
+  return CURATOR_N_COUNTERS;
+}
+
+const char *
+curator_counter_to_string (CuratorCounter counter)
+{
+  return (guint) counter < G_N_ELEMENTS (names) ? names[counter] : NULL;
+}
+
+static void
+deliver_event (gpointer data)
+{
+  CuratorTraceEvent *event = data;
+  event->client->trace (event, event->client->trace_data);
+}
+
+static void
+free_event (gpointer data)
+{
+  CuratorTraceEvent *event = data;
+  curator_client_memory_unref (event->client);
+  g_free (event->path);
+  g_free (event);
+}
+
+void
+curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, gint64 duration_us,
+               gint64 session_id)
+{
+  if (client->trace == NULL)
+    {
+      return;
+    }
+  CuratorTraceEvent *event = g_new (CuratorTraceEvent, 1);
+  curator_client_memory_ref (client);
+  event->client = client;
+  event->kind = kind;
+  event->path = g_strdup (curator_client_user_path (client, path));
+  event->duration_us = duration_us;
+  event->session_id = session_id;
+  curator_dispatch_callback (client, deliver_event, event, free_event);
+}
+
+CuratorTraceKind
+curator_trace_event_get_kind (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, CURATOR_TRACE_GRANTED);
+  return event->kind;
+}
+
+const char *
+curator_trace_event_get_path (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, NULL);
+  return event->path;
+}
+
+gint64
+curator_trace_event_get_duration_us (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, 0);
+  return event->duration_us;
+}
+
+gint64
+curator_trace_event_get_session_id (const CuratorTraceEvent *event)
+{
+  g_return_val_if_fail (event != NULL, 0);
+  return event->session_id;
+}

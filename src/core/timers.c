@@ -1,0 +1,98 @@
+/* Timers in the order in which they are due, by two clocks.
+ *
+ * Curator has no counterpart: Java's executors have timers of their own. Threads: any; guarded by the
+ * client's mutex. What runs them is dispatch.c.
+ */
+#include "core/timers.h"
+
+#include "core/monitor.h"
+
+void
+curator_timers_init (CuratorTimers *timers)
+{
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    {
+      timers->queues[clock] = g_sequence_new (g_free);
+    }
+}
+
+void
+curator_timers_clear (CuratorTimers *timers)
+{
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    {
+      g_sequence_free (timers->queues[clock]);
+    }
+}
+
+static int
+compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  const CuratorTimer *x = a;
+  const CuratorTimer *y = b;
+  if (x->when_us != y->when_us)
+    {
+      return x->when_us < y->when_us ? -1 : 1;
+    }
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Most timers are due after all others. GLib's search allocates memory. */
+static CURATOR_LOCKED GSequenceIter *
+insert_sorted (GSequence *queue, CuratorTimer *timer)
+{
+  GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
+
+  return g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0
+             ? g_sequence_append (queue, timer)
+             : g_sequence_insert_sorted (queue, timer, compare_timers, NULL);
+}
+
+CuratorTimer *
+curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 when_us,
+                       CuratorWork func, gpointer data)
+{
+  CuratorTimer *timer = g_new (CuratorTimer, 1);
+
+  timer->when_us = when_us;
+  timer->order = ++timers->last_order;
+  timer->func = func;
+  timer->data = data;
+  timer->place = insert_sorted (timers->queues[clock], timer);
+  return timer;
+}
+
+void
+curator_timers_remove (CuratorTimer *timer)
+{
+  g_sequence_remove (timer->place);
+}
+
+static CURATOR_LOCKED CuratorTimer *
+first_of_clock (CuratorTimers *timers, CuratorTimerClock clock)
+{
+  GSequenceIter *first = g_sequence_get_begin_iter (timers->queues[clock]);
+  return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
+}
+
+gint64
+curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us)
+{
+  return clock == CURATOR_CLOCK_RUNNING
+             ? when_us
+             : curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
+}
+
+CuratorTimer *
+curator_timers_first (CuratorTimers *timers, CuratorClient *client, gint64 *due_us)
+{
+  CuratorTimer *running = first_of_clock (timers, CURATOR_CLOCK_RUNNING);
+  CuratorTimer *always = first_of_clock (timers, CURATOR_CLOCK_ALWAYS);
+  const gint64 running_us = running != NULL ? running->when_us : G_MAXINT64;
+  const gint64 always_us =
+      always != NULL ? curator_timers_due_us (client, CURATOR_CLOCK_ALWAYS, always->when_us)
+                     : G_MAXINT64;
+
+  *due_us = MIN (running_us, always_us);
+  return always_us < running_us ? always : running;
+}

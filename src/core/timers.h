@@ -1,0 +1,43 @@
+/* Timers in the order in which they are due, by two clocks. Guarded by the client's mutex. */
+#ifndef CURATOR_TIMERS_H
+#define CURATOR_TIMERS_H
+
+#include "base/guards.h"
+#include "core/dispatch.h"
+
+typedef enum
+{
+  CURATOR_CLOCK_RUNNING, /* CLOCK_MONOTONIC, which stands still while the machine sleeps */
+  CURATOR_CLOCK_ALWAYS,  /* CLOCK_BOOTTIME */
+  CURATOR_N_CLOCKS
+} CuratorTimerClock;
+
+struct _CuratorTimer
+{
+  gint64 when_us;
+  guint64 order; /* timers due at the same time fire in the order in which they were set */
+  CuratorWork func;
+  gpointer data;
+  GSequenceIter *place CURATOR_GUARDED;
+};
+
+typedef struct
+{
+  GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED;
+  guint64 last_order CURATOR_GUARDED;
+} CuratorTimers;
+
+void curator_timers_init (CuratorTimers *timers) CURATOR_LOCKED;
+/* Frees the timers, too. */
+void curator_timers_clear (CuratorTimers *timers) CURATOR_LOCKED;
+CuratorTimer *curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 when_us,
+                                     CuratorWork func, gpointer data) CURATOR_LOCKED;
+/* Frees the timer. */
+void curator_timers_remove (CuratorTimer *timer) CURATOR_LOCKED;
+/* What the monotonic clock shows when the timer's own shows when_us, unless the machine sleeps. */
+gint64 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us);
+/* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is none. */
+CuratorTimer *curator_timers_first (CuratorTimers *timers, CuratorClient *client,
+                                    gint64 *due_us) CURATOR_LOCKED;
+
+#endif

@@ -1,0 +1,31 @@
+/* Frees what a program has given to the library together with a function. Curator has no counterpart.
+ *
+ * Threads: any; no lock is held.
+ */
+#include "core/user_data.h"
+
+#include "base/thread_role.h"
+#include "core/dispatch.h"
+#include "core/monitor.h"
+
+static void
+nothing (gpointer data)
+{
+}
+
+void
+curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpointer data)
+{
+  if (destroy == NULL)
+    {
+      return;
+    }
+  if (!curator_thread_role ().is_ours)
+    {
+      destroy (data);
+      return;
+    }
+  curator_client_lock (client);
+  curator_dispatch_callback (client, nothing, data, destroy);
+  curator_client_unlock (client);
+}

@@ -1,0 +1,143 @@
+/* The interface to ZooKeeper: a table of asynchronous calls, clocks and a way to wait.
+ *
+ * Curator has ZookeeperFactory here. zk_real.c implements it with libzookeeper-mt, the simulator
+ * with an in-process ZooKeeper and a virtual clock. Nothing outside the zk_ files calls a
+ * zoo_ function.
+ *
+ * Threads: any sends requests, with the client's mutex held. Completions and watch events run on a
+ * thread of the implementation's choice, one at a time per handle, in the order of the wire, never
+ * inside the call that sends the request.
+ */
+#ifndef CURATOR_ZK_OPS_H
+#define CURATOR_ZK_OPS_H
+
+#include <glib.h>
+#include <pthread.h>
+#include <zookeeper/zookeeper.h>
+
+typedef struct _CuratorZkOps CuratorZkOps;
+typedef struct _CuratorZkHandle CuratorZkHandle;
+typedef struct _CuratorZkTicket CuratorZkTicket;
+
+/* The reply to a request. Its pointers are valid until the completion returns. Members that the
+ * operation does not return are NULL or 0. */
+typedef struct
+{
+  const char *path;                     /* create: the node's real name */
+  const struct Stat *stat;              /* create, get, exists, set */
+  const char *data;                     /* get; NULL for null data */
+  int data_length;                      /* get; -1 for null data */
+  const struct String_vector *children; /* get_children */
+  int failed_index;                     /* check: index of the path that failed, or -1 */
+} CuratorZkReply;
+
+typedef void (*CuratorZkCompletion) (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket);
+
+/* One request in flight. The caller allocates it (usually as the head of a larger struct) and keeps
+ * it until the completion has run or close() of its handle has returned. */
+struct _CuratorZkTicket
+{
+  CuratorZkCompletion completion;
+  gpointer ops_data;       /* the implementation's own, for example the results of a multi */
+  GDestroyNotify ops_free; /* frees ops_data; called by the ticket's owner */
+};
+
+/* Session events have type ZOO_SESSION_EVENT and path "". Every other event is a watch that fired.
+ * */
+typedef void (*CuratorZkWatcher) (int type, int state, const char *path, gpointer context);
+
+/* A server has answered a ping of the library, which was sent at sent_us or later. By the clock of
+ * boottime_us. Runs on a thread of the implementation's; context: the watcher's. */
+typedef void (*CuratorZkPinged) (gint64 sent_us, gint64 answered_us, gpointer context);
+
+/* A request returns ZOK if it was accepted; its completion usually runs, but may be lost. With any
+ * other code its completion will not run. Strings and buffers may be freed as soon as the call
+ * returns. Paths are full: they include chroot and namespace. */
+struct _CuratorZkOps
+{
+  /* hosts: "address:port,…", numeric. NULL with errno set on failure, EAGAIN if the system has no
+   * thread left. The watcher gets session events and all node events, always with this context. */
+  CuratorZkHandle *(*open) (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
+                            CuratorZkWatcher watcher, gpointer context);
+  /* Blocks for up to 4.5 s. Nothing is delivered after it has returned. */
+  void (*close) (CuratorZkOps *ops, CuratorZkHandle *handle);
+  /* Both are valid inside a CONNECTED event only. */
+  gint64 (*session_id) (CuratorZkOps *ops, CuratorZkHandle *handle);
+  int (*session_timeout_ms) (CuratorZkOps *ops, CuratorZkHandle *handle);
+  /* Called right after open, before anything else. A refusal comes as AUTH_FAILED; success is not
+   * reported. */
+  int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
+                   int cert_length);
+
+  /* Called right after open. NULL: nobody knows when the library sends its pings. */
+  void (*report_pings) (CuratorZkOps *ops, CuratorZkHandle *handle, CuratorZkPinged pinged);
+
+  /* Ends the current attempt to connect if an earlier call saw it that long ago, and returns TRUE; the
+   * handle then starts the next one. May be NULL: attempts cannot be ended. */
+  gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us);
+
+  /* servers: of CuratorServer; addresses: the same as for open. The handle connects to these from its
+   * next attempt on. leave: it also leaves a server that is not among them. FALSE: that has not
+   * happened yet, and the caller calls again soon. May be NULL: the list stays as it was. */
+  gboolean (*set_servers) (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers,
+                           const char *addresses, gboolean leave);
+
+  int (*create) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+                 int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket);
+  int (*remove) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
+                 CuratorZkTicket *ticket);
+  /* The watch is set only if rc is ZOK (exists: also on ZNONODE). */
+  int (*get) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+              CuratorZkTicket *ticket);
+  int (*exists) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+                 CuratorZkTicket *ticket);
+  int (*get_children) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+                       CuratorZkTicket *ticket);
+  int (*set) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+              int length, int version, CuratorZkTicket *ticket);
+  /* One multi of check(path, any version): a transaction that a quorum must commit. */
+  int (*check) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+                CuratorZkTicket *ticket);
+  /* One multi of delete(path, any version): all or none. */
+  int (*remove_all) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths,
+                     int n_paths, CuratorZkTicket *ticket);
+  /* type: ZWATCHTYPE_DATA or ZWATCHTYPE_CHILD. Removes every watch of ours on the path, from the
+   * server too unless others share the handle. No event is delivered. */
+  int (*remove_all_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                             ZooWatcherType type, CuratorZkTicket *ticket);
+
+  gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and timeouts */
+  gint64 (*boottime_us) (CuratorZkOps *ops);  /* for leases: goes on while the machine sleeps */
+
+  /* For unique names: differs between processes, also across a fork(). */
+  void (*random) (CuratorZkOps *ops, guint8 *bytes, gsize length);
+
+  /* Like pthread_cond_wait and pthread_cond_broadcast. A wait has no timeout: a timer of the client
+   * wakes it. */
+  void (*wait) (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex);
+  void (*wake) (CuratorZkOps *ops, pthread_cond_t *cond);
+  /* Starts a thread for a function of the user's, which nobody joins: 0, or the error of
+   * pthread_create. */
+  int (*start_thread) (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data);
+
+  /* TRUE: the client runs a thread for each lane. FALSE: the implementation steps the lanes itself
+   * (curator_dispatch_step). */
+  gboolean threads;
+
+  /* TRUE: open() adopts the program's handle (hosts is NULL; errno ENOTCONN without a handle), and
+   * close() keeps that handle and its session open. The client deletes its nodes and watches before
+   * close(). */
+  gboolean is_shared;
+  /* TRUE: the handle knows itself why a server will not do. */
+  gboolean finds_servers;
+  /* Why none has done since then: a new error, or NULL. NULL unless
+   * finds_servers. */
+  GError *(*dup_failure) (CuratorZkOps *ops, gint64 since_us);
+  /* Called when the client is freed; may be NULL. */
+  void (*free) (CuratorZkOps *ops);
+};
+
+/* The table that calls libzookeeper-mt; static, never freed. */
+CuratorZkOps *curator_zk_ops_real (void);
+
+#endif

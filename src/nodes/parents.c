@@ -1,0 +1,137 @@
+/* Creates a path and its missing ancestors: up from the leaf until a create succeeds, then down.
+ *
+ * Mirrors ZKPaths.mkdirs. Threads: any; guarded by the client's mutex. Starting at the leaf needs
+ * no permission on ancestors that exist. Each create is its own request: a container in a multi
+ * aborts the library.
+ */
+#include "nodes/parents.h"
+
+#include "base/guards.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "session/session.h"
+
+#include <string.h>
+
+struct _CuratorParents
+{
+  CuratorSession *session;
+  char *path;
+  gsize length CURATOR_GUARDED; /* of the prefix of path that is being created */
+  CuratorRequest *request CURATOR_GUARDED;
+  CuratorParentsDone done;
+  gpointer data;
+};
+
+static void request_level (CuratorParents *parents) CURATOR_LOCKED;
+
+static CURATOR_LOCKED void
+parents_free (CuratorParents *parents)
+{
+  curator_session_unref (parents->session);
+  g_free (parents->path);
+  g_free (parents);
+}
+
+static CURATOR_LOCKED void
+finish (CuratorParents *parents, int rc)
+{
+  const CuratorParentsDone done = parents->done;
+  gpointer data = parents->data;
+  parents_free (parents);
+  done (rc, data);
+}
+
+static gsize
+chroot_length (const CuratorClient *client)
+{
+  const char *chroot = client->servers != NULL ? client->servers->chroot : NULL;
+  return chroot != NULL ? strlen (chroot) : 0;
+}
+
+GError *
+curator_parents_chroot_error (CuratorClient *client, int rc)
+{
+  if (rc != ZNONODE || chroot_length (client) == 0)
+    {
+      return NULL;
+    }
+  return g_error_new (CURATOR_ZK_ERROR, ZNONODE,
+                      "the chroot %s of the connect string does not exist: create it first",
+                      client->servers->chroot);
+}
+
+static CURATOR_LOCKED void
+on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorParents *parents = data;
+  CuratorClient *client = parents->session->client;
+  const char *up = NULL;
+
+  parents->request = NULL;
+  if (rc == ZUNIMPLEMENTED && !client->no_containers)
+    {
+      client->no_containers = TRUE;
+      request_level (parents);
+      return;
+    }
+  if (rc == ZNONODE)
+    {
+      up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
+    }
+  if (up != NULL && up != parents->path && (gsize) (up - parents->path) > chroot_length (client))
+    {
+      parents->length = (gsize) (up - parents->path);
+      request_level (parents);
+      return;
+    }
+  if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0')
+    {
+      finish (parents, rc == ZNODEEXISTS ? ZOK : rc);
+      return;
+    }
+  parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
+  request_level (parents);
+}
+
+static void
+request_level (CuratorParents *parents)
+{
+  CuratorClient *client = parents->session->client;
+  g_autofree char *level = g_strndup (parents->path, parents->length);
+
+  if (parents->length <= chroot_length (client))
+    {
+      parents->request =
+          curator_request_exists (parents->session, level, FALSE, on_answered, parents);
+      return;
+    }
+  /* Curator writes zero bytes too, not null data. */
+  parents->request =
+      curator_request_create (parents->session, level, NULL,
+                              client->no_containers ? 0 : ZOO_CONTAINER, on_answered, parents);
+}
+
+CuratorParents *
+curator_parents_make (CuratorSession *session, const char *path, CuratorParentsDone done,
+                      gpointer data)
+{
+  CuratorParents *parents = g_new0 (CuratorParents, 1);
+  parents->session = curator_session_ref (session);
+  parents->path = g_strdup (path);
+  parents->length = strlen (path);
+  parents->done = done;
+  parents->data = data;
+  request_level (parents);
+  return parents;
+}
+
+void
+curator_parents_forget (CuratorParents *parents)
+{
+  if (parents->request != NULL)
+    {
+      curator_request_forget (parents->request);
+    }
+  parents_free (parents);
+}

@@ -1,0 +1,120 @@
+/* When the heartbeats of a session are due.
+ *
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex.
+ *
+ * NOTES: a session that holds something sends one every period of the lease clock. One that only waits
+ * needs a proof when its turn comes. Right behind a holder that may be any moment, so that session sends
+ * four for each session timeout. Further back it sends one, at a random moment, to find a node that was
+ * deleted; a turn that comes without warning is confirmed first, see attempt_end.c. A reconnect does not
+ * bring that one forward, because an election disconnects all sessions at once.
+ */
+#include "session/beat_due.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+
+/* The next node to be granted is checked so often in the session timeout. */
+#define NEAR_SHARE 4
+/* The heartbeats of far nodes spread over an eighth of the session timeout more with each. */
+#define FAR_SPREAD_SHARE 8
+
+static CURATOR_LOCKED gint64
+now_us (const CuratorSession *session)
+{
+  return curator_client_boottime_us (session->client);
+}
+
+/* Less than most_us. */
+static CURATOR_LOCKED gint64
+random_us (const CuratorSession *session, gint64 most_us)
+{
+  CuratorZkOps *ops = session->client->ops;
+  guint16 bits = 0;
+  ops->random (ops, (guint8 *) &bits, sizeof bits);
+  return most_us * bits >> 16;
+}
+
+static CURATOR_LOCKED gint64
+held_due_us (const CuratorSession *session)
+{
+  const CuratorLeaseTerms *terms = &session->terms;
+  const CuratorLeaseEvidence *evidence = &session->evidence;
+  const gint64 now = now_us (session);
+  const gint64 period = terms->period_us;
+  const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
+  const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
+                           ? MAX (curator_lease_until_told (evidence, terms, now), period / 5)
+                           : MAX (period - age, period / 2);
+  return now + MIN (pause, period);
+}
+
+/* When a near node that was seen then, and the session, are checked again: before the evidence is too
+ * old for a grant. */
+static CURATOR_LOCKED gint64
+near_due_us (const CuratorSession *session, gint64 checked_us)
+{
+  const CuratorLeaseTerms *terms = &session->terms;
+  const gint64 period = MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
+  return MAX (MIN (checked_us, session->evidence.proof_us), session->beat_sent_us) + period;
+}
+
+/* A new hold may begin with an older proof than a heartbeat leaves. */
+static CURATOR_LOCKED gint64
+first_held_due_us (const CuratorSession *session)
+{
+  const gint64 by_proof = session->evidence.proof_us + session->terms.period_us;
+  return MIN (held_due_us (session), MAX (by_proof, now_us (session)));
+}
+
+gint64
+curator_beat_due_us (const CuratorSession *session, const CuratorStake *stake)
+{
+  return stake->kind == CURATOR_STAKE_HELD   ? first_held_due_us (session)
+         : stake->kind == CURATOR_STAKE_NEAR ? near_due_us (session, stake->checked_us)
+                                             : session->far_due_us;
+}
+
+void
+curator_beat_note_far (CuratorSession *session, const CuratorStake *stake)
+{
+  if (session->far.length == 0)
+    {
+      const gint64 half = session->terms.session_us / 2;
+      session->far_due_us =
+          MAX (stake->checked_us + half, now_us (session)) + random_us (session, half);
+    }
+}
+
+gint64
+curator_beat_next_due_us (const CuratorSession *session)
+{
+  if (session->held.length > 0)
+    {
+      return held_due_us (session);
+    }
+  gint64 due = session->far.length > 0 ? session->far_due_us : G_MAXINT64;
+  for (GList *link = session->near.head; link != NULL; link = link->next)
+    {
+      due = MIN (due, curator_beat_due_us (session, link->data));
+    }
+  return due;
+}
+
+void
+curator_beat_note_far_sent (CuratorSession *session, gboolean is_all)
+{
+  const gint64 period = session->terms.session_us;
+  session->far_due_us = now_us (session)
+                        + (is_all ? period + random_us (session, period / FAR_SPREAD_SHARE)
+                                  : session->terms.period_us);
+}
+
+void
+curator_beat_spread_far (CuratorSession *session)
+{
+  const gint64 now = now_us (session);
+  if (session->far_due_us <= now)
+    {
+      session->far_due_us = now + random_us (session, session->terms.session_us);
+    }
+}

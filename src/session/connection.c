@@ -1,0 +1,175 @@
+/* The connection state: its getters, its listeners, and block_until_connected.
+ *
+ * Mirrors ConnectionStateManager; session_states.c decides which state it is. Threads: any; guarded
+ * by the client's mutex.
+ */
+#include "session/connection.h"
+
+#include "core/async.h"
+#include "core/await.h"
+#include "core/client-record.h"
+#include "core/listeners.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "session/connection_error.h"
+#include "session/retry_loop.h"
+#include "session/session.h"
+
+static void
+call_state_listener (GCallback func, gpointer client, int state, gpointer user_data)
+{
+  ((CuratorStateListener) func) (client, (CuratorConnectionState) state, user_data);
+}
+
+void
+curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
+{
+  if (client->state_posted && client->state == state)
+    {
+      return;
+    }
+  client->state_posted = TRUE;
+  curator_debug ("connection state %s -> %s", curator_connection_state_to_string (client->state),
+                 curator_connection_state_to_string (state));
+  client->state = state;
+  curator_listeners_notify (&client->listeners, client, call_state_listener, client, NULL, NULL,
+                            (int) state);
+}
+
+CuratorConnectionState
+curator_client_get_connection_state (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, CURATOR_STATE_LOST);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return CURATOR_STATE_LOST;
+    }
+  curator_client_lock (client);
+  const CuratorConnectionState state = client->state;
+  curator_client_unlock (client);
+  return state;
+}
+
+gint64
+curator_client_get_session_id (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const gint64 id = client->session != NULL ? client->session->id : 0;
+  curator_client_unlock (client);
+  return id;
+}
+
+gint64
+curator_client_get_session_timeout (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const gboolean known = client->session != NULL && client->session->ever_connected;
+  const gint64 timeout = known ? client->session->timeout_ms : 0;
+  curator_client_unlock (client);
+  return timeout;
+}
+
+guint
+curator_client_add_state_listener (CuratorClient *client, CuratorStateListener listener,
+                                   gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (client != NULL && listener != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const guint id =
+      curator_listeners_add (&client->listeners, client, G_CALLBACK (listener), user_data, destroy);
+  curator_client_unlock (client);
+  return id;
+}
+
+void
+curator_client_remove_state_listener (CuratorClient *client, guint id)
+{
+  g_return_if_fail (client != NULL);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return;
+    }
+  curator_listeners_remove (&client->listeners, client, id);
+}
+
+/* The operation of block_until_connected: it has no request, the connection finishes it. */
+typedef struct
+{
+  CuratorOp op;
+  CuratorRetryLoop loop;
+} ConnectWait;
+
+static CURATOR_LOCKED void
+connect_wait_go (gpointer data)
+{
+  ConnectWait *wait = data;
+  curator_retry_loop_stop (&wait->loop);
+  curator_op_finish (&wait->op, NULL, NULL);
+}
+
+/* The retry policy does not end the wait: only the caller's deadline does. */
+static CURATOR_LOCKED void
+connect_wait_give_up (gpointer data, int rc)
+{
+  ConnectWait *wait = data;
+  curator_retry_loop_begin (&wait->loop);
+}
+
+static CURATOR_LOCKED void
+connect_wait_cancel (CuratorOp *op, GError *reason)
+{
+  ConnectWait *wait = (ConnectWait *) op;
+  curator_retry_loop_stop (&wait->loop);
+  curator_op_finish (op, NULL, reason);
+}
+
+/* TIMED_OUT, as the wait itself failed, with the cause in the message. */
+static CURATOR_LOCKED GError *
+connect_wait_timed_out (CuratorOp *op)
+{
+  GError *error = curator_unanswered_error (op->client, "connecting to", op->client->connect_string,
+                                            op->begun_us);
+  error->code = CURATOR_ERROR_TIMED_OUT;
+  return error;
+}
+
+gboolean
+curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
+                                      GCancellable *cancellable, GError **error)
+{
+  static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
+                                        .timed_out = connect_wait_timed_out };
+
+  g_return_val_if_fail (client != NULL && (error == NULL || *error == NULL), FALSE);
+  if (!curator_check_call (client, timeout_ms, cancellable, error))
+    {
+      return FALSE;
+    }
+  CuratorAwait await;
+  curator_await_init (&await, client);
+  ConnectWait *wait =
+      curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
+                        curator_await_done, &await);
+  curator_client_lock (client);
+  if (curator_op_begin (&wait->op))
+    {
+      curator_retry_loop_init (&wait->loop, client, connect_wait_go, connect_wait_give_up, wait);
+      curator_retry_loop_begin (&wait->loop);
+    }
+  curator_client_unlock (client);
+  return curator_await_op (&await, &wait->op, cancellable, NULL, error);
+}

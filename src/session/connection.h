@@ -1,0 +1,12 @@
+/* The connection state of a client. Guarded by its mutex. */
+#ifndef CURATOR_CONNECTION_H
+#define CURATOR_CONNECTION_H
+
+#include "base/guards.h"
+
+#include <curator/client.h>
+
+/* Sets the state and notifies the listeners, unless it is the current one. */
+void curator_client_set_state (CuratorClient *client, CuratorConnectionState state) CURATOR_LOCKED;
+
+#endif

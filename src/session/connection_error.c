@@ -1,0 +1,282 @@
+/* Why there is no connection: its getter, its listeners, and the errors of unanswered calls.
+ *
+ * Mirrors UnhandledErrorListener in part. Threads: any; guarded by the client's mutex. While a
+ * listener waits and there is no connection, a timer looks for another cause.
+ */
+#include "session/connection_error.h"
+
+#include "base/path.h"
+#include "core/connect_failures.h"
+#include "core/monitor.h"
+#include "core/zk_error.h"
+#include "session/session.h"
+
+#define POLL_US (100 * 1000)
+/* A connection on which nothing was answered for this part of the session timeout is no connection. */
+#define SILENT_SHARE 3
+
+/* In CURATOR_CONNECT_ERROR: the cause alone. known: whether something has failed already. */
+static CURATOR_LOCKED GError *
+cause_of (CuratorClient *client, gboolean *known)
+{
+  *known = client->open_error != NULL;
+  if (client->ops->is_shared)
+    {
+      return g_error_new_literal (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+                                  "the program's handle is not connected");
+    }
+  if (client->open_error != NULL)
+    {
+      return g_error_copy (client->open_error);
+    }
+  if (client->addresses != NULL)
+    {
+      return curator_connect_failures_error (client->addresses, client->down_since_us, known);
+    }
+  g_autofree char *hosts = curator_path_escape (client->connect_string);
+  if (client->ops->finds_servers)
+    {
+      GError *failure = client->ops->dup_failure (client->ops, client->down_since_us);
+      *known = failure != NULL;
+      return *known ? failure
+                    : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+                                   "%s: no answer", hosts);
+    }
+  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
+                      "%s: names not resolved yet", hosts);
+}
+
+/* In CURATOR_CONNECT_ERROR, or AUTH_FAILED. what: the operation, with its path. */
+static CURATOR_LOCKED GError *
+outage_error (CuratorClient *client, const char *what, gint64 since_us)
+{
+  const gint64 from = MAX (since_us, client->down_since_us);
+  const gint64 ms = (curator_client_now_us (client) - from) / 1000;
+  gboolean known;
+
+  if (client->auth_failed)
+    {
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                          "%s: the server refused the authentication", what);
+    }
+  g_autoptr (GError) cause = cause_of (client, &known);
+  return g_error_new (cause->domain, cause->code,
+                      "%s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, ms,
+                      cause->message);
+}
+
+static CURATOR_LOCKED gboolean
+is_silent (CuratorClient *client)
+{
+  const CuratorSession *session = client->session;
+  const gint64 quiet_us = curator_client_boottime_us (client) - session->quiet_since_us;
+  return session->in_flight.length > 0
+         && quiet_us * SILENT_SHARE >= (gint64) session->timeout_ms * 1000;
+}
+
+GError *
+curator_unanswered_error (CuratorClient *client, const char *what, const char *path,
+                          gint64 since_us)
+{
+  g_autofree char *shown = curator_path_escape (path);
+  g_autofree char *operation = g_strconcat (what, " ", shown, NULL);
+
+  if (curator_client_is_connected (client))
+    {
+      return g_error_new (CURATOR_ERROR,
+                          is_silent (client) ? CURATOR_ERROR_CONNECTION_LOST
+                                             : CURATOR_ERROR_NO_ANSWER,
+                          "%s: connected, but no answer within %" G_GINT64_FORMAT " ms", operation,
+                          (curator_client_now_us (client) - since_us) / 1000);
+    }
+  GError *error = outage_error (client, operation, since_us);
+  if (error->domain == CURATOR_CONNECT_ERROR)
+    {
+      error->domain = CURATOR_ERROR;
+      error->code = CURATOR_ERROR_CONNECTION_LOST;
+    }
+  return error;
+}
+
+GError *
+curator_request_error (CuratorClient *client, int rc, const char *what, const char *path,
+                       gint64 since_us)
+{
+  if (rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT)
+    {
+      return curator_error_from_zk (rc, what, path);
+    }
+  if (!curator_client_is_connected (client))
+    {
+      return curator_unanswered_error (client, what, path, since_us);
+    }
+  g_autofree char *shown = curator_path_escape (path);
+  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST,
+                      "%s %s: %s; connected again, no retry left after %" G_GINT64_FORMAT " ms",
+                      what, shown, zerror (rc), (curator_client_now_us (client) - since_us) / 1000);
+}
+
+char *
+curator_connection_error_suffix (CuratorClient *client)
+{
+  gboolean known;
+
+  if (curator_client_is_connected (client))
+    {
+      return g_strdup ("");
+    }
+  g_autoptr (GError) cause = cause_of (client, &known);
+  return g_strdup_printf (" (not connected for %" G_GINT64_FORMAT " ms: %s)",
+                          (curator_client_now_us (client) - client->down_since_us) / 1000,
+                          cause->message);
+}
+
+GError *
+curator_client_dup_connection_error (CuratorClient *client)
+{
+  g_return_val_if_fail (client != NULL, NULL);
+  GError *error = NULL;
+
+  if (!curator_client_check_usable (client, &error))
+    {
+      return error;
+    }
+  curator_client_lock (client);
+  if (client->auth_failed || !curator_client_is_connected (client))
+    {
+      g_autofree char *hosts = curator_path_escape (client->connect_string);
+      g_autofree char *operation = g_strconcat ("connecting to ", hosts, NULL);
+      error = outage_error (client, operation, 0);
+    }
+  curator_client_unlock (client);
+  return error;
+}
+
+/* The error may have gone by the time the listener runs. */
+static CURATOR_UNLOCKED void
+call_error_listener (GCallback func, gpointer client, int value, gpointer user_data)
+{
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
+  if (error != NULL)
+    {
+      ((CuratorConnectionErrorListener) func) (client, error, user_data);
+    }
+}
+
+/* Notifies of a cause that is not the one notified of last. A connection may take the connection
+ * timeout: only after that is no answer a failure. */
+static CURATOR_LOCKED void
+notify_of_cause (CuratorClient *client)
+{
+  const gint64 down_us = curator_client_now_us (client) - client->down_since_us;
+  gboolean known;
+  g_autoptr (GError) cause = cause_of (client, &known);
+
+  if ((!known && down_us < (gint64) client->connection_timeout_ms * 1000)
+      || g_strcmp0 (cause->message, client->cause_told) == 0)
+    {
+      return;
+    }
+  g_free (client->cause_told);
+  client->cause_told = g_strdup (cause->message);
+  curator_listeners_notify (&client->error_listeners, client, call_error_listener, client, NULL,
+                            NULL, 0);
+}
+
+static void poll_later (CuratorClient *client) CURATOR_LOCKED;
+
+static CURATOR_LOCKED void
+on_poll (gpointer data)
+{
+  CuratorClient *client = data;
+  client->error_timer = NULL;
+  notify_of_cause (client);
+  poll_later (client);
+}
+
+static CURATOR_LOCKED gboolean
+has_listeners (CuratorClient *client)
+{
+  return client->error_listeners.all != NULL && client->error_listeners.all->len > 0;
+}
+
+static void
+poll_later (CuratorClient *client)
+{
+  if (client->error_timer == NULL && has_listeners (client) && curator_client_is_running (client)
+      && !client->auth_failed && !curator_client_is_connected (client))
+    {
+      client->error_timer = curator_timer_after (client, POLL_US, on_poll, client);
+    }
+}
+
+void
+curator_connection_error_opened (CuratorClient *client, const char *addresses, GError *why)
+{
+  g_free (client->addresses);
+  g_clear_error (&client->open_error);
+  client->addresses = g_strdup (addresses);
+  client->open_error = why;
+}
+
+void
+curator_connection_error_down (CuratorClient *client)
+{
+  if (client->down_since_us == 0)
+    {
+      client->down_since_us = curator_client_now_us (client);
+    }
+  poll_later (client);
+}
+
+void
+curator_connection_error_up (CuratorClient *client)
+{
+  client->down_since_us = 0;
+  curator_timer_cancel (client, &client->error_timer);
+  g_clear_pointer (&client->cause_told, g_free);
+}
+
+void
+curator_connection_error_closed (CuratorClient *client)
+{
+  curator_timer_cancel (client, &client->error_timer);
+}
+
+void
+curator_connection_error_clear (CuratorClient *client)
+{
+  curator_not_shared ();
+  g_free (client->addresses);
+  g_clear_error (&client->open_error);
+  g_free (client->cause_told);
+  curator_listeners_clear (&client->error_listeners);
+}
+
+guint
+curator_client_add_connection_error_listener (CuratorClient *client,
+                                              CuratorConnectionErrorListener listener,
+                                              gpointer user_data, GDestroyNotify destroy)
+{
+  g_return_val_if_fail (client != NULL && listener != NULL, 0);
+  if (!curator_client_check_forked (client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (client);
+  const guint id = curator_listeners_add (&client->error_listeners, client, G_CALLBACK (listener),
+                                          user_data, destroy);
+  poll_later (client);
+  curator_client_unlock (client);
+  return id;
+}
+
+void
+curator_client_remove_connection_error_listener (CuratorClient *client, guint id)
+{
+  g_return_if_fail (client != NULL);
+  if (curator_client_check_forked (client, NULL))
+    {
+      curator_listeners_remove (&client->error_listeners, client, id);
+    }
+}

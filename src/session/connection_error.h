@@ -1,0 +1,30 @@
+/* Why there is no connection, and the errors of calls that no server answered. */
+#ifndef CURATOR_CONNECTION_ERROR_H
+#define CURATOR_CONNECTION_ERROR_H
+
+#include "base/guards.h"
+#include "core/client-record.h"
+
+/* CONNECTION_LOST, NO_ANSWER or AUTH_FAILED for a call that began at since_us and that no server has
+ * answered: "what path: not connected for N ms (cause)". path: the user's. */
+GError *curator_unanswered_error (CuratorClient *client, const char *what, const char *path,
+                                  gint64 since_us) CURATOR_LOCKED;
+/* The error of a request that failed with rc: of a connection that was lost, the cause is told. */
+GError *curator_request_error (CuratorClient *client, int rc, const char *what, const char *path,
+                               gint64 since_us) CURATOR_LOCKED;
+
+/* For another error of a call: " (not connected for N ms: cause)", or "" while connected. */
+char *curator_connection_error_suffix (CuratorClient *client) CURATOR_LOCKED;
+
+/* For session_states.c: what the newest handle connects to, or why no handle could be opened, in
+ * CURATOR_CONNECT_ERROR. Takes why. */
+void curator_connection_error_opened (CuratorClient *client, const char *addresses,
+                                      GError *why) CURATOR_LOCKED;
+/* For session_states.c: since now there is no connection, or one again. */
+void curator_connection_error_down (CuratorClient *client) CURATOR_LOCKED;
+void curator_connection_error_up (CuratorClient *client) CURATOR_LOCKED;
+void curator_connection_error_closed (CuratorClient *client) CURATOR_LOCKED;
+/* Needs no lock: no other thread knows the client any more. */
+void curator_connection_error_clear (CuratorClient *client);
+
+#endif

@@ -1,0 +1,440 @@
+/* The quorum heartbeat: one transaction of checks over what a session holds and waits with.
+ *
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer lane,
+ * answered on ZooKeeper's thread. What an answer proves, and for how long, is lease_clock.c's.
+ */
+#include "session/heartbeat.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/stats-private.h"
+#include "session/beat_due.h"
+#include "session/lease_clock.h"
+#include "session/request.h"
+
+#include <string.h>
+
+#define MAX_CHECKS_A_BEAT 1000
+/* Of waiting nodes. More take turns. A server refuses requests of 1 MiB. */
+#define MAX_WAITING_A_BEAT       1000
+#define MAX_WAITING_BYTES_A_BEAT (256 * 1024)
+/* Of a check in a transaction, besides its path. */
+#define CHECK_BYTES 17
+/* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
+ * one is sent only after T/2 without them: they come every T/3. */
+#define IDLE_SHARE  4
+#define PINGS_SHARE 2
+
+static void beat_send (CuratorSession *session) CURATOR_LOCKED;
+static void on_beat_due (gpointer session) CURATOR_LOCKED;
+
+static CURATOR_LOCKED gint64
+now_us (const CuratorSession *session)
+{
+  return curator_client_boottime_us (session->client);
+}
+
+/* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */
+static CURATOR_LOCKED void
+beat_arm (CuratorSession *session, gint64 when_us)
+{
+  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED
+      || (session->beat_timer != NULL && session->beat_due_us <= when_us))
+    {
+      return;
+    }
+  curator_timer_cancel (session->client, &session->beat_timer);
+  session->beat_due_us = when_us;
+  session->beat_timer = curator_timer_after (session->client, MAX (when_us - now_us (session), 0),
+                                             on_beat_due, session);
+}
+
+static CURATOR_LOCKED void
+enqueue (CuratorStake *stake, CuratorStakeKind kind)
+{
+  CuratorSession *session = stake->session;
+  stake->kind = kind;
+  if (kind == CURATOR_STAKE_FAR)
+    {
+      curator_beat_note_far (session, stake);
+    }
+  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
+  beat_arm (session, curator_beat_due_us (session, stake));
+}
+
+void
+curator_stake_register (CuratorStake *stake, CuratorSession *session, CuratorStakeKind kind)
+{
+  stake->link = (GList){ .data = stake };
+  stake->session = session;
+  stake->state = CURATOR_LEASE_HELD;
+  stake->read = NULL;
+  enqueue (stake, kind);
+  if (kind == CURATOR_STAKE_HELD && session->lapse_timer == NULL)
+    {
+      session->suspect = FALSE;
+      curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_stake_set_near (CuratorStake *stake, gboolean near)
+{
+  const CuratorStakeKind kind = near ? CURATOR_STAKE_NEAR : CURATOR_STAKE_FAR;
+
+  if (stake->session != NULL && stake->kind != kind && stake->kind != CURATOR_STAKE_HELD)
+    {
+      g_queue_unlink (curator_stake_queue (stake), &stake->link);
+      enqueue (stake, kind);
+    }
+}
+
+void
+curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *session)
+{
+  guint index;
+
+  if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, from, &index))
+    {
+      session->beat_stakes->pdata[index] = to;
+    }
+  curator_stake_unlink (from);
+  to->checked_us = from->checked_us;
+  curator_stake_register (to, session, CURATOR_STAKE_HELD);
+}
+
+/* The node is gone although the session lives. It is unregistered at once, because it would fail every
+ * further heartbeat. */
+static CURATOR_LOCKED void
+on_stake_deleted (CuratorStake *stake)
+{
+  curator_stake_unregister (stake);
+  if (stake->kind == CURATOR_STAKE_HELD)
+    {
+      stake->state = CURATOR_LEASE_LOST;
+    }
+  stake->loss = CURATOR_COUNTER_LOST_DELETED;
+  stake->changed (stake, CURATOR_LEASE_LOST);
+}
+
+/* An answer of this session comes after all that a quorum had committed before the heartbeat's. */
+static CURATOR_LOCKED void
+on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  g_autofree CuratorStakeRead *read = data;
+  CuratorStake *stake = read->stake;
+
+  if (stake == NULL)
+    {
+      return;
+    }
+  stake->read = NULL;
+  if (rc == ZNONODE || (rc == ZOK && stake->czxid != 0 && reply->stat->czxid != stake->czxid))
+    {
+      on_stake_deleted (stake);
+    }
+  else if (rc == ZOK)
+    {
+      stake->checked_us = MAX (stake->checked_us, stake->session->evidence.proof_us);
+    }
+}
+
+/* A check proves that a node of that name exists. If the name is not unique, another client may have
+ * created that node. */
+static CURATOR_LOCKED void
+read_stake (CuratorSession *session, CuratorStake *stake)
+{
+  if (stake->read != NULL)
+    {
+      return;
+    }
+  stake->read = g_new (CuratorStakeRead, 1);
+  stake->read->stake = stake;
+  curator_request_exists (session, stake->path, FALSE, on_stake_read, stake->read);
+}
+
+/* The stake whose check failed, or NULL if it has left since. */
+static CuratorStake *
+failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
+{
+  return reply->failed_index >= 0 && reply->failed_index < (int) stakes->len
+             ? stakes->pdata[reply->failed_index]
+             : NULL;
+}
+
+/* A failed transaction proves nothing for the other nodes. They are checked again without the one that
+ * made it fail. */
+static CURATOR_LOCKED void
+on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
+{
+  if (failed != NULL && rc == ZNONODE)
+    {
+      on_stake_deleted (failed);
+    }
+  else if (failed != NULL)
+    {
+      /* A check needs READ, which its ACL does not grant. exists needs no permission. */
+      failed->needs_read = TRUE;
+      failed->refuses_check = TRUE;
+    }
+  beat_send (session);
+}
+
+/* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
+static CURATOR_LOCKED void
+note_checked (GPtrArray *stakes, gint64 sent_us)
+{
+  for (guint i = 0; i < stakes->len; i++)
+    {
+      CuratorStake *stake = stakes->pdata[i];
+      if (stake != NULL && !stake->needs_read)
+        {
+          stake->checked_us = sent_us;
+        }
+    }
+}
+
+static CURATOR_LOCKED void
+beat_arm_next (CuratorSession *session)
+{
+  const gint64 due = curator_beat_next_due_us (session);
+  if (due != G_MAXINT64)
+    {
+      beat_arm (session, due);
+    }
+}
+
+/* The request has noted the proof already. */
+static CURATOR_LOCKED void
+on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorSession *session = data;
+  g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
+  const gint64 trip_us = now_us (session) - sent_us;
+  const gboolean in_time = rc == ZOK && session->evidence.proof_us >= sent_us;
+
+  session->beat = NULL;
+  curator_count (session->client,
+                 in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
+  curator_trace (session->client, CURATOR_TRACE_HEARTBEAT, "", trip_us, session->id);
+  if ((rc == ZNONODE || rc == ZNOAUTH) && reply->failed_index >= 0
+      && reply->failed_index < (int) stakes->len)
+    {
+      on_beat_failed (session, failed_stake (reply, stakes), rc);
+      return;
+    }
+  if (rc == ZOK)
+    {
+      note_checked (stakes, sent_us);
+    }
+  beat_arm_next (session);
+}
+
+/* The nodes of one heartbeat, and how many more it may have. */
+typedef struct
+{
+  GPtrArray *stakes;
+  GPtrArray *paths;
+  guint n_left;
+  gsize bytes_left;
+} Beat;
+
+/* FALSE: there was not enough space for all that were checked last at that moment or before. */
+static CURATOR_LOCKED gboolean
+add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
+{
+  for (guint n = queue->length; n > 0; n--)
+    {
+      CuratorStake *stake = g_queue_peek_head (queue);
+      const gsize bytes = strlen (stake->path) + CHECK_BYTES;
+      const gboolean is_due = stake->checked_us <= before_us;
+      if (is_due && (beat->n_left == 0 || beat->bytes_left < bytes))
+        {
+          return FALSE;
+        }
+      /* To the end of the queue, so that each stake has its turn. */
+      g_queue_push_tail_link (queue, g_queue_pop_head_link (queue));
+      if (!is_due)
+        {
+          continue;
+        }
+      g_ptr_array_add (beat->stakes, stake);
+      beat->n_left--;
+      beat->bytes_left -= bytes;
+      if (!stake->refuses_check)
+        {
+          g_ptr_array_add (beat->paths, g_strdup (stake->path));
+        }
+    }
+  return TRUE;
+}
+
+/* Those that were not checked lately, with whatever heartbeat is sent. */
+static CURATOR_LOCKED void
+add_far_stakes (Beat *beat, CuratorSession *session)
+{
+  const gint64 now = now_us (session);
+  const gboolean is_due = session->far_due_us <= now;
+  const guint n_before = beat->stakes->len;
+  const gboolean is_all = add_stakes (beat, &session->far, now - session->terms.session_us / 2);
+
+  if (is_due || beat->stakes->len > n_before)
+    {
+      curator_beat_note_far_sent (session, is_all);
+    }
+}
+
+/* Sent behind the transaction: its answer is newer. */
+static CURATOR_LOCKED void
+read_stakes (CuratorSession *session, GPtrArray *stakes)
+{
+  for (guint i = 0; i < stakes->len; i++)
+    {
+      CuratorStake *stake = stakes->pdata[i];
+      if (stake->needs_read)
+        {
+          read_stake (session, stake);
+        }
+    }
+}
+
+/* Of the stakes, those that the transaction checks, in the order of its paths. */
+static CURATOR_LOCKED GPtrArray *
+checked_stakes (GPtrArray *stakes)
+{
+  GPtrArray *checked = g_ptr_array_new ();
+  for (guint i = 0; i < stakes->len; i++)
+    {
+      CuratorStake *stake = stakes->pdata[i];
+      if (!stake->refuses_check)
+        {
+          g_ptr_array_add (checked, stake);
+        }
+    }
+  return checked;
+}
+
+static void
+beat_send (CuratorSession *session)
+{
+  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED)
+    {
+      return;
+    }
+  g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+  Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, G_MAXSIZE };
+  add_stakes (&beat, &session->held, G_MAXINT64);
+  beat.n_left = MAX_WAITING_A_BEAT;
+  beat.bytes_left = MAX_WAITING_BYTES_A_BEAT;
+  add_stakes (&beat, &session->near, G_MAXINT64);
+  add_far_stakes (&beat, session);
+  if (stakes->len == 0)
+    {
+      g_ptr_array_unref (paths);
+      beat_arm_next (session);
+      return;
+    }
+  if (paths->len == 0)
+    {
+      /* The session is proven by any transaction. The parent is what its ACL most likely lets us read. */
+      const CuratorStake *stake = g_ptr_array_index (stakes, 0);
+      g_ptr_array_add (paths, g_path_get_dirname (stake->path));
+    }
+  session->beat_sent_us = now_us (session);
+  session->beat_stakes = checked_stakes (stakes);
+  session->beat = curator_request_check (session, paths, on_beat, session);
+  read_stakes (session, stakes);
+}
+
+static void
+on_beat_due (gpointer data)
+{
+  CuratorSession *session = data;
+  session->beat_timer = NULL;
+  if (session->held.length > 0 || curator_beat_next_due_us (session) <= now_us (session))
+    {
+      beat_send (session);
+    }
+  else
+    {
+      beat_arm_next (session);
+    }
+}
+
+/* Runs on the timer thread. Nothing depends on the answer, which counts when it comes. */
+static CURATOR_LOCKED void
+on_idle (gpointer data)
+{
+  CuratorSession *session = data;
+  const gboolean has_pings = session->client->ops->report_pings != NULL;
+  const gint64 period = session->terms.session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);
+  const gint64 now = now_us (session);
+  const gint64 idle = now - MAX (session->asked_us, session->evidence.known_us);
+
+  if (idle >= period)
+    {
+      curator_request_exists (session, "/", FALSE, NULL, NULL);
+    }
+  session->idle_timer = curator_timer_after (
+      session->client, idle >= period ? period : period - idle, on_idle, session);
+}
+
+/* Like the answer to a read: the server has heard from the session, but may have no quorum. */
+void
+curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us, gint64 answered_us)
+{
+  if (session->state == CURATOR_SESSION_CONNECTED)
+    {
+      curator_lease_clock_note_answer (session, sent_us, answered_us);
+      session->asked_us = MAX (session->asked_us, sent_us);
+    }
+}
+
+static CURATOR_LOCKED void
+stop_timers (CuratorSession *session)
+{
+  curator_timer_cancel (session->client, &session->idle_timer);
+  curator_timer_cancel (session->client, &session->beat_timer);
+  if (session->beat != NULL)
+    {
+      curator_request_forget (session->beat);
+      session->beat = NULL;
+      g_clear_pointer (&session->beat_stakes, g_ptr_array_unref);
+    }
+}
+
+void
+curator_heartbeat_connected (CuratorSession *session)
+{
+  curator_lease_clock_connected (session);
+  stop_timers (session);
+  session->asked_us = 0;
+  curator_beat_spread_far (session);
+  if (session->held.length > 0)
+    {
+      beat_send (session);
+    }
+  else
+    {
+      beat_arm_next (session);
+    }
+  on_idle (session);
+}
+
+void
+curator_heartbeat_suspended (CuratorSession *session)
+{
+  stop_timers (session);
+  if (session->held.length > 0)
+    {
+      curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_heartbeat_died (CuratorSession *session)
+{
+  stop_timers (session);
+  curator_lease_clock_died (session);
+}

@@ -1,0 +1,329 @@
+/* Until when a session's holds are provable, by a clock of our own.
+ *
+ * Curator has no counterpart: its holders learn of a loss from the connection state, which a server that
+ * is cut off from its quorum keeps up for seconds after another client was granted the lock.
+ *
+ * Threads: any. Guarded by the client's mutex, except that the deadline is published: reading the
+ * remaining time takes no lock. A loss is found on the timer thread, which needs neither a reply nor a
+ * thread of ZooKeeper's, and by a clock that goes on while the machine sleeps.
+ *
+ * NOTES: what an answer proves is in lease_math.c. Only transactions prove something: a server that
+ * cannot reach a quorum still answers reads, pings and sync. The library's own pings count for nothing
+ * where nobody knows when they were sent: there a session without requests sends a read of ours instead.
+ * The channel of a secured client knows it. The answer to a ping is then worth as much as the answer to a
+ * read: it is no proof, but a later proof shows that the leader was told of it.
+ *
+ * A deadline that somebody has seen pass is final: holds must not come back to life by a proof that was
+ * late by a moment. So a reader that sees it pass replaces it by 0, which a writer notices when it
+ * publishes the next one: the holds are LOST before that. Whoever asks for a hold therefore reads the
+ * deadline first, and then whether the hold is over.
+ */
+#include "session/lease_clock.h"
+
+#include "core/client-record.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "session/connection.h"
+
+#include <stdatomic.h>
+
+gint64
+curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient *client)
+{
+  gint64 deadline = atomic_load (deadline_us);
+  while (deadline != G_MAXINT64)
+    {
+      const gint64 left_us = deadline - curator_client_boottime_us (client);
+      if (left_us >= 1000)
+        {
+          return left_us / 1000;
+        }
+      if (deadline == 0 || atomic_compare_exchange_strong (deadline_us, &deadline, 0))
+        {
+          return 0;
+        }
+    }
+  return G_MAXINT64;
+}
+
+gint64
+curator_lease_clock_remaining_ms (CuratorSession *session)
+{
+  return curator_deadline_remaining_ms (&session->deadline_us, session->client);
+}
+
+gboolean
+curator_lease_clock_is_fresh (CuratorSession *session)
+{
+  return session->state == CURATOR_SESSION_CONNECTED
+         && curator_lease_is_fresh (&session->evidence, &session->terms,
+                                    curator_client_boottime_us (session->client));
+}
+
+gint64
+curator_lease_clock_until_fresh_us (CuratorSession *session)
+{
+  return curator_lease_until_fresh (&session->evidence, &session->terms,
+                                    curator_client_boottime_us (session->client));
+}
+
+gboolean
+curator_stake_is_checked (const CuratorStake *stake)
+{
+  return stake->session != NULL
+         && curator_client_boottime_us (stake->session->client) - stake->checked_us
+                <= curator_lease_newest_us (&stake->session->terms);
+}
+
+void
+curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us, gint64 now_us)
+{
+  curator_lease_note_answer (&session->evidence, &session->terms, sent_us, now_us);
+}
+
+static CURATOR_LOCKED void
+notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
+{
+  GList *next;
+  for (GList *link = session->held.head; link != NULL; link = next)
+    {
+      CuratorStake *stake = link->data;
+      next = link->next;
+      if (state == CURATOR_LEASE_LOST)
+        {
+          curator_stake_unregister (stake);
+        }
+      stake->state = state;
+      stake->loss = loss;
+      stake->changed (stake, state);
+    }
+}
+
+/* The connection state follows, as Curator tells LOST by a clock of its own. */
+static CURATOR_LOCKED void
+lapse (CuratorSession *session)
+{
+  curator_warn ("session 0x%" G_GINT64_MODIFIER
+                "x: no quorum has confirmed it in time: its holds are lost",
+                session->id);
+  session->suspect = FALSE;
+  session->end_seen = FALSE;
+  session->lapsed = TRUE;
+  curator_client_set_state (session->client, CURATOR_STATE_LOST);
+  notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
+}
+
+/* FALSE: the old deadline has passed, or somebody saw it pass. */
+static CURATOR_LOCKED gboolean
+replace_deadline (CuratorSession *session, gint64 deadline)
+{
+  gint64 old = atomic_load (&session->deadline_us);
+  return curator_client_boottime_us (session->client) < old
+         && atomic_compare_exchange_strong (&session->deadline_us, &old, deadline);
+}
+
+static CURATOR_LOCKED void
+publish (CuratorSession *session)
+{
+  const gint64 deadline = curator_lease_deadline (&session->evidence, &session->terms);
+
+  if (replace_deadline (session, deadline))
+    {
+      return;
+    }
+  if (session->held.length > 0 || session->end_seen)
+    {
+      curator_timer_cancel (session->client, &session->lapse_timer);
+      lapse (session);
+    }
+  atomic_store (&session->deadline_us, deadline);
+}
+
+/* Runs on the timer thread, or where something has changed. */
+static CURATOR_LOCKED void
+on_lapse_timer (gpointer data)
+{
+  CuratorSession *session = data;
+  session->lapse_timer = NULL;
+  if (session->held.length == 0 && !session->end_seen)
+    {
+      return;
+    }
+  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 deadline = atomic_load (&session->deadline_us);
+  if (now >= deadline || session->end_seen)
+    {
+      lapse (session);
+      return;
+    }
+  const gint64 until_suspect =
+      curator_lease_until_suspect (&session->evidence, &session->terms, now);
+  const gboolean suspect = session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0;
+  if (suspect != session->suspect)
+    {
+      session->suspect = suspect;
+      notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+                    CURATOR_COUNTER_LOST_CLOCK);
+    }
+  session->lapse_timer = curator_timer_at_boottime (
+      session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
+      session);
+}
+
+void
+curator_lease_clock_update (CuratorSession *session)
+{
+  curator_timer_cancel (session->client, &session->lapse_timer);
+  on_lapse_timer (session);
+}
+
+void
+curator_lease_clock_note_end (CuratorSession *session)
+{
+  if (session->state != CURATOR_SESSION_DEAD)
+    {
+      session->end_seen = TRUE;
+      curator_timer_cancel (session->client, &session->lapse_timer);
+      session->lapse_timer = curator_timer_after (session->client, 0, on_lapse_timer, session);
+    }
+}
+
+void
+curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
+{
+  if (session->state == CURATOR_SESSION_DEAD
+      || !curator_lease_note_proof (&session->evidence, &session->terms, sent_us,
+                                    curator_client_boottime_us (session->client)))
+    {
+      return;
+    }
+  publish (session);
+  if (session->suspect)
+    {
+      curator_lease_clock_update (session);
+    }
+  if (session->lapsed && session->state == CURATOR_SESSION_CONNECTED)
+    {
+      session->lapsed = FALSE;
+      curator_client_set_state (session->client, CURATOR_STATE_RECONNECTED);
+    }
+}
+
+void
+curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
+{
+  const CuratorClient *client = session->client;
+  const int believed_ms = session->terms.session_us != 0 ? session->timeout_ms : 0;
+
+  if (timeout_ms < believed_ms)
+    {
+      curator_warn ("session 0x%" G_GINT64_MODIFIER
+                    "x: the server shortens the session timeout from %d ms to %d ms",
+                    session->id, session->timeout_ms, timeout_ms);
+    }
+  session->timeout_ms = curator_lease_session_ms (believed_ms, timeout_ms);
+  session->terms = curator_lease_terms (session->timeout_ms, client->server_tick_ms,
+                                        client->has_heartbeat ? client->heartbeat_ms : 0);
+  if (believed_ms == 0 && curator_lease_terms_are_too_short (&session->terms))
+    {
+      curator_warn ("the session timeout of %d ms is too short for servers that tick every %d ms: "
+                    "holds are lost, or cannot be had, while all is well",
+                    session->timeout_ms, (int) (session->terms.half_tick_us / 500));
+    }
+  publish (session);
+  if (session->held.length > 0)
+    {
+      curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_lease_clock_connected (CuratorSession *session)
+{
+  session->lapsed = FALSE;
+  /* Creating a session is the leader's own work. So is moving it to another connection, but nobody
+   * knows how long before the answer that was. */
+  if (session->connecting_us != 0)
+    {
+      curator_lease_note_leader (&session->evidence, session->connecting_us);
+      session->connecting_us = 0;
+    }
+  if (session->held.length > 0)
+    {
+      curator_lease_clock_update (session);
+    }
+}
+
+void
+curator_lease_clock_died (CuratorSession *session)
+{
+  curator_timer_cancel (session->client, &session->lapse_timer);
+  atomic_store (&session->deadline_us, 0);
+  notify_holds (session, CURATOR_LEASE_LOST,
+                curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
+                                                            : CURATOR_COUNTER_LOST_CLOSED);
+}
+
+static CURATOR_LOCKED void
+forget_beat_stake (CuratorSession *session, CuratorStake *stake)
+{
+  guint index;
+  if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, stake, &index))
+    {
+      session->beat_stakes->pdata[index] = NULL;
+    }
+}
+
+GQueue *
+curator_stake_queue (const CuratorStake *stake)
+{
+  CuratorSession *session = stake->session;
+  return stake->kind == CURATOR_STAKE_HELD   ? &session->held
+         : stake->kind == CURATOR_STAKE_NEAR ? &session->near
+                                             : &session->far;
+}
+
+void
+curator_stake_unlink (CuratorStake *stake)
+{
+  if (stake->session != NULL)
+    {
+      g_queue_unlink (curator_stake_queue (stake), &stake->link);
+      stake->session = NULL;
+      if (stake->read != NULL)
+        {
+          stake->read->stake = NULL;
+          stake->read = NULL;
+        }
+    }
+}
+
+void
+curator_stake_unregister (CuratorStake *stake)
+{
+  CuratorSession *session = stake->session;
+  if (session != NULL)
+    {
+      curator_stake_unlink (stake);
+      forget_beat_stake (session, stake);
+    }
+}
+
+gboolean
+curator_session_has_stake (CuratorSession *session, const char *path)
+{
+  GQueue *const queues[] = { &session->held, &session->near, &session->far };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      for (GList *link = queues[i]->head; link != NULL; link = link->next)
+        {
+          const CuratorStake *stake = link->data;
+          if (g_str_equal (stake->path, path))
+            {
+              return TRUE;
+            }
+        }
+    }
+  return FALSE;
+}

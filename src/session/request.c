@@ -1,0 +1,396 @@
+/* The requests of a session, in flight or waiting to be sent.
+ *
+ * Mirrors OperationAndData. Threads: any sends a request; its completion runs on libzookeeper's
+ * completion thread or on the thread that ends the session. Guarded by the client's mutex.
+ */
+#include "session/request.h"
+
+#include "base/guards.h"
+#include "base/thread_role.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "core/stats-private.h"
+#include "session/lease_clock.h"
+
+#include <string.h>
+
+/* More than 65,536 requests while the library's thread is stalled overflow its wake-up pipe and
+ * cost the connection. A few thousand keep any link busy. */
+#define MAX_IN_FLIGHT 4096
+
+typedef enum
+{
+  REQUEST_CREATE,
+  REQUEST_REMOVE,
+  REQUEST_GET,
+  REQUEST_EXISTS,
+  REQUEST_GET_CHILDREN,
+  REQUEST_SET,
+  REQUEST_CHECK,
+  REQUEST_REMOVE_ALL,
+  REQUEST_REMOVE_WATCHES
+} RequestKind;
+
+struct _CuratorRequest
+{
+  CuratorZkTicket ticket; /* first: a completion's ticket is the request */
+  CuratorSession *session;
+  GList link; /* in session->in_flight or session->backlog */
+  RequestKind kind;
+  const char *path; /* behind the request, in the same block */
+  GBytes *bytes;
+  GPtrArray *paths;
+  int number; /* create: mode; set: version; remove_watches: type */
+  gboolean watch;
+  gint64 sent_us CURATOR_GUARDED;
+  CuratorRequestDone done;
+  gpointer user_data;
+  gboolean settled CURATOR_GUARDED;
+  CuratorTimer *failure CURATOR_GUARDED; /* the library refused it: this timer reports failure_rc */
+  int failure_rc CURATOR_GUARDED;
+};
+
+static void flush_backlog (CuratorSession *session) CURATOR_LOCKED;
+
+static CURATOR_LOCKED void
+request_free (CuratorRequest *request)
+{
+  curator_timer_cancel (request->session->client, &request->failure);
+  if (request->ticket.ops_free != NULL)
+    {
+      request->ticket.ops_free (request->ticket.ops_data);
+    }
+  g_clear_pointer (&request->bytes, g_bytes_unref);
+  g_clear_pointer (&request->paths, g_ptr_array_unref);
+  g_free (request);
+}
+
+static gboolean
+is_write (const CuratorRequest *request)
+{
+  return request->kind == REQUEST_CREATE || request->kind == REQUEST_REMOVE
+         || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK
+         || request->kind == REQUEST_REMOVE_ALL;
+}
+
+/* Other codes may come from the library or from the end of the session. */
+static gboolean
+is_from_server (int rc)
+{
+  return rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH;
+}
+
+static CURATOR_LOCKED void
+settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
+{
+  static const CuratorZkReply nothing = { .data_length = -1, .failed_index = -1 };
+
+  if (request->settled)
+    {
+      return;
+    }
+  request->settled = TRUE;
+  if (is_from_server (rc))
+    {
+      CuratorSession *session = request->session;
+      const gint64 now = curator_client_boottime_us (session->client);
+      const gint64 took_us = now - request->sent_us;
+      curator_lease_clock_note_answer (session, request->sent_us, now);
+      curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, took_us);
+      session->quiet_since_us = now;
+      session->least_answer_us = MIN (session->least_answer_us, took_us);
+    }
+  if (rc == ZOK && is_write (request))
+    {
+      curator_lease_clock_note_proof (request->session, request->sent_us);
+    }
+  if (request->done != NULL)
+    {
+      request->done (rc, reply != NULL ? reply : &nothing, request->sent_us, request->user_data);
+    }
+}
+
+static CURATOR_LOCKED void
+after_answer (CuratorSession *session)
+{
+  flush_backlog (session);
+  if (session->drained != NULL && session->in_flight.length == 0)
+    {
+      session->drained (session);
+    }
+}
+
+/* Runs on libzookeeper's completion thread, or in the simulator. */
+static CURATOR_UNLOCKED void
+on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
+{
+  CuratorRequest *request = (CuratorRequest *) ticket;
+  CuratorSession *session = request->session;
+  CuratorClient *client = session->client;
+  const CuratorThreadRole before = curator_thread_change_role (client, TRUE);
+
+  curator_client_lock (client);
+  g_queue_unlink (&session->in_flight, &request->link);
+  settle (request, rc, reply);
+  request_free (request);
+  after_answer (session);
+  curator_client_unlock (client);
+  curator_thread_restore_role (before);
+}
+
+/* Runs on the timer lane. */
+static CURATOR_LOCKED void
+on_failure (gpointer data)
+{
+  CuratorRequest *request = data;
+  CuratorSession *session = request->session;
+  request->failure = NULL;
+  g_queue_unlink (&session->in_flight, &request->link);
+  settle (request, request->failure_rc, NULL);
+  request_free (request);
+  after_answer (session);
+}
+
+static CURATOR_LOCKED int
+send_to_library (CuratorRequest *request)
+{
+  CuratorSession *session = request->session;
+  CuratorZkOps *ops = session->client->ops;
+  CuratorZkHandle *handle = session->handle;
+  CuratorZkTicket *ticket = &request->ticket;
+  gsize length = 0;
+  const char *data = request->bytes != NULL ? g_bytes_get_data (request->bytes, &length) : NULL;
+
+  switch (request->kind)
+    {
+    case REQUEST_CREATE:
+      return ops->create (ops, handle, request->path, data != NULL ? data : "", (int) length,
+                          &session->client->acl, request->number, ticket);
+    case REQUEST_REMOVE:
+      return ops->remove (ops, handle, request->path, -1, ticket);
+    case REQUEST_GET:
+      return ops->get (ops, handle, request->path, request->watch, ticket);
+    case REQUEST_EXISTS:
+      return ops->exists (ops, handle, request->path, request->watch, ticket);
+    case REQUEST_GET_CHILDREN:
+      return ops->get_children (ops, handle, request->path, request->watch, ticket);
+    case REQUEST_SET:
+      return ops->set (ops, handle, request->path, data != NULL ? data : "", (int) length,
+                       request->number, ticket);
+    case REQUEST_CHECK:
+      return ops->check (ops, handle, (const char *const *) request->paths->pdata,
+                         (int) request->paths->len, ticket);
+    case REQUEST_REMOVE_ALL:
+      return ops->remove_all (ops, handle, (const char *const *) request->paths->pdata,
+                              (int) request->paths->len, ticket);
+    case REQUEST_REMOVE_WATCHES:
+      return ops->remove_all_watches (ops, handle, request->path, (ZooWatcherType) request->number,
+                                      ticket);
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+static CURATOR_LOCKED void
+submit_now (CuratorRequest *request)
+{
+  CuratorSession *session = request->session;
+  CuratorClient *client = session->client;
+  int rc = ZCONNECTIONLOSS;
+
+  g_queue_push_tail_link (&session->in_flight, &request->link);
+  request->sent_us = curator_client_boottime_us (client);
+  session->asked_us = request->sent_us;
+  session->quiet_since_us =
+      session->in_flight.length == 1 ? request->sent_us : session->quiet_since_us;
+  if (session->handle != NULL && session->state != CURATOR_SESSION_DEAD)
+    {
+      curator_count (client, CURATOR_COUNTER_REQUESTS, 1);
+      rc = send_to_library (request);
+    }
+  if (rc == ZOK)
+    {
+      return;
+    }
+  /* Nothing was sent: the handle has expired or is closing, and its event will follow. */
+  request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
+  request->failure = curator_timer_after (client, 0, on_failure, request);
+}
+
+static void
+flush_backlog (CuratorSession *session)
+{
+  while (session->state != CURATOR_SESSION_DEAD && session->in_flight.length < MAX_IN_FLIGHT
+         && session->backlog.length > 0)
+    {
+      submit_now (g_queue_pop_head_link (&session->backlog)->data);
+    }
+}
+
+/* request->path is copied. */
+static CURATOR_LOCKED CuratorRequest *
+submit (CuratorSession *session, CuratorRequest request)
+{
+  const gsize path_size = request.path != NULL ? strlen (request.path) + 1 : 0;
+  CuratorRequest *copy = g_malloc (sizeof *copy + path_size);
+  *copy = request;
+  if (request.path != NULL)
+    {
+      copy->path = memcpy (copy + 1, request.path, path_size);
+    }
+  copy->ticket.completion = on_completion;
+  copy->session = session;
+  copy->link = (GList){ .data = copy };
+  if (session->in_flight.length >= MAX_IN_FLIGHT)
+    {
+      g_queue_push_tail_link (&session->backlog, &copy->link);
+    }
+  else
+    {
+      submit_now (copy);
+    }
+  return copy;
+}
+
+CuratorRequest *
+curator_request_create (CuratorSession *session, const char *path, GBytes *data, int mode,
+                        CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_CREATE,
+                                            .path = path,
+                                            .bytes = data != NULL ? g_bytes_ref (data) : NULL,
+                                            .number = mode,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_remove (CuratorSession *session, const char *path, CuratorRequestDone done,
+                        gpointer user_data)
+{
+  return submit (session,
+                 (CuratorRequest){
+                     .kind = REQUEST_REMOVE, .path = path, .done = done, .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_get (CuratorSession *session, const char *path, gboolean watch,
+                     CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_GET,
+                                            .path = path,
+                                            .watch = watch,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_exists (CuratorSession *session, const char *path, gboolean watch,
+                        CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_EXISTS,
+                                            .path = path,
+                                            .watch = watch,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_get_children (CuratorSession *session, const char *path, gboolean watch,
+                              CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_GET_CHILDREN,
+                                            .path = path,
+                                            .watch = watch,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_set (CuratorSession *session, const char *path, GBytes *data, int version,
+                     CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_SET,
+                                            .path = path,
+                                            .bytes = g_bytes_ref (data),
+                                            .number = version,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_check (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
+                       gpointer user_data)
+{
+  return submit (session,
+                 (CuratorRequest){
+                     .kind = REQUEST_CHECK, .paths = paths, .done = done, .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_remove_all (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
+                            gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_ALL,
+                                            .paths = paths,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+CuratorRequest *
+curator_request_remove_watches (CuratorSession *session, const char *path, ZooWatcherType type,
+                                CuratorRequestDone done, gpointer user_data)
+{
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_WATCHES,
+                                            .path = path,
+                                            .number = (int) type,
+                                            .done = done,
+                                            .user_data = user_data });
+}
+
+void
+curator_request_forget (CuratorRequest *request)
+{
+  request->done = NULL;
+}
+
+void
+curator_request_redirect (CuratorRequest *request, CuratorRequestDone done, gpointer user_data)
+{
+  request->done = done;
+  request->user_data = user_data;
+}
+
+gboolean
+curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload)
+{
+  gsize length;
+  const void *bytes = g_bytes_get_data (payload, &length);
+  return (gsize) MAX (reply->data_length, 0) == length
+         && (length == 0 || memcmp (reply->data, bytes, length) == 0);
+}
+
+void
+curator_request_settle_all (CuratorSession *session, int rc)
+{
+  GQueue *const queues[] = { &session->in_flight, &session->backlog };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      for (GList *link = queues[i]->head; link != NULL; link = link->next)
+        {
+          settle (link->data, rc, NULL);
+        }
+    }
+}
+
+void
+curator_request_free_all (CuratorSession *session)
+{
+  GList *link;
+  while ((link = g_queue_pop_head_link (&session->in_flight)) != NULL
+         || (link = g_queue_pop_head_link (&session->backlog)) != NULL)
+    {
+      request_free (link->data);
+    }
+}

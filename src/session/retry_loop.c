@@ -1,0 +1,188 @@
+/* Runs a step of an operation when connected, and again as often as the retry policy allows.
+ *
+ * Mirrors RetryLoop. Threads: any; guarded by the client's mutex, except that a custom policy is asked
+ * without it. It sleeps by a timer and never blocks.
+ */
+#include "session/retry_loop.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "retry/retry_policy.h"
+#include "session/session.h"
+
+/* A year: longer than anybody waits, and far from where a time overflows. */
+#define MAX_SLEEP_MS (G_GINT64_CONSTANT (366) * 24 * 60 * 60 * 1000)
+
+static void try_now (CuratorRetryLoop *loop) CURATOR_LOCKED;
+
+static CURATOR_LOCKED void
+on_connect_timeout (gpointer data)
+{
+  CuratorRetryLoop *loop = data;
+  loop->timer = NULL;
+  curator_retry_loop_stop (loop);
+  curator_retry_loop_again (loop, ZCONNECTIONLOSS);
+}
+
+static CURATOR_LOCKED void
+on_slept (gpointer data)
+{
+  CuratorRetryLoop *loop = data;
+  loop->timer = NULL;
+  try_now (loop);
+}
+
+static void
+try_now (CuratorRetryLoop *loop)
+{
+  CuratorClient *client = loop->client;
+
+  if (curator_client_is_connected (client))
+    {
+      loop->run (loop->data);
+      return;
+    }
+  loop->waiting = TRUE;
+  g_queue_push_tail_link (&client->connection_waiters, &loop->link);
+  loop->timer = curator_timer_after (client, (gint64) client->connection_timeout_ms * 1000,
+                                     on_connect_timeout, loop);
+}
+
+void
+curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*run) (gpointer data),
+                         void (*give_up) (gpointer data, int rc), gpointer data)
+{
+  *loop = (CuratorRetryLoop){
+    .client = client, .run = run, .give_up = give_up, .data = data, .link = { .data = loop }
+  };
+}
+
+void
+curator_retry_loop_begin (CuratorRetryLoop *loop)
+{
+  curator_retry_loop_stop (loop);
+  loop->count = 0;
+  loop->start_us = curator_client_now_us (loop->client);
+  try_now (loop);
+}
+
+/* A question to a user's policy, which is asked without our mutex. */
+struct _CuratorRetryQuestion
+{
+  CuratorClient *client;                  /* a memory reference */
+  CuratorRetryPolicy *policy;             /* a reference */
+  CuratorRetryLoop *loop CURATOR_GUARDED; /* NULL: stopped, and nobody wants the answer */
+  int count;
+  gint64 elapsed_ms;
+  int rc;
+};
+
+static CURATOR_LOCKED void
+obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
+{
+  if (!allowed)
+    {
+      loop->give_up (loop->data, rc);
+      return;
+    }
+  loop->timer =
+      curator_timer_after (loop->client, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000, on_slept, loop);
+}
+
+static CURATOR_UNLOCKED void
+ask_user (gpointer data)
+{
+  CuratorRetryQuestion *question = data;
+  CuratorClient *client = question->client;
+  gint64 sleep_ms = 0;
+  const gboolean allowed = curator_retry_policy_allow_retry (question->policy, question->count,
+                                                             question->elapsed_ms, &sleep_ms);
+
+  curator_client_lock (client);
+  CuratorRetryLoop *loop = question->loop;
+  if (loop != NULL)
+    {
+      loop->question = NULL;
+      obey (loop, allowed, sleep_ms, question->rc);
+    }
+  curator_client_unlock (client);
+  curator_retry_policy_unref (question->policy);
+  curator_client_memory_unref (client);
+  g_free (question);
+}
+
+static CURATOR_LOCKED void
+ask_later (CuratorRetryLoop *loop, int count, gint64 elapsed_ms, int rc)
+{
+  CuratorRetryQuestion *question = g_new (CuratorRetryQuestion, 1);
+
+  curator_client_memory_ref (loop->client);
+  *question =
+      (CuratorRetryQuestion){ .client = loop->client,
+                              .policy = curator_retry_policy_ref (loop->client->retry_policy),
+                              .loop = loop,
+                              .count = count,
+                              .elapsed_ms = elapsed_ms,
+                              .rc = rc };
+  loop->question = question;
+  curator_dispatch_question (loop->client, ask_user, question);
+}
+
+void
+curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
+{
+  CuratorRetryPolicy *policy = loop->client->retry_policy;
+  const gint64 elapsed_ms = (curator_client_now_us (loop->client) - loop->start_us) / 1000;
+  const int count = loop->count;
+  gint64 sleep_ms = 0;
+
+  curator_retry_loop_stop (loop);
+  loop->count += count < G_MAXINT ? 1 : 0;
+  if (!policy->is_builtin)
+    {
+      ask_later (loop, count, elapsed_ms, rc);
+      return;
+    }
+  const gboolean allowed = curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
+  obey (loop, allowed, sleep_ms, rc);
+}
+
+void
+curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us)
+{
+  curator_retry_loop_stop (loop);
+  loop->timer = curator_timer_after (loop->client, pause_us, on_slept, loop);
+}
+
+void
+curator_retry_loop_stop (CuratorRetryLoop *loop)
+{
+  curator_timer_cancel (loop->client, &loop->timer);
+  if (loop->question != NULL)
+    {
+      loop->question->loop = NULL;
+      loop->question = NULL;
+    }
+  if (loop->waiting)
+    {
+      loop->waiting = FALSE;
+      g_queue_unlink (&loop->client->connection_waiters, &loop->link);
+    }
+}
+
+void
+curator_retry_loop_connected (CuratorClient *client)
+{
+  /* run may add or remove waiters: take one at a time, and only as many as waited for this
+   * connection. */
+  for (guint n = client->connection_waiters.length; n > 0; n--)
+    {
+      CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
+      if (loop == NULL || !curator_client_is_connected (client))
+        {
+          return;
+        }
+      curator_retry_loop_stop (loop);
+      loop->run (loop->data);
+    }
+}

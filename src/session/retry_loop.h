@@ -1,0 +1,42 @@
+/* The retry loop of one step of an operation (RetryLoop), without a thread that sleeps.
+ *
+ * Threads: any; guarded by the client's mutex. It waits up to the connection timeout for a
+ * connection, then calls run. The step reports a retryable failure with curator_retry_loop_again(),
+ * which asks the policy and sleeps on the timer lane. When the policy refuses, give_up gets the
+ * code. The operation checks its own deadline.
+ */
+#ifndef CURATOR_RETRY_LOOP_H
+#define CURATOR_RETRY_LOOP_H
+
+#include "base/guards.h"
+#include "core/client-record.h"
+
+typedef struct _CuratorRetryQuestion CuratorRetryQuestion;
+
+typedef struct
+{
+  CuratorClient *client;
+  void (*run) (gpointer data);
+  void (*give_up) (gpointer data, int rc);
+  gpointer data;
+  int count CURATOR_GUARDED;
+  gboolean waiting CURATOR_GUARDED;
+  gint64 start_us CURATOR_GUARDED;
+  CuratorTimer *timer CURATOR_GUARDED;            /* the sleep, or the connection timeout */
+  CuratorRetryQuestion *question CURATOR_GUARDED; /* a custom policy is being asked */
+  GList link;                                     /* in client->connection_waiters while waiting */
+} CuratorRetryLoop;
+
+/* run may be called inside begin, give_up inside again. Stop the loop before its memory is freed. */
+void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
+                              void (*run) (gpointer data), void (*give_up) (gpointer data, int rc),
+                              gpointer data) CURATOR_LOCKED;
+void curator_retry_loop_begin (CuratorRetryLoop *loop) CURATOR_LOCKED;
+void curator_retry_loop_again (CuratorRetryLoop *loop, int rc) CURATOR_LOCKED;
+/* Runs the step again after a pause, without asking the policy: nothing has failed. */
+void curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us) CURATOR_LOCKED;
+void curator_retry_loop_stop (CuratorRetryLoop *loop) CURATOR_LOCKED;
+/* For session_states.c: the client has connected. */
+void curator_retry_loop_connected (CuratorClient *client) CURATOR_LOCKED;
+
+#endif

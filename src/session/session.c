@@ -1,0 +1,60 @@
+/* The record of one session: its references and its hooks.
+ *
+ * Mirrors HandleHolder. Threads: any; guarded by the client's mutex. session_states.c and
+ * session_close.c change the session's state.
+ */
+#include "session/session.h"
+
+#include "core/client-record.h"
+#include "core/monitor.h"
+
+CuratorSession *
+curator_session_ref (CuratorSession *session)
+{
+  curator_refs_inc (&session->refs);
+  return session;
+}
+
+void
+curator_session_unref (CuratorSession *session)
+{
+  curator_not_shared ();
+  if (curator_refs_dec (&session->refs))
+    {
+      g_assert (session->handle == NULL);
+      g_hash_table_unref (session->watches);
+      g_hash_table_unref (session->lines);
+      curator_client_memory_unref (session->client);
+      g_free (session);
+    }
+}
+
+gboolean
+curator_session_is_current (CuratorSession *session)
+{
+  return session->state != CURATOR_SESSION_DEAD;
+}
+
+void
+curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook)
+{
+  hook->link = (GList){ .data = hook };
+  hook->session = session;
+  g_queue_push_tail_link (&session->hooks, &hook->link);
+}
+
+void
+curator_session_remove_hook (CuratorSessionHook *hook)
+{
+  if (hook->session != NULL)
+    {
+      g_queue_unlink (&hook->session->hooks, &hook->link);
+      hook->session = NULL;
+    }
+}
+
+gboolean
+curator_client_is_connected (CuratorClient *client)
+{
+  return client->session != NULL && client->session->state == CURATOR_SESSION_CONNECTED;
+}

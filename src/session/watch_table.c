@@ -1,0 +1,136 @@
+/* A session's table of watches: finds the entries for an event, a connect and the session's end.
+ *
+ * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex.
+ */
+#include "session/watches-private.h"
+
+#include "session/watch_table.h"
+
+#include <string.h>
+
+static guint
+key_hash (gconstpointer data)
+{
+  const CuratorWatchKey *key = data;
+  return g_str_hash (key->path) + (guint) key->type;
+}
+
+static gboolean
+key_equal (gconstpointer a, gconstpointer b)
+{
+  const CuratorWatchKey *x = a;
+  const CuratorWatchKey *y = b;
+  return x->type == y->type && strcmp (x->path, y->path) == 0;
+}
+
+GHashTable *
+curator_watches_table_new (void)
+{
+  return g_hash_table_new_full (key_hash, key_equal, NULL, curator_watch_entry_free);
+}
+
+static CURATOR_LOCKED void
+event_for (CuratorSession *session, const char *path, ZooWatcherType type, gboolean deleted)
+{
+  const CuratorWatchKey key = { (char *) path, type };
+  CuratorWatchEntry *entry = g_hash_table_lookup (session->watches, &key);
+
+  /* In every other state a read or a removal is in flight or due, and its reply is newer. */
+  if (entry == NULL || entry->state != ENTRY_ARMED)
+    {
+      return;
+    }
+  if (deleted)
+    {
+      curator_watch_entry_gone (entry);
+    }
+  else
+    {
+      curator_watch_entry_changed (entry);
+    }
+}
+
+void
+curator_watches_event (CuratorSession *session, int type, const char *path)
+{
+  if (type == ZOO_DELETED_EVENT)
+    {
+      event_for (session, path, ZWATCHTYPE_DATA, TRUE);
+      event_for (session, path, ZWATCHTYPE_CHILD, TRUE);
+    }
+  else if (type == ZOO_CHANGED_EVENT)
+    {
+      event_for (session, path, ZWATCHTYPE_DATA, FALSE);
+    }
+  else if (type == ZOO_CHILD_EVENT)
+    {
+      event_for (session, path, ZWATCHTYPE_CHILD, FALSE);
+    }
+}
+
+void
+curator_watches_connected (CuratorSession *session)
+{
+  g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
+
+  /* This only sends requests, so the entries stay. */
+  for (GList *link = entries; link != NULL; link = link->next)
+    {
+      CuratorWatchEntry *entry = link->data;
+      if (entry->state == ENTRY_WANTED)
+        {
+          curator_watch_entry_arm (entry);
+        }
+      else if (entry->state == ENTRY_UNWANTED)
+        {
+          curator_watch_entry_remove (entry);
+        }
+    }
+}
+
+/* Marks the watches of the entry as spent. */
+static CURATOR_LOCKED void
+detach_users (CuratorWatchEntry *entry)
+{
+  GQueue *const queues[] = { &entry->users, &entry->newcomers };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+    {
+      while (queues[i]->head != NULL)
+        {
+          CuratorWatch *watch = queues[i]->head->data;
+          curator_watch_place (watch, NULL);
+          watch->entry = NULL;
+          if (watch->abandoned)
+            {
+              g_free (watch);
+            }
+        }
+    }
+}
+
+void
+curator_watches_died (CuratorSession *session)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, session->watches);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      detach_users (value);
+    }
+  g_hash_table_remove_all (session->watches);
+}
+
+void
+curator_watches_remove_all (CuratorSession *session)
+{
+  g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
+
+  for (GList *link = entries; link != NULL; link = link->next)
+    {
+      detach_users (link->data);
+      curator_watch_entry_unused (link->data);
+    }
+}

@@ -1,0 +1,100 @@
+/* An entry of a session's table of watches, for watches.c and watch_table.c. Guarded by the
+ * client's mutex. */
+#ifndef CURATOR_WATCHES_PRIVATE_H
+#define CURATOR_WATCHES_PRIVATE_H
+
+#include "base/guards.h"
+#include "session/watches.h"
+
+typedef enum
+{
+  ENTRY_WANTED, /* to be set when connected */
+  ENTRY_ARMING, /* the read that sets it is in flight */
+  ENTRY_ARMED,
+  ENTRY_UNWANTED, /* to be removed when connected */
+  ENTRY_REMOVING  /* the removal is in flight */
+} CuratorWatchEntryState;
+
+typedef struct
+{
+  char *path;
+  ZooWatcherType type;
+} CuratorWatchKey;
+
+typedef struct
+{
+  CuratorWatchKey key; /* first: the entry is its own key */
+  CuratorSession *session;
+  CuratorWatchEntryState state CURATOR_GUARDED;
+  gboolean is_own CURATOR_GUARDED;    /* this session owns the node, by the last read */
+  gboolean by_exists CURATOR_GUARDED; /* getData got NOAUTH: use exists */
+  gboolean maybe_set CURATOR_GUARDED; /* WANTED, but the library may still have the watch */
+  gboolean notifying CURATOR_GUARDED; /* callbacks are running: keep the entry */
+  CuratorRequest *request CURATOR_GUARDED;
+  GQueue users CURATOR_GUARDED;     /* CuratorWatch that get every event */
+  GQueue newcomers CURATOR_GUARDED; /* CuratorWatch added while ARMED, to get that event */
+  CuratorTimer *newcomers_timer CURATOR_GUARDED;
+  CuratorTimer *retry_timer CURATOR_GUARDED;  /* after a retryable failure */
+  CuratorTimer *reread_timer CURATOR_GUARDED; /* ARMED: in case an event was lost */
+} CuratorWatchEntry;
+
+struct _CuratorWatch
+{
+  CuratorWatchEntry *entry CURATOR_GUARDED; /* NULL once spent */
+  GQueue *queue CURATOR_GUARDED; /* which link is in: of the entry, or of a notification */
+  GList link;
+  CuratorWatchFunc func;
+  gpointer data;
+  gboolean abandoned; /* by curator_watch_abandon() */
+};
+
+static CURATOR_LOCKED inline gboolean
+curator_watch_entry_is_connected (const CuratorWatchEntry *entry)
+{
+  return entry->session->state == CURATOR_SESSION_CONNECTED;
+}
+
+static CURATOR_LOCKED inline gboolean
+curator_watch_entry_has_users (const CuratorWatchEntry *entry)
+{
+  return entry->users.length > 0 || entry->newcomers.length > 0;
+}
+
+static CURATOR_LOCKED inline void
+curator_watch_place (CuratorWatch *watch, GQueue *queue)
+{
+  if (watch->queue != NULL)
+    {
+      g_queue_unlink (watch->queue, &watch->link);
+    }
+  watch->queue = queue;
+  if (queue != NULL)
+    {
+      g_queue_push_tail_link (queue, &watch->link);
+    }
+}
+
+static CURATOR_LOCKED inline void
+curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
+{
+  while (from->head != NULL)
+    {
+      CuratorWatch *watch = from->head->data;
+      curator_watch_place (watch, to);
+      watch->entry = entry;
+    }
+}
+
+/* Sets the watch on the server, or sets it again. */
+void curator_watch_entry_arm (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* Removes the watch from the server. */
+void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* The last user was released: removes the watch from the server too. */
+void curator_watch_entry_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* An event: the node was deleted. */
+void curator_watch_entry_gone (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* An event: data or children changed. It spent the server's watch, so sets it again. */
+void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
+void curator_watch_entry_free (gpointer entry) CURATOR_LOCKED;
+
+#endif

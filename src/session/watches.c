@@ -1,0 +1,478 @@
+/* Sets one server-side watch per path and type, and shares it among its users.
+ *
+ * Mirrors WatcherRemovalManager. Threads: any; guarded by the client's mutex. The library never
+ * gets a user as its context, so an event that arrives after a user's release cannot reach it.
+ *
+ * NOTES: in case an event is lost, at a server, on the way or in the library, a watched node is
+ * read again from time to time, which also sets the watch again. Servers with the fix for
+ * CVE-2024-23944 send no event about a node that we may not read: such a node is read often.
+ */
+#include "session/watches-private.h"
+
+#include "base/path.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/zk_error.h"
+#include "session/request.h"
+
+#include <string.h>
+
+/* On reconnect the library sends all watched paths in one packet. The server refuses more than 1
+ * MiB, and the session would reconnect forever. */
+#define MAX_WATCHED_BYTES    (512 * 1024)
+#define RETRY_US             (100 * 1000)
+#define MAX_REREAD_US        (30 * G_USEC_PER_SEC)
+#define UNREADABLE_REREAD_US (400 * 1000)
+
+static void reread_later (CuratorWatchEntry *entry) CURATOR_LOCKED;
+
+static gsize
+watched_bytes (const char *path)
+{
+  return strlen (path) + 4;
+}
+
+static CURATOR_LOCKED void
+stop_rereading (CuratorWatchEntry *entry)
+{
+  curator_timer_cancel (entry->session->client, &entry->reread_timer);
+  if (entry->request != NULL)
+    {
+      curator_request_forget (entry->request);
+      entry->request = NULL;
+    }
+}
+
+void
+curator_watch_entry_free (gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  entry->session->watched_bytes -= watched_bytes (entry->key.path);
+  stop_rereading (entry);
+  curator_timer_cancel (entry->session->client, &entry->newcomers_timer);
+  curator_timer_cancel (entry->session->client, &entry->retry_timer);
+  g_free (entry->key.path);
+  g_free (entry);
+}
+
+/* A callback may release or add any watch. So each is taken from the head of queue, and a release
+ * unlinks it there. */
+static CURATOR_LOCKED void
+notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
+{
+  while (queue->head != NULL)
+    {
+      CuratorWatch *watch = queue->head->data;
+      curator_watch_place (watch, NULL);
+      watch->func (watch, event, rc, NULL, watch->data);
+    }
+}
+
+static CURATOR_LOCKED void
+drop_entry (CuratorWatchEntry *entry)
+{
+  g_hash_table_remove (entry->session->watches, &entry->key);
+}
+
+/* The watch is spent for all its users and the entry is gone. */
+static CURATOR_LOCKED void
+entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
+{
+  GQueue users = G_QUEUE_INIT;
+  curator_watches_move (&entry->users, &users, NULL);
+  curator_watches_move (&entry->newcomers, &users, NULL);
+  drop_entry (entry);
+  notify_spent (&users, event, rc);
+}
+
+/* Runs on the timer lane. */
+static CURATOR_LOCKED void
+on_retry_due (gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  entry->retry_timer = NULL;
+  if (entry->state == ENTRY_WANTED)
+    {
+      curator_watch_entry_arm (entry);
+    }
+  else if (entry->state == ENTRY_UNWANTED)
+    {
+      curator_watch_entry_remove (entry);
+    }
+}
+
+/* For a retryable refusal by a server. After a lost connection, the next connect retries. */
+static CURATOR_LOCKED void
+retry_later (CuratorWatchEntry *entry)
+{
+  CuratorClient *client = entry->session->client;
+  if (entry->retry_timer == NULL)
+    {
+      entry->retry_timer = curator_timer_after (client, RETRY_US, on_retry_due, entry);
+    }
+}
+
+static CURATOR_LOCKED void
+on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  entry->request = NULL;
+  if (curator_zk_is_retryable (rc))
+    {
+      /* The library may still have the watch and would set it again on reconnect. */
+      entry->maybe_set = TRUE;
+      entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
+      retry_later (entry);
+      return;
+    }
+  entry->maybe_set = FALSE;
+  if (curator_watch_entry_has_users (entry))
+    {
+      curator_watch_entry_arm (entry);
+      return;
+    }
+  drop_entry (entry);
+}
+
+void
+curator_watch_entry_remove (CuratorWatchEntry *entry)
+{
+  stop_rereading (entry);
+  entry->state = ENTRY_UNWANTED;
+  if (curator_watch_entry_is_connected (entry))
+    {
+      entry->state = ENTRY_REMOVING;
+      entry->request = curator_request_remove_watches (entry->session, entry->key.path,
+                                                       entry->key.type, on_removed, entry);
+    }
+}
+
+void
+curator_watch_entry_unused (CuratorWatchEntry *entry)
+{
+  if (entry->state == ENTRY_ARMED && entry->request != NULL)
+    {
+      /* A read is in flight and may set the watch again. Its reply calls this function. */
+      return;
+    }
+  if (entry->state == ENTRY_ARMED)
+    {
+      curator_watch_entry_remove (entry);
+    }
+  else if (entry->state == ENTRY_WANTED && entry->maybe_set)
+    {
+      entry->state = ENTRY_UNWANTED;
+    }
+  else if (entry->state == ENTRY_WANTED)
+    {
+      drop_entry (entry);
+    }
+}
+
+/* Notifies the watches in queue, and keeps them as users of the entry. */
+static CURATOR_LOCKED void
+notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
+              const CuratorZkReply *reply)
+{
+  entry->notifying = TRUE;
+  while (queue->head != NULL)
+    {
+      CuratorWatch *watch = queue->head->data;
+      curator_watch_place (watch, &entry->users);
+      watch->func (watch, event, ZOK, reply, watch->data);
+    }
+  entry->notifying = FALSE;
+  if (!curator_watch_entry_has_users (entry))
+    {
+      curator_watch_entry_unused (entry);
+    }
+}
+
+static CURATOR_LOCKED void
+entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
+{
+  GQueue users = G_QUEUE_INIT;
+
+  entry->state = ENTRY_ARMED;
+  entry->is_own = reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id;
+  reread_later (entry);
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
+  notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
+}
+
+static CURATOR_LOCKED void
+on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  entry->request = NULL;
+  if (rc == ZOK)
+    {
+      entry_armed (entry, reply);
+    }
+  else if (rc == ZNOAUTH && entry->key.type == ZWATCHTYPE_DATA && !entry->by_exists)
+    {
+      entry->by_exists = TRUE;
+      curator_watch_entry_arm (entry);
+    }
+  else if (rc == ZNONODE && entry->by_exists)
+    {
+      /* exists has set a watch for the creation of the node, which nobody needs. */
+      GQueue users = G_QUEUE_INIT;
+      curator_watches_move (&entry->users, &users, NULL);
+      curator_watches_move (&entry->newcomers, &users, NULL);
+      curator_watch_entry_remove (entry);
+      notify_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
+    }
+  else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
+           && curator_watch_entry_has_users (entry))
+    {
+      entry->state = ENTRY_WANTED;
+    }
+  else
+    {
+      entry_end (entry, rc == ZNONODE ? CURATOR_WATCH_GONE : CURATOR_WATCH_FAILED, rc);
+    }
+}
+
+/* The read that sets the watch. */
+static CURATOR_LOCKED void
+send_read (CuratorWatchEntry *entry, CuratorRequestDone done)
+{
+  CuratorSession *session = entry->session;
+  const char *path = entry->key.path;
+
+  if (entry->key.type == ZWATCHTYPE_CHILD)
+    {
+      entry->request = curator_request_get_children (session, path, TRUE, done, entry);
+    }
+  else if (entry->by_exists)
+    {
+      entry->request = curator_request_exists (session, path, TRUE, done, entry);
+    }
+  else
+    {
+      entry->request = curator_request_get (session, path, TRUE, done, entry);
+    }
+}
+
+void
+curator_watch_entry_arm (CuratorWatchEntry *entry)
+{
+  stop_rereading (entry);
+  entry->state = ENTRY_WANTED;
+  if (curator_watch_entry_is_connected (entry))
+    {
+      entry->state = ENTRY_ARMING;
+      send_read (entry, on_armed);
+    }
+}
+
+/* After an error other than ZNONODE the watch is still set. */
+static CURATOR_LOCKED void
+on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED)
+    {
+      /* A server sends the event of a deletion before the reply of a later read. */
+      g_autofree char *shown = curator_path_escape (entry->key.path);
+      curator_info ("%s is gone, but its watch event never came", shown);
+    }
+  if (rc == ZOK || rc == ZNONODE || entry->state == ENTRY_ARMING)
+    {
+      on_armed (rc, reply, sent_us, entry);
+      return;
+    }
+  entry->request = NULL;
+  reread_later (entry);
+  if (!curator_watch_entry_has_users (entry))
+    {
+      curator_watch_entry_unused (entry);
+    }
+}
+
+/* Runs on the timer lane. */
+static CURATOR_LOCKED void
+on_reread_due (gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  entry->reread_timer = NULL;
+  if (curator_watch_entry_is_connected (entry))
+    {
+      send_read (entry, on_reread);
+    }
+  else
+    {
+      reread_later (entry);
+    }
+}
+
+/* The pause varies by half of the period, so that thousands do not read at once. */
+static CURATOR_LOCKED void
+reread_later (CuratorWatchEntry *entry)
+{
+  CuratorSession *session = entry->session;
+  const gint64 usual = MIN ((gint64) session->timeout_ms * 1000, MAX_REREAD_US);
+  const gint64 period = entry->by_exists ? MIN (usual, UNREADABLE_REREAD_US) : usual;
+  const guint64 mixed =
+      ((guint64) session->id + ++session->n_rereads) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  const gint64 pause = period + (gint64) (mixed >> 40) % (period / 2 + 1);
+
+  entry->reread_timer = curator_timer_after (session->client, pause, on_reread_due, entry);
+}
+
+/* Runs on the timer lane. */
+static CURATOR_LOCKED void
+on_newcomers_due (gpointer data)
+{
+  CuratorWatchEntry *entry = data;
+  GQueue newcomers = G_QUEUE_INIT;
+
+  entry->newcomers_timer = NULL;
+  if (entry->state != ENTRY_ARMED)
+    {
+      return;
+    }
+  curator_watches_move (&entry->newcomers, &newcomers, entry);
+  notify_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
+}
+
+static CURATOR_LOCKED CuratorWatchEntry *
+entry_new (CuratorSession *session, const char *path, ZooWatcherType type, CuratorWatchNeed need)
+{
+  static const gsize limits[] = { [CURATOR_WATCH_OPTIONAL] = MAX_WATCHED_BYTES / 2,
+                                  [CURATOR_WATCH_NEW] = MAX_WATCHED_BYTES / 8 * 7,
+                                  [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
+
+  if (session->watched_bytes + watched_bytes (path) > limits[need])
+    {
+      return NULL;
+    }
+  CuratorWatchEntry *entry = g_new0 (CuratorWatchEntry, 1);
+  entry->key.path = g_strdup (path);
+  entry->key.type = type;
+  entry->session = session;
+  session->watched_bytes += watched_bytes (path);
+  g_hash_table_insert (session->watches, &entry->key, entry);
+  curator_watch_entry_arm (entry);
+  return entry;
+}
+
+CuratorWatch *
+curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
+                   CuratorWatchNeed need, CuratorWatchFunc func, gpointer data)
+{
+  const CuratorWatchKey key = { (char *) path, type };
+  CuratorWatchEntry *entry = g_hash_table_lookup (session->watches, &key);
+
+  if (entry == NULL && (entry = entry_new (session, path, type, need)) == NULL)
+    {
+      return NULL;
+    }
+  CuratorWatch *watch = g_new0 (CuratorWatch, 1);
+  watch->entry = entry;
+  watch->link.data = watch;
+  watch->func = func;
+  watch->data = data;
+  if (entry->state == ENTRY_UNWANTED)
+    {
+      entry->maybe_set = TRUE;
+      curator_watch_entry_arm (entry);
+    }
+  if (entry->state != ENTRY_ARMED)
+    {
+      curator_watch_place (watch, &entry->users);
+      return watch;
+    }
+  curator_watch_place (watch, &entry->newcomers);
+  if (entry->newcomers_timer == NULL)
+    {
+      CuratorClient *client = session->client;
+      entry->newcomers_timer = curator_timer_after (client, 0, on_newcomers_due, entry);
+    }
+  return watch;
+}
+
+void
+curator_watch_set_func (CuratorWatch *watch, CuratorWatchFunc func)
+{
+  watch->func = func;
+}
+
+void
+curator_watch_release (CuratorWatch *watch)
+{
+  CuratorWatchEntry *entry = watch->entry;
+
+  curator_watch_place (watch, NULL);
+  g_free (watch);
+  if (entry != NULL && !entry->notifying && !curator_watch_entry_has_users (entry))
+    {
+      curator_watch_entry_unused (entry);
+    }
+}
+
+const char *
+curator_watch_get_path (const CuratorWatch *watch)
+{
+  return watch->entry != NULL ? watch->entry->key.path : NULL;
+}
+
+gboolean
+curator_watch_is_own (const CuratorWatch *watch)
+{
+  return watch->entry != NULL && watch->entry->is_own;
+}
+
+static CURATOR_LOCKED void
+on_abandoned (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
+              gpointer data)
+{
+  if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
+    {
+      curator_watch_release (watch);
+    }
+}
+
+void
+curator_watch_abandon (CuratorWatch *watch)
+{
+  if (watch->entry == NULL)
+    {
+      curator_watch_release (watch);
+      return;
+    }
+  watch->func = on_abandoned;
+  watch->abandoned = TRUE;
+}
+
+void
+curator_watch_entry_changed (CuratorWatchEntry *entry)
+{
+  GQueue users = G_QUEUE_INIT;
+
+  entry->state = ENTRY_WANTED;
+  entry->maybe_set = FALSE;
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
+  curator_watch_entry_arm (entry);
+  notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
+}
+
+/* If a read is in flight, it may set a watch on a new node of that name: the entry waits for it. */
+void
+curator_watch_entry_gone (CuratorWatchEntry *entry)
+{
+  GQueue users = G_QUEUE_INIT;
+
+  if (entry->request == NULL)
+    {
+      entry_end (entry, CURATOR_WATCH_GONE, ZOK);
+      return;
+    }
+  entry->state = ENTRY_ARMING;
+  curator_watches_move (&entry->users, &users, NULL);
+  curator_watches_move (&entry->newcomers, &users, NULL);
+  notify_spent (&users, CURATOR_WATCH_GONE, ZOK);
+}

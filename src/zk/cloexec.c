@@ -1,0 +1,169 @@
+/* Sets FD_CLOEXEC on libzookeeper's descriptors (ZOOKEEPER-2338: a build flag, off in Debian).
+ *
+ * Mirrors nothing. Threads: the session lane and ZooKeeper's completion thread; no lock.
+ *
+ * NOTES: the descriptors that the library's IO thread polls belong to the library (io_thread.h). If
+ * the system does not show them, all descriptors are examined: the wake-up pipe is the non-blocking
+ * pipe that is new after the handle was opened, the socket is recognised by its peer. If a descriptor
+ * of the program matches too, children do not inherit it, which programs rarely want anyway.
+ */
+#include "zk/cloexec.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+GArray *
+curator_open_fds (void)
+{
+  GArray *fds = g_array_new (FALSE, FALSE, sizeof (int));
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      const int fd = (int) g_ascii_strtoll (name, NULL, 10);
+      g_array_append_val (fds, fd);
+    }
+  g_clear_pointer (&dir, g_dir_close);
+  /* The directory's own descriptor is closed now; another file may get its number. */
+  for (guint i = fds->len; i-- > 0;)
+    {
+      if (fcntl (g_array_index (fds, int, i), F_GETFD) < 0)
+        {
+          g_array_remove_index_fast (fds, i);
+        }
+    }
+  return fds;
+}
+
+/* It is non-blocking, and children would inherit it. */
+static gboolean
+is_candidate (int fd)
+{
+  const int flags = fcntl (fd, F_GETFL);
+  const int fd_flags = fcntl (fd, F_GETFD);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0 && fd_flags >= 0 && (fd_flags & FD_CLOEXEC) == 0;
+}
+
+static gboolean
+contains (const GArray *fds, int fd)
+{
+  for (guint i = 0; i < fds->len; i++)
+    {
+      if (g_array_index (fds, int, i) == fd)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+void
+curator_cloexec_new_pipes (GArray *before)
+{
+  g_autoptr (GArray) now = curator_open_fds ();
+
+  for (guint i = 0; i < now->len; i++)
+    {
+      const int fd = g_array_index (now, int, i);
+      if (!contains (before, fd) && is_candidate (fd) && curator_fd_inode (fd, S_IFIFO) != 0)
+        {
+          fcntl (fd, F_SETFD, FD_CLOEXEC);
+        }
+    }
+}
+
+static gboolean
+has_peer (int fd, const struct sockaddr *peer, socklen_t length)
+{
+  struct sockaddr_storage found = { 0 };
+  socklen_t found_length = sizeof found;
+  return getpeername (fd, (struct sockaddr *) &found, &found_length) == 0 && found_length == length
+         && memcmp (&found, peer, length) == 0;
+}
+
+void
+curator_cloexec_sockets (const struct sockaddr *peer, socklen_t length)
+{
+  g_autoptr (GArray) now = curator_open_fds ();
+
+  for (guint i = 0; i < now->len; i++)
+    {
+      const int fd = g_array_index (now, int, i);
+      if (is_candidate (fd) && has_peer (fd, peer, length))
+        {
+          fcntl (fd, F_SETFD, FD_CLOEXEC);
+        }
+    }
+}
+
+/* The other end of the pipe. Both usually got the two lowest free numbers. */
+static int
+other_end (const CuratorIoThread *io, int end)
+{
+  const guint64 inode = curator_fd_inode (end, S_IFIFO);
+  const int likely[] = { end + 1, io->free_before[1], io->free_before[0] };
+
+  for (guint i = 0; i < G_N_ELEMENTS (likely); i++)
+    {
+      if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
+        {
+          return likely[i];
+        }
+    }
+  g_autoptr (GArray) all = curator_open_fds ();
+  for (guint i = 0; i < all->len; i++)
+    {
+      const int fd = g_array_index (all, int, i);
+      if (fd != end && curator_fd_inode (fd, S_IFIFO) == inode)
+        {
+          return fd;
+        }
+    }
+  return end;
+}
+
+static void
+hide_pipe (const CuratorIoThread *io, int end)
+{
+  if ((fcntl (end, F_GETFD) & FD_CLOEXEC) == 0)
+    {
+      fcntl (other_end (io, end), F_SETFD, FD_CLOEXEC);
+      fcntl (end, F_SETFD, FD_CLOEXEC);
+    }
+}
+
+gboolean
+curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us)
+{
+  int pipe;
+  int sock;
+
+  if (!curator_io_thread_wait (io, patience_us, &pipe, &sock))
+    {
+      return FALSE;
+    }
+  hide_pipe (io, pipe);
+  return TRUE;
+}
+
+gboolean
+curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct sockaddr *peer,
+                        socklen_t length)
+{
+  int pipe;
+  int sock;
+
+  if (!curator_io_thread_wait (io, patience_us, &pipe, &sock))
+    {
+      return FALSE;
+    }
+  hide_pipe (io, pipe);
+  /* Without that peer it is the socket of the next attempt: the connection is lost already. */
+  if (sock >= 0 && has_peer (sock, peer, length))
+    {
+      fcntl (sock, F_SETFD, FD_CLOEXEC);
+    }
+  return TRUE;
+}

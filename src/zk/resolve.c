@@ -1,0 +1,154 @@
+/* Resolves host names, so that libzookeeper never does.
+ *
+ * Mirrors HostProvider. Threads: a detached one for each name that is being looked up, which owns a
+ * memory reference of the client; guarded by the client's mutex.
+ *
+ * NOTES: libzookeeper resolves names on every turn of its loop, and one failure silences the whole
+ * client. Numeric addresses cannot fail. A resolver may take half a minute, so nobody waits for it, and
+ * a name has one look-up at a time. The threads are ours and not those of a pool: after a fork the child
+ * starts its own.
+ */
+#include "zk/resolve.h"
+
+#include "base/lookup.h"
+#include "base/server_list.h"
+#include "base/thread_start.h"
+#include "core/monitor.h"
+
+#include <string.h>
+
+typedef struct
+{
+  CuratorClient *client;
+  void (*found) (CuratorClient *client);
+  char *host;
+} LookUp;
+
+static int
+compare (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* Sorted, because a name server may answer in another order each time. */
+static char **
+numbers_of (GPtrArray *found)
+{
+  GPtrArray *numbers = g_ptr_array_new ();
+  char number[NI_MAXHOST];
+
+  for (guint i = 0; i < found->len; i++)
+    {
+      const CuratorAddress *address = found->pdata[i];
+      if (getnameinfo ((const struct sockaddr *) &address->name, address->length, number,
+                       sizeof number, NULL, 0, NI_NUMERICHOST)
+          == 0)
+        {
+          g_ptr_array_add (numbers, g_strdup (number));
+        }
+    }
+  g_ptr_array_sort (numbers, compare);
+  g_ptr_array_add (numbers, NULL);
+  return (char **) g_ptr_array_free (numbers, FALSE);
+}
+
+/* NULL: why is set. */
+static char **
+ask (const char *host, char **why)
+{
+  int failed = 0;
+  g_autoptr (GPtrArray) found = curator_lookup (host, 0, &failed);
+
+  if (found->len == 0)
+    {
+      *why = g_strdup_printf ("the name cannot be resolved: %s", gai_strerror (failed));
+      return NULL;
+    }
+  return numbers_of (found);
+}
+
+static CURATOR_LOCKED void
+store (CuratorClient *client, const char *host, char **addresses, const char *why)
+{
+  for (guint i = 0; i < client->known->len; i++)
+    {
+      CuratorServer *server = client->known->pdata[i];
+      if (g_str_equal (server->host, host))
+        {
+          curator_server_resolved (server, g_strdupv (addresses), g_strdup (why));
+        }
+    }
+  g_hash_table_remove (client->looking_up, host);
+}
+
+static void
+free_look_up (LookUp *job)
+{
+  g_free (job->host);
+  g_free (job);
+}
+
+static CURATOR_UNLOCKED void *
+look_up (void *data)
+{
+  LookUp *job = data;
+  CuratorClient *client = job->client;
+  g_autofree char *why = NULL;
+  g_auto (GStrv) addresses = ask (job->host, &why);
+
+  curator_client_lock (client);
+  store (client, job->host, addresses, why);
+  if (curator_client_is_running (client))
+    {
+      job->found (client);
+    }
+  curator_client_unlock (client);
+  free_look_up (job);
+  curator_client_memory_unref (client);
+  return NULL;
+}
+
+static CURATOR_LOCKED void
+start_one (CuratorClient *client, CuratorServer *server, void (*found) (CuratorClient *client))
+{
+  LookUp *job = g_new (LookUp, 1);
+
+  *job = (LookUp){ client, found, g_strdup (server->host) };
+  curator_client_memory_ref (client);
+  g_hash_table_add (client->looking_up, g_strdup (server->host));
+  const int failed = curator_thread_start_detached ("curator-name", look_up, job);
+  if (failed != 0)
+    {
+      curator_client_memory_unref (client);
+      g_hash_table_remove (client->looking_up, server->host);
+      free_look_up (job);
+      curator_server_resolved (server, NULL, g_strdup ("the system has no threads left"));
+    }
+}
+
+void
+curator_resolve_start (CuratorClient *client, void (*found) (CuratorClient *client))
+{
+  for (guint i = 0; i < client->known->len; i++)
+    {
+      CuratorServer *server = client->known->pdata[i];
+      if (!server->is_numeric && !g_hash_table_contains (client->looking_up, server->host))
+        {
+          start_one (client, server, found);
+        }
+    }
+}
+
+gboolean
+curator_resolve_is_busy (CuratorClient *client)
+{
+  for (guint i = 0; i < client->known->len; i++)
+    {
+      const CuratorServer *server = client->known->pdata[i];
+      if (g_hash_table_contains (client->looking_up, server->host))
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}

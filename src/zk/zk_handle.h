@@ -1,0 +1,35 @@
+/* The handle of the ops tables for libzookeeper: our own handle (zk_real.c) or the program's
+ * (zk_adopted.c). */
+#ifndef CURATOR_ZK_HANDLE_H
+#define CURATOR_ZK_HANDLE_H
+
+#include "core/zk_ops.h"
+#include "zk/io_thread.h"
+
+typedef struct _CuratorZkSecured CuratorZkSecured;
+
+struct _CuratorZkHandle
+{
+  zhandle_t *zh;
+  CuratorZkWatcher watcher;
+  gpointer context;
+  watcher_fn watch; /* the library's watcher for node watches */
+  gpointer watch_context;
+
+  /* Of a handle of our own. */
+  pthread_mutex_t opening; /* held until io is complete */
+  CuratorIoThread io;
+  guint64 attempt;           /* the inode of the socket at the last check, or 0 */
+  gint64 attempt_since_us;   /* when it was first seen */
+  CuratorZkSecured *secured; /* of zk_secured.c, or NULL */
+  char *addresses;           /* what the library connects to; guarded by a mutex of zk_servers.c */
+  char *next_addresses;      /* from its next failure on, or NULL; the same */
+
+  /* For a shared handle, else NULL; removing our watches then keeps those of others. begin returns
+   * the ticket that the library gets in place of the caller's. refused: the library refused the
+   * request. */
+  CuratorZkTicket *(*begin) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
+  void (*refused) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
+};
+
+#endif

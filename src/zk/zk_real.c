@@ -1,0 +1,484 @@
+/* The ops table for libzookeeper-mt. Nothing outside the zk_ files calls a zoo_ function.
+ *
+ * Mirrors the default ZookeeperFactory. Threads: any sends requests, with the client's mutex held;
+ * completions, watch and session events run on the library's completion thread, one at a time per
+ * handle.
+ *
+ * NOTES: all calls are asynchronous, because a synchronous one has no timeout. All watches share
+ * one function and one context: the library sends session events to each distinct pair and finds
+ * the pairs by an O(n^2) scan. zoo_aremove_watches leaves the watch on the server, so we call
+ * zoo_aremove_all_watches; but that removes the watches of others too, so not on a shared handle.
+ */
+#include "zk/zk_real.h"
+#include "base/lookup.h"
+#include "base/thread_start.h"
+#include "base/threads.h"
+#include "zk/cloexec.h"
+#include "zk/zk_multi.h"
+#include "zk/zk_servers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The threads of a handle. */
+#define N_THREADS 2
+/* How long to wait for the IO thread to enter poll: usually microseconds, longer on a busy machine. The
+ * client's mutex is held while a handle is opened, not later. */
+#define PATIENCE_OPENING_US 20000
+#define PATIENCE_US         G_USEC_PER_SEC
+
+/* Called on every connect, because each connection has a new socket. */
+static void
+hide_socket (CuratorZkHandle *handle, zhandle_t *zh)
+{
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+  pthread_mutex_lock (&handle->opening);
+  pthread_mutex_unlock (&handle->opening);
+  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL
+      && !curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length))
+    {
+      curator_cloexec_sockets ((struct sockaddr *) &peer, length);
+    }
+}
+
+static void
+on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+  CuratorZkHandle *handle = context;
+  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
+    {
+      hide_socket (handle, zh);
+    }
+  /* Nobody needs an event about a removed watch. */
+  if (type != ZOO_NOTWATCHING_EVENT)
+    {
+      handle->watcher (type, state, path, handle->context);
+    }
+}
+
+static void
+complete (int rc, const CuratorZkReply *reply, const void *data)
+{
+  CuratorZkTicket *ticket = (CuratorZkTicket *) data;
+  ticket->completion (rc, reply, ticket);
+}
+
+static void
+on_create (int rc, const char *value, const struct Stat *stat, const void *data)
+{
+  const CuratorZkReply reply = {
+    .path = value, .stat = stat, .data_length = -1, .failed_index = -1
+  };
+  complete (rc, &reply, data);
+}
+
+static void
+on_void (int rc, const void *data)
+{
+  const CuratorZkReply reply = { .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_data (int rc, const char *value, int length, const struct Stat *stat, const void *data)
+{
+  const CuratorZkReply reply = {
+    .data = value, .data_length = length, .stat = stat, .failed_index = -1
+  };
+  complete (rc, &reply, data);
+}
+
+static void
+on_stat (int rc, const struct Stat *stat, const void *data)
+{
+  const CuratorZkReply reply = { .stat = stat, .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_strings (int rc, const struct String_vector *strings, const void *data)
+{
+  const CuratorZkReply reply = { .children = strings, .data_length = -1, .failed_index = -1 };
+  complete (rc, &reply, data);
+}
+
+static void
+on_multi (int rc, const void *data)
+{
+  const CuratorZkTicket *ticket = data;
+  const CuratorZkReply reply = { .data_length = -1,
+                                 .failed_index =
+                                     curator_zk_multi_failed_index (ticket->ops_data, rc) };
+  complete (rc, &reply, data);
+}
+
+static CuratorZkTicket *
+begin (CuratorZkHandle *handle, CuratorZkTicket *ticket)
+{
+  return handle->begin == NULL ? ticket : handle->begin (handle, ticket);
+}
+
+static int
+undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
+{
+  if (rc != ZOK && handle->refused != NULL)
+    {
+      handle->refused (handle, ticket);
+    }
+  return rc;
+}
+
+/* If it cannot create its threads, the library aborts the process. So this is tested first. */
+static zhandle_t *
+open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
+              int session_timeout_ms)
+{
+  char name[16];
+  pid_t newest;
+  const int failed = curator_threads_probe (N_THREADS, &newest);
+
+  if (failed != 0)
+    {
+      errno = failed;
+      return NULL;
+    }
+  curator_io_thread_prepare (&handle->io, name);
+  curator_lookup_enter ();
+  zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, id, handle,
+                                   ZOO_NO_LOG_CLIENTENV, curator_zk_servers_log_line);
+  const int error = errno;
+  curator_lookup_leave ();
+  curator_io_thread_find (&handle->io, name, newest);
+  errno = error;
+  return zh;
+}
+
+static void
+open_hidden (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
+             int session_timeout_ms)
+{
+  g_autoptr (GArray) before = curator_io_thread_is_shown () ? NULL : curator_open_fds ();
+  sigset_t all;
+  sigset_t mask;
+
+  /* The library's threads inherit the mask, so they never handle the program's signals. */
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &mask);
+  pthread_mutex_lock (&handle->opening);
+  handle->zh = open_library (handle, hosts, id, session_timeout_ms);
+  pthread_mutex_unlock (&handle->opening);
+  const int error = errno;
+  pthread_sigmask (SIG_SETMASK, &mask, NULL);
+  if (handle->zh != NULL && before != NULL)
+    {
+      curator_cloexec_new_pipes (before);
+    }
+  else if (handle->zh != NULL)
+    {
+      curator_cloexec_pipe (&handle->io, PATIENCE_OPENING_US);
+    }
+  errno = error;
+}
+
+static void
+handle_free (CuratorZkHandle *handle)
+{
+  pthread_mutex_destroy (&handle->opening);
+  g_free (handle->addresses);
+  g_free (handle->next_addresses);
+  g_free (handle);
+}
+
+CuratorZkHandle *
+curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeout_ms,
+                      CuratorZkWatcher watcher, gpointer context)
+{
+  CuratorZkHandle *handle = g_new0 (CuratorZkHandle, 1);
+
+  pthread_mutex_init (&handle->opening, NULL);
+  handle->watcher = watcher;
+  handle->context = context;
+  handle->watch = on_event;
+  handle->watch_context = handle;
+  zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
+  open_hidden (handle, hosts, id, session_timeout_ms);
+  if (handle->zh == NULL)
+    {
+      const int error = errno;
+      handle_free (handle);
+      errno = error;
+      return NULL;
+    }
+  zoo_set_servers_resolution_delay (handle->zh, -1);
+  curator_zk_servers_add (handle, hosts);
+  return handle;
+}
+
+static CuratorZkHandle *
+real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZkWatcher watcher,
+           gpointer context)
+{
+  return curator_zk_real_open (hosts, NULL, session_timeout_ms, watcher, context);
+}
+
+void
+curator_zk_real_close (CuratorZkHandle *handle)
+{
+  curator_zk_servers_remove (handle);
+  zookeeper_close (handle->zh);
+  handle_free (handle);
+}
+
+static void
+real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  curator_zk_real_close (handle);
+}
+
+/* The attempt is that old and has no answer yet. */
+static gboolean
+is_overdue (CuratorZkHandle *handle, int sock, gint64 older_than_us)
+{
+  const guint64 attempt = curator_fd_inode (sock, S_IFSOCK);
+  const gint64 now_us = g_get_monotonic_time ();
+  struct pollfd answer = { .fd = sock, .events = POLLIN };
+
+  if (attempt != handle->attempt)
+    {
+      handle->attempt = attempt;
+      handle->attempt_since_us = now_us;
+    }
+  return now_us - handle->attempt_since_us >= older_than_us && poll (&answer, 1, 0) == 0
+         && zoo_state (handle->zh) != ZOO_CONNECTED_STATE;
+}
+
+/* The library takes this for a connection closed by the server, and closes its descriptor itself. */
+static gboolean
+real_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us)
+{
+  const int sock = curator_io_thread_dup_socket (&handle->io);
+
+  if (sock < 0)
+    {
+      return FALSE;
+    }
+  const gboolean overdue = is_overdue (handle, sock, older_than_us);
+  if (overdue)
+    {
+      shutdown (sock, SHUT_RDWR);
+    }
+  close (sock);
+  return overdue;
+}
+
+static gint64
+real_session_id (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  return zoo_client_id (handle->zh)->client_id;
+}
+
+static int
+real_session_timeout_ms (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  return zoo_recv_timeout (handle->zh);
+}
+
+static int
+real_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
+               int cert_length)
+{
+  return zoo_add_auth (handle->zh, scheme, cert, cert_length, NULL, NULL);
+}
+
+static int
+real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+             int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  return undo_if_refused (
+      handle, ticket, zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
+}
+
+static int
+real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
+             CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  return undo_if_refused (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
+}
+
+static int
+real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+          CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  return undo_if_refused (handle, ticket,
+                          zoo_awget (handle->zh, path, watch ? handle->watch : NULL,
+                                     handle->watch_context, on_data, ticket));
+}
+
+static int
+real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+             CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  return undo_if_refused (handle, ticket,
+                          zoo_awexists (handle->zh, path, watch ? handle->watch : NULL,
+                                        handle->watch_context, on_stat, ticket));
+}
+
+static int
+real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
+                   CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  return undo_if_refused (handle, ticket,
+                          zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
+                                              handle->watch_context, on_strings, ticket));
+}
+
+static int
+real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
+          int length, int version, CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  return undo_if_refused (handle, ticket,
+                          zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
+}
+
+static int
+send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  CuratorZkMulti *multi = curator_zk_multi_new (paths, n_paths, init_op);
+  ticket->ops_data = multi;
+  ticket->ops_free = curator_zk_multi_free;
+  return undo_if_refused (
+      handle, ticket,
+      zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
+}
+
+static int
+real_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+            CuratorZkTicket *ticket)
+{
+  return send_multi (handle, paths, n_paths, zoo_check_op_init, ticket);
+}
+
+static int
+real_remove_all (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
+                 CuratorZkTicket *ticket)
+{
+  return send_multi (handle, paths, n_paths, zoo_delete_op_init, ticket);
+}
+
+static int
+real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                         ZooWatcherType type, CuratorZkTicket *ticket)
+{
+  ticket = begin (handle, ticket);
+  /* The header declares the completion as a pointer to the function type by mistake. */
+  void_completion_t *done = (void_completion_t *) on_void;
+  if (handle->begin != NULL)
+    {
+      /* The server keeps the watch; its event is ignored. */
+      return undo_if_refused (handle, ticket,
+                              zoo_aremove_watches (handle->zh, path, type, handle->watch,
+                                                   handle->watch_context, 0, done, ticket));
+    }
+  return undo_if_refused (handle, ticket,
+                          zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
+}
+
+static gint64
+clock_us (clockid_t clock)
+{
+  struct timespec now;
+  clock_gettime (clock, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+static gint64
+real_monotonic_us (CuratorZkOps *ops)
+{
+  return clock_us (CLOCK_MONOTONIC);
+}
+
+static gint64
+real_boottime_us (CuratorZkOps *ops)
+{
+  return clock_us (CLOCK_BOOTTIME);
+}
+
+static void
+real_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
+{
+  if (getrandom (bytes, length, 0) == (ssize_t) length)
+    {
+      return;
+    }
+  /* Interrupted by a signal, or forbidden by a system call filter: GLib finds another seed. */
+  g_autoptr (GRand) generator = g_rand_new ();
+  for (gsize i = 0; i < length; i++)
+    {
+      bytes[i] = (guint8) g_rand_int_range (generator, 0, 256);
+    }
+}
+
+static void
+real_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+  pthread_cond_wait (cond, mutex);
+}
+
+static void
+real_wake (CuratorZkOps *ops, pthread_cond_t *cond)
+{
+  pthread_cond_broadcast (cond);
+}
+
+static int
+real_start_thread (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data)
+{
+  return curator_thread_start_detached (name, run, data);
+}
+
+CuratorZkOps *
+curator_zk_ops_real (void)
+{
+  static CuratorZkOps ops = {
+    .open = real_open,
+    .close = real_close,
+    .session_id = real_session_id,
+    .session_timeout_ms = real_session_timeout_ms,
+    .add_auth = real_add_auth,
+    .end_attempt = real_end_attempt,
+    .set_servers = curator_zk_servers_set,
+    .create = real_create,
+    .remove = real_remove,
+    .get = real_get,
+    .exists = real_exists,
+    .get_children = real_get_children,
+    .set = real_set,
+    .check = real_check,
+    .remove_all = real_remove_all,
+    .remove_all_watches = real_remove_all_watches,
+    .monotonic_us = real_monotonic_us,
+    .boottime_us = real_boottime_us,
+    .random = real_random,
+    .wait = real_wait,
+    .wake = real_wake,
+    .start_thread = real_start_thread,
+    .threads = TRUE,
+  };
+  return &ops;
+}

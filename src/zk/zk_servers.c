@@ -1,0 +1,171 @@
+/* Another list of servers for a living handle; see zk_servers.h.
+ *
+ * Mirrors ZooKeeper.updateServerList(). Threads: any sets a list, with the client's mutex; the library's
+ * IO thread takes it over.
+ *
+ * NOTES: zoo_set_servers() closes the socket and frees the list of hosts without regard for the IO thread,
+ * which may be using both. So it runs on that thread: in the log callback, when the library reports that a
+ * connection has failed and does not use either any more. The callback has no context; the thread's name
+ * tells whose it is. Of a connection that was alive the library then forgets the event, so it comes from
+ * here. A list in which only ports differ counts as the same: a server that cannot exist comes between.
+ */
+#include "zk/zk_servers.h"
+
+#include "base/server_list.h"
+#include "core/log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define NOBODY "255.255.255.255:1"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static GPtrArray *handles;
+
+static void
+lock_handles (void)
+{
+  pthread_mutex_lock (&mutex);
+}
+
+static void
+unlock_handles (void)
+{
+  pthread_mutex_unlock (&mutex);
+}
+
+/* The child of a fork may have clients of its own: it must find the mutex free. */
+static void
+create_handles (void)
+{
+  handles = g_ptr_array_new ();
+  pthread_atfork (lock_handles, unlock_handles, unlock_handles);
+}
+
+void
+curator_zk_servers_add (CuratorZkHandle *handle, const char *addresses)
+{
+  pthread_once (&once, create_handles);
+  handle->addresses = g_strdup (addresses);
+  lock_handles ();
+  g_ptr_array_add (handles, handle);
+  unlock_handles ();
+}
+
+/* The IO thread may be using the handle until zookeeper_close() has joined it. */
+void
+curator_zk_servers_remove (CuratorZkHandle *handle)
+{
+  lock_handles ();
+  g_ptr_array_remove_fast (handles, handle);
+  unlock_handles ();
+}
+
+/* The next list of the handle whose IO thread this is: transfer full, or NULL. */
+static char *
+take_next (CuratorZkHandle **handle)
+{
+  char name[16] = "";
+  char *addresses = NULL;
+
+  pthread_getname_np (pthread_self (), name, sizeof name);
+  pthread_once (&once, create_handles);
+  lock_handles ();
+  for (guint i = 0; i < handles->len && addresses == NULL; i++)
+    {
+      *handle = handles->pdata[i];
+      if ((*handle)->next_addresses != NULL && strcmp ((*handle)->io.name, name) == 0)
+        {
+          addresses = g_steal_pointer (&(*handle)->next_addresses);
+          g_free ((*handle)->addresses);
+          (*handle)->addresses = g_strdup (addresses);
+        }
+    }
+  unlock_handles ();
+  return addresses;
+}
+
+/* Runs on the IO thread, which closes the socket next. */
+static void
+on_failure (void)
+{
+  CuratorZkHandle *handle = NULL;
+  g_autofree char *addresses = take_next (&handle);
+  const int error = errno;
+
+  if (addresses == NULL || zoo_state (handle->zh) < 0)
+    {
+      return;
+    }
+  const gboolean was_connected = zoo_state (handle->zh) == ZOO_CONNECTED_STATE;
+  zoo_set_servers (handle->zh, NOBODY);
+  zoo_set_servers (handle->zh, addresses);
+  if (was_connected)
+    {
+      handle->watcher (ZOO_SESSION_EVENT, ZOO_CONNECTING_STATE, "", handle->context);
+    }
+  errno = error;
+}
+
+void
+curator_zk_servers_log_line (const char *line)
+{
+  const char *socket = strstr (line, ": Socket ");
+  const gboolean failed = socket != NULL && strstr (socket, " zk retcode=") != NULL;
+
+  curator_log_zookeeper_line (line);
+  if (failed)
+    {
+      on_failure ();
+    }
+}
+
+/* FALSE: the list is the one that the handle has already. */
+static gboolean
+set_next (CuratorZkHandle *handle, const char *addresses)
+{
+  lock_handles ();
+  const gboolean differs = strcmp (handle->addresses, addresses) != 0;
+  g_free (handle->next_addresses);
+  handle->next_addresses = differs ? g_strdup (addresses) : NULL;
+  unlock_handles ();
+  return differs;
+}
+
+/* The socket's peer; NULL while TCP is not connected. */
+static char *
+peer_of (int sock)
+{
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+
+  return getpeername (sock, (struct sockaddr *) &peer, &length) == 0
+             ? curator_address_to_string ((const struct sockaddr *) &peer, length)
+             : NULL;
+}
+
+gboolean
+curator_zk_servers_set (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers,
+                        const char *addresses, gboolean leave)
+{
+  if (!set_next (handle, addresses) || !leave)
+    {
+      return TRUE;
+    }
+  const int sock = curator_io_thread_dup_socket (&handle->io);
+  if (sock < 0)
+    {
+      return FALSE;
+    }
+  g_autofree char *peer = peer_of (sock);
+  const gboolean stays = peer != NULL && curator_servers_list_contains (addresses, peer);
+  if (!stays)
+    {
+      shutdown (sock, SHUT_RDWR);
+    }
+  close (sock);
+  return stays;
+}

@@ -1,0 +1,844 @@
+/* Who is killed, with what, when, how the command behaves, and on which machine: every cell of that
+ * table, seen from outside.
+ *
+ * Each cell runs in a process of its own, many of them at once, since they mostly wait. Two facts are
+ * observed: no process of the command lives when the node of the lock has gone from the server, by the
+ * process table as root sees it; and the exit code and the message say what happened. A sample runs by
+ * default; CURATOR_CELLS=all runs all of them, CURATOR_CELLS=M-N those from M to N.
+ *
+ * After them, processes of zkflock's tree are killed at random, one of them or all whose name has
+ * "zkflock" in it, at a random moment: CURATOR_KILLS=N times.
+ */
+#include "cli.h"
+
+#include "support/process.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define T_MS      6000
+#define T_TEXT    "6"
+#define PARALLEL  24
+#define STRIDE    37 /* of the sample; has no factor in common with the table */
+#define SETTLE_MS 300
+#define POLL_MS   25
+#define KILLED    (1000 + SIGKILL)
+#define BY_KILL   (128 + SIGKILL)
+#define BY_TERM   (128 + SIGTERM)
+
+enum
+{
+  ZKFLOCK_ITSELF = 1,
+  GUARD = 2,
+  COMMAND = 4,
+  ALL_OF_THEM = 7
+};
+
+typedef enum
+{
+  RUNNING,
+  ENDING,
+  WAITING,
+  STARTING
+} When;
+
+typedef enum
+{
+  OBEYS,
+  TRAPS_TERM,
+  FORKS,
+  SETSID,
+  OTHER_USER,
+  IGNORES,
+  N_BEHAVIOURS
+} Behaviour;
+
+typedef enum
+{
+  ROOT_WITH_CGROUP,
+  ROOT_WITHOUT,
+  PROCESS_1,
+  NORMAL_USER,
+  HIDEPID,
+  UNKNOWN_UID,
+  NO_PROC,
+  N_MACHINES
+} Machine;
+
+static const char *const who_names[] = {
+  "", "zkflock", "guard", "zkflock+guard", "command", "zkflock+command", "guard+command", "all"
+};
+static const char *const when_names[] = { "running", "ending", "waiting", "starting" };
+static const char *const behaviour_names[] = { "obeys",  "traps TERM", "forks",
+                                               "setsid", "other user", "ignores TERM" };
+static const char *const machine_names[] = { "root with control group",
+                                             "root without",
+                                             "process 1",
+                                             "normal user",
+                                             "hidepid=2",
+                                             "unknown uid",
+                                             "no /proc" };
+static const int signals[] = { SIGKILL, SIGSTOP, SIGTERM };
+
+#define AS(user) "exec setpriv --reuid=" user " --regid=nogroup --clear-groups \"$@\""
+static const char *const scripts[] = {
+  "exec \"$@\"",
+  "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"",
+  "exec unshare --pid --fork --kill-child --mount-proc \"$@\"",
+  AS ("nobody"),
+  "mount -t proc -o hidepid=2 proc /proc && " AS ("nobody"),
+  AS ("54321"),
+  "mount -t tmpfs none /proc && " AS ("nobody"),
+};
+
+typedef struct
+{
+  int number;
+  int who;
+  int signal;
+  When when;
+  Behaviour behaviour;
+  Machine machine;
+
+  const char *server;
+  RawZk *raw;
+  Cli *holder;
+  char *path;
+  char *own_node; /* of the observer, who is ahead; or NULL */
+  char *beats;
+  char *program; /* the command's */
+  pid_t zkflock;
+  pid_t guard;
+  pid_t command;
+  gint64 gone_at; /* 0: the node of the lock is still there */
+  int alive_when_gone;
+} Cell;
+
+/* Cells that differ in the behaviour of a command that never ran are one. */
+static int
+n_cells (void)
+{
+  const int rest = ALL_OF_THEM * (int) G_N_ELEMENTS (signals) * N_MACHINES;
+  return rest * 2 * N_BEHAVIOURS + rest * 2;
+}
+
+static int
+take (int *number, int n)
+{
+  const int digit = *number % n;
+  *number /= n;
+  return digit;
+}
+
+static void
+cell_init (Cell *cell, int number)
+{
+  *cell = (Cell){ .number = number };
+  cell->machine = (Machine) take (&number, N_MACHINES);
+  cell->who = 1 + take (&number, ALL_OF_THEM);
+  cell->signal = signals[take (&number, G_N_ELEMENTS (signals))];
+  if (number < 2 * N_BEHAVIOURS)
+    {
+      cell->behaviour = (Behaviour) take (&number, N_BEHAVIOURS);
+      cell->when = number == 0 ? RUNNING : ENDING;
+    }
+  else
+    {
+      cell->when = number == 2 * N_BEHAVIOURS ? WAITING : STARTING;
+    }
+}
+
+static gboolean
+is_root (const Cell *cell)
+{
+  return cell->machine <= PROCESS_1;
+}
+
+static gboolean
+has_cgroup (const Cell *cell)
+{
+  return cell->machine == ROOT_WITH_CGROUP || cell->machine == PROCESS_1;
+}
+
+static gboolean
+cannot_be_killed (const Cell *cell)
+{
+  return cell->behaviour == OTHER_USER && !is_root (cell);
+}
+
+typedef struct
+{
+  pid_t pid;
+  pid_t parent;
+  pid_t group;
+  pid_t session;
+  uid_t user;
+} Process;
+
+static gboolean
+read_process (const char *name, Process *process)
+{
+  g_autofree char *folder = g_build_filename ("/proc", name, NULL);
+  g_autofree char *file = g_build_filename (folder, "stat", NULL);
+  g_autofree char *text = NULL;
+  struct stat info;
+  char state;
+
+  if (!g_file_get_contents (file, &text, NULL, NULL) || stat (folder, &info) != 0
+      || sscanf (strrchr (text, ')') + 1, " %c %d %d %d", &state, &process->parent, &process->group,
+                 &process->session)
+             != 4)
+    {
+      return FALSE;
+    }
+  process->pid = (pid_t) atoi (name);
+  process->user = info.st_uid;
+  return state != 'Z' && state != 'X';
+}
+
+/* Whether its words begin with the program and hold the mark. program: NULL for any. */
+static gboolean
+has_words (const char *name, const char *program, const char *mark)
+{
+  g_autofree char *file = g_build_filename ("/proc", name, "cmdline", NULL);
+  g_autofree char *text = NULL;
+  gsize length = 0;
+
+  return g_file_get_contents (file, &text, &length, NULL) && length > 0
+         && (program == NULL || strcmp (text, program) == 0)
+         && memmem (text, length, mark, strlen (mark)) != NULL;
+}
+
+static GArray *
+find (const char *program, const char *mark)
+{
+  GArray *found = g_array_new (FALSE, TRUE, sizeof (Process));
+  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
+
+  for (const char *name; (name = g_dir_read_name (proc)) != NULL;)
+    {
+      Process process;
+      if (g_ascii_isdigit (*name) && has_words (name, program, mark)
+          && read_process (name, &process))
+        {
+          g_array_append_val (found, process);
+        }
+    }
+  return found;
+}
+
+/* The guard and the command are its children that lead a group. */
+static void
+find_children (Cell *cell)
+{
+  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
+
+  for (const char *name; (name = g_dir_read_name (proc)) != NULL;)
+    {
+      g_autofree char *file = g_build_filename ("/proc", name, "comm", NULL);
+      g_autofree char *comm = NULL;
+      Process process;
+      if (g_ascii_isdigit (*name) && read_process (name, &process)
+          && process.parent == cell->zkflock && process.group == process.pid
+          && g_file_get_contents (file, &comm, NULL, NULL))
+        {
+          *(strstr (comm, "guard") != NULL ? &cell->guard : &cell->command) = process.pid;
+        }
+    }
+}
+
+static gboolean
+has_tree (gpointer data)
+{
+  Cell *cell = data;
+  g_autoptr (GArray) found = find (ZKFLOCK, cell->beats);
+
+  /* A helper that has its words is its child. */
+  cell->zkflock = 0;
+  for (guint i = 0; i < found->len; i++)
+    {
+      const Process *process = &g_array_index (found, Process, i);
+      gboolean is_child = FALSE;
+      for (guint j = 0; j < found->len; j++)
+        {
+          is_child = is_child || g_array_index (found, Process, j).pid == process->parent;
+        }
+      cell->zkflock = is_child ? cell->zkflock : process->pid;
+    }
+  cell->guard = cell->command = 0;
+  if (cell->zkflock > 0)
+    {
+      find_children (cell);
+    }
+  return cell->guard > 0 && cell->command > 0;
+}
+
+/* What the documents say that zkflock cannot reach. */
+static gboolean
+is_excepted (const Cell *cell, const Process *process)
+{
+  const gboolean nobody_left = cell->signal != SIGTERM && (cell->who & 3) == 3;
+
+  if (cell->machine == PROCESS_1 && (cell->who & ZKFLOCK_ITSELF) != 0 && cell->signal == SIGKILL)
+    {
+      return FALSE; /* the kernel ends its namespace */
+    }
+  if (cell->behaviour == SETSID && process->session == process->pid)
+    {
+      return !has_cgroup (cell) || nobody_left;
+    }
+  return cannot_be_killed (cell) && process->user == 0;
+}
+
+static int
+count_alive (const Cell *cell)
+{
+  g_autoptr (GArray) found = find (cell->program, cell->beats);
+  int n = 0;
+
+  for (guint i = 0; i < found->len; i++)
+    {
+      n += !is_excepted (cell, &g_array_index (found, Process, i));
+    }
+  return n;
+}
+
+static void
+look (Cell *cell)
+{
+  if (cell->gone_at == 0
+      && raw_zk_count_children (cell->raw, cell->path) <= (cell->own_node != NULL))
+    {
+      cell->gone_at = wait_now_ns ();
+      cell->alive_when_gone = count_alive (cell);
+    }
+}
+
+/* Looks for the node of the lock for so long, or until zkflock has ended and the node has gone. */
+static int
+observe (Cell *cell, int ms)
+{
+  const gint64 until = wait_now_ms () + ms;
+  int code = -1;
+
+  do
+    {
+      code = code == -1 ? cli_wait (cell->holder, 0) : code;
+      look (cell);
+      wait_ms (POLL_MS);
+    }
+  while (wait_now_ms () < until && (code == -1 || cell->gone_at == 0));
+  return code;
+}
+
+/* zkflock has ended without a release: the node goes with the session. */
+static void
+wait_for_node (Cell *cell)
+{
+  const gint64 until = wait_now_ms () + CLI_MS;
+
+  while (cell->gone_at == 0 && wait_now_ms () < until)
+    {
+      look (cell);
+      wait_ms (POLL_MS);
+    }
+}
+
+static void
+signal_victims (const Cell *cell, int signal)
+{
+  const pid_t pids[] = { cell->zkflock, cell->guard, cell->command };
+
+  for (int i = 0; i < 3; i++)
+    {
+      if ((cell->who & (1 << i)) != 0)
+        {
+          kill (pids[i], signal);
+        }
+    }
+}
+
+static void
+kill_all (const char *program, const char *mark)
+{
+  g_autoptr (GArray) found = find (program, mark);
+
+  for (guint i = 0; i < found->len; i++)
+    {
+      kill (g_array_index (found, Process, i).pid, SIGKILL);
+    }
+}
+
+/* Ends a command that has survived because it should. */
+static int
+finish (Cell *cell)
+{
+  if (cannot_be_killed (cell))
+    {
+      kill_all (cell->program, cell->beats);
+      return observe (cell, CLI_MS);
+    }
+  kill (cell->zkflock, SIGTERM);
+  const int code = observe (cell, SETTLE_MS);
+  if (code == -1)
+    {
+      kill (cell->zkflock, SIGTERM);
+      return observe (cell, CLI_MS);
+    }
+  return code;
+}
+
+static void
+start (Cell *cell)
+{
+  static const char *const modes[] = { "beat", "polite", "daemon", "escape", "beat", "stubborn" };
+  g_autofree char *wrapper =
+      g_strdup_printf ("exec setpriv --reuid=nobody --regid=nogroup --clear-groups %s beat %s",
+                       CLI_COMMAND, cell->beats);
+  const gboolean by_shell = cell->behaviour == OTHER_USER && is_root (cell);
+
+  cell->holder =
+      cli_start ("/usr/bin/unshare", "--mount", "/bin/sh", "-c", scripts[cell->machine], "sh",
+                 ZKFLOCK, "-Z", cell->server, "--verbose", "--session-timeout", T_TEXT, "--label",
+                 cell->beats, cell->path, by_shell ? "/bin/sh" : cell->program,
+                 by_shell                  ? "-c"
+                 : cannot_be_killed (cell) ? "root"
+                                           : modes[cell->behaviour],
+                 by_shell ? wrapper : cell->beats, by_shell ? NULL : "0", NULL);
+}
+
+/* Leads the cell to its moment. */
+static gboolean
+arrive (Cell *cell)
+{
+  const gboolean waits = cell->when == WAITING || cell->when == STARTING;
+  g_autofree char *node =
+      g_strconcat (cell->path, "/_c_00000000-0000-0000-0000-000000000000-lock-", NULL);
+
+  raw_zk_make_path (cell->raw, cell->path);
+  if (waits
+      && raw_zk_create (cell->raw, node, "", ZOO_EPHEMERAL_SEQUENTIAL, &cell->own_node) != ZOK)
+    {
+      return FALSE;
+    }
+  start (cell);
+  if (!raw_zk_wait_children (cell->raw, cell->path, waits ? 2 : 1, CLI_MS)
+      || (!waits && !cli_wait_lines (cell->beats, "BEAT", cell->behaviour == OBEYS ? 1 : 8, CLI_MS))
+      || !wait_until (has_tree, cell, CLI_MS))
+    {
+      return FALSE;
+    }
+  if (cell->when == STARTING)
+    {
+      kill (cell->command, SIGSTOP);
+      raw_zk_delete (cell->raw, cell->own_node);
+      g_clear_pointer (&cell->own_node, g_free);
+      return cli_wait_text (cell->holder->err, "granted, node", CLI_MS);
+    }
+  if (cell->when == ENDING)
+    {
+      kill (cell->zkflock, SIGTERM);
+      wait_ms (5);
+    }
+  return TRUE;
+}
+
+/* Ends the cell; the exit code of zkflock. */
+static int
+play (Cell *cell)
+{
+  signal_victims (cell, cell->signal);
+  int code = observe (cell, cell->signal == SIGSTOP ? 2 * T_MS : SETTLE_MS);
+  if (cell->signal == SIGSTOP)
+    {
+      signal_victims (cell, SIGCONT);
+    }
+  if (cell->when == STARTING)
+    {
+      kill (cell->command, SIGCONT);
+    }
+  if (code == -1)
+    {
+      code = observe (cell, cell->signal == SIGTERM ? SETTLE_MS : 5000);
+    }
+  if (cell->own_node != NULL)
+    {
+      raw_zk_delete (cell->raw, cell->own_node);
+      g_clear_pointer (&cell->own_node, g_free);
+      if (code == -1 && cli_wait_lines (cell->beats, "BEAT", 1, 5000))
+        {
+          cell->gone_at = 0;
+        }
+    }
+  if (code == -1)
+    {
+      code = finish (cell);
+    }
+  if (cell->gone_at == 0)
+    {
+      wait_for_node (cell);
+    }
+  return code;
+}
+
+static int
+code_of_term (const Cell *cell)
+{
+  static const int codes[] = { BY_TERM, 0, BY_TERM, BY_TERM, BY_TERM, BY_KILL };
+  return cannot_be_killed (cell) ? BY_KILL : codes[cell->behaviour];
+}
+
+/* The guard ends alone, so that zkflock can tell. */
+static gboolean
+loses_the_guard (const Cell *cell)
+{
+  return (cell->who & 3) == GUARD
+         && (cell->signal == SIGKILL || (cell->signal == SIGSTOP && cell->when != WAITING));
+}
+
+static gboolean
+is_code_of_kill (const Cell *cell, int code)
+{
+  if ((cell->who & ZKFLOCK_ITSELF) != 0)
+    {
+      /* The wrapper of process 1 has a code of its own. */
+      return code == KILLED || (cell->machine == PROCESS_1 && (code == BY_KILL || code == 1));
+    }
+  return code == BY_KILL;
+}
+
+static gboolean
+is_code_of_stop (const Cell *cell, int code)
+{
+  if (cell->when == WAITING)
+    {
+      return code == code_of_term (cell)
+             || ((cell->who & ZKFLOCK_ITSELF) != 0 && (code == 75 || code == 69));
+    }
+  if ((cell->who & ZKFLOCK_ITSELF) != 0)
+    {
+      return code == (cannot_be_killed (cell) ? 70 : 75);
+    }
+  return code == (loses_the_guard (cell) ? BY_KILL : code_of_term (cell))
+         || (cell->when == STARTING && code == code_of_term (cell)); /* it had no deadline yet */
+}
+
+static gboolean
+is_code_of_term (const Cell *cell, int code)
+{
+  if (cell->when == WAITING || cell->when == STARTING)
+    {
+      return code == ((cell->who & 5) != 0 ? BY_TERM : code_of_term (cell));
+    }
+  return code == code_of_term (cell) || (cannot_be_killed (cell) && code == BY_TERM)
+         || (cell->when == ENDING && (code == BY_KILL || code == BY_TERM));
+}
+
+static gboolean
+says_what_happened (const Cell *cell, int code, const char *err)
+{
+  const gboolean is_loss = code == 75 || code == 70;
+  const gboolean known = (cell->signal == SIGKILL && is_code_of_kill (cell, code))
+                         || (cell->signal == SIGSTOP && is_code_of_stop (cell, code))
+                         || (cell->signal == SIGTERM && is_code_of_term (cell, code))
+                         || (cell->when == ENDING && code == code_of_term (cell));
+
+  if (!known || (!is_loss && strstr (err, "lock lost") != NULL)
+      || (code == 75 && cell->when != WAITING && strstr (err, "lock lost") == NULL)
+      || (code == 70 && strstr (err, "could not be killed") == NULL))
+    {
+      return FALSE;
+    }
+  return !loses_the_guard (cell) || cell->when == ENDING || (cell->who & COMMAND) != 0
+         || code != BY_KILL || strstr (err, "a helper process of zkflock was killed") != NULL;
+}
+
+/* Whether the control group's folder was removed. */
+static gboolean
+has_no_folder (gpointer data)
+{
+  const Cell *cell = data;
+  static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+  g_autofree char *prefix = g_strdup_printf ("zkflock.%d-", (int) cell->zkflock);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (roots); i++)
+    {
+      g_autoptr (GDir) folder = g_dir_open (roots[i], 0, NULL);
+      for (const char *name; folder != NULL && (name = g_dir_read_name (folder)) != NULL;)
+        {
+          if (g_str_has_prefix (name, prefix))
+            {
+              return FALSE;
+            }
+        }
+    }
+  return TRUE;
+}
+
+/* NULL if all is as it should be. */
+static const char *
+judge (Cell *cell, int code)
+{
+  g_autofree char *err = cli_stderr (cell->holder);
+  const gboolean nobody_left = cell->signal != SIGTERM && (cell->who & 3) == 3;
+
+  if (cell->gone_at == 0)
+    {
+      return "the node of the lock stays";
+    }
+  if (cell->alive_when_gone > 0 || count_alive (cell) > 0)
+    {
+      return "the command outlives the lock";
+    }
+  if (cell->behaviour != SETSID && cell->behaviour != OTHER_USER
+      && cli_last_beat (cell->beats) > cell->gone_at)
+    {
+      return "the command has worked without the lock";
+    }
+  if (!says_what_happened (cell, code, err))
+    {
+      return "the exit code or the message is wrong";
+    }
+  /* In a pid namespace the number in the folder's name is another one. */
+  if (cell->machine != PROCESS_1 && !nobody_left && !wait_until (has_no_folder, cell, 3000))
+    {
+      return "the folder of the control group stays";
+    }
+  return NULL;
+}
+
+static void
+make_program (Cell *cell)
+{
+  g_autofree char *text = NULL;
+  gsize length;
+
+  if (!cannot_be_killed (cell))
+    {
+      cell->program = g_strdup (CLI_COMMAND);
+      return;
+    }
+  cell->program = g_strconcat (cell->beats, "-root", NULL);
+  assert_true (g_file_get_contents (CLI_COMMAND, &text, &length, NULL));
+  assert_true (g_file_set_contents (cell->program, text, (gssize) length, NULL));
+  assert_int_equal (chmod (cell->program, 04755), 0);
+}
+
+static void
+open_cell (Cell *cell, const char *server)
+{
+  cell->server = server;
+  cell->raw = raw_zk_open (server);
+  cell->beats = cli_new_file ();
+  cell->path = g_strdup_printf ("/cells/%d", cell->number);
+  assert_non_null (cell->raw);
+  assert_true (g_file_set_contents (cell->beats, "", -1, NULL));
+  assert_int_equal (chmod (cell->beats, 0666), 0);
+  make_program (cell);
+}
+
+/* Prints what is wrong, if anything is; the exit code of this process. */
+static int
+close_cell (Cell *cell, int code, const char *wrong)
+{
+  if (wrong != NULL)
+    {
+      g_autofree char *err = cli_stderr (cell->holder);
+      printf ("cell %d: %s, %s, %s, %s, %s: %s; code %d, alive %d\n%s", cell->number,
+              machine_names[cell->machine], when_names[cell->when],
+              behaviour_names[cell->behaviour], who_names[cell->who], strsignal (cell->signal),
+              wrong, code, cell->alive_when_gone, err);
+    }
+  kill_all (NULL, cell->beats);
+  cli_free (cell->holder);
+  g_unlink (cell->beats);
+  if (cannot_be_killed (cell))
+    {
+      g_unlink (cell->program);
+    }
+  raw_zk_close (cell->raw);
+  return wrong != NULL;
+}
+
+static int
+run_cell (int number, const char *server)
+{
+  Cell cell;
+  const char *wrong = "the cell did not begin";
+  int code = -1;
+
+  cell_init (&cell, number);
+  open_cell (&cell, server);
+  if (arrive (&cell))
+    {
+      code = play (&cell);
+      wrong = judge (&cell, code);
+    }
+  return close_cell (&cell, code, wrong);
+}
+
+/* Those of its tree whose name has "zkflock" in it, or one of the tree. */
+static void
+kill_at_random (Cell *cell, GRand *random)
+{
+  g_autoptr (GArray) tree = find (cell->program, cell->beats);
+  const pid_t known[] = { cell->zkflock, cell->guard, cell->command };
+  const gboolean by_name = g_rand_boolean (random);
+
+  for (int i = 0; i < 3; i++)
+    {
+      const Process process = { .pid = known[i] };
+      g_array_append_val (tree, process);
+    }
+  const guint one = (guint) g_rand_int_range (random, 0, (gint32) tree->len);
+  for (guint i = 0; i < tree->len; i++)
+    {
+      const pid_t pid = g_array_index (tree, Process, i).pid;
+      g_autofree char *file = g_strdup_printf ("/proc/%d/comm", (int) pid);
+      g_autofree char *comm = NULL;
+      if (pid > 0
+          && (by_name ? g_file_get_contents (file, &comm, NULL, NULL)
+                            && strstr (comm, "zkflock") != NULL
+                      : i == one))
+        {
+          kill (pid, SIGKILL);
+        }
+    }
+}
+
+static int
+run_kill (int number, const char *server)
+{
+  static const Machine machines[] = { ROOT_WITH_CGROUP, ROOT_WITHOUT, NORMAL_USER };
+  static const Behaviour behaviours[] = { OBEYS, FORKS, SETSID, IGNORES };
+  g_autoptr (GRand) random = g_rand_new_with_seed ((guint32) number);
+  Cell cell = { .number = number, .who = ZKFLOCK_ITSELF, .signal = SIGKILL };
+
+  cell.machine = machines[g_rand_int_range (random, 0, G_N_ELEMENTS (machines))];
+  cell.behaviour = behaviours[g_rand_int_range (random, 0, G_N_ELEMENTS (behaviours))];
+  open_cell (&cell, server);
+  start (&cell);
+  wait_until (has_tree, &cell, CLI_MS);
+  wait_ms (g_rand_int_range (random, 0, 400));
+  has_tree (&cell);
+  kill_at_random (&cell, random);
+  int code = cli_wait (cell.holder, 3000);
+  if (code == -1)
+    {
+      code = finish (&cell);
+    }
+  cell.gone_at = 0;
+  wait_for_node (&cell);
+  const char *wrong = cell.gone_at == 0                          ? "the node of the lock stays"
+                      : cell.alive_when_gone > 0                 ? "the command outlives the lock"
+                      : count_alive (&cell) > 0                  ? "the command lives on"
+                      : !wait_until (has_no_folder, &cell, 3000) ? "the folder stays"
+                                                                 : NULL;
+  return close_cell (&cell, code, wrong);
+}
+
+typedef struct
+{
+  pid_t pid;
+} Job;
+
+static void
+start_job (Job *job, const char *what, int number, const char *server, const char *output)
+{
+  g_autofree char *text = g_strdup_printf ("%d", number);
+  char *const argv[] = { (char *) "/proc/self/exe", (char *) what, text, (char *) server, NULL };
+  *job = (Job){ .pid = process_spawn (argv, output) };
+  assert_true (job->pid > 0);
+}
+
+/* Returns how many of them failed, and prints what they say. */
+static int
+run_jobs (const char *what, const char *server, int first, int stride, int end)
+{
+  Job jobs[PARALLEL] = { 0 };
+  g_autofree char *output = cli_new_file ();
+  g_autofree char *text = NULL;
+  int next = first;
+  int running = 0;
+  int failed = 0;
+
+  while (next < end || running > 0)
+    {
+      for (int i = 0; i < PARALLEL; i++)
+        {
+          int status = 0;
+          if (jobs[i].pid != 0 && process_wait (jobs[i].pid, 0, &status))
+            {
+              failed += status != 0;
+              running--;
+              jobs[i].pid = 0;
+            }
+          if (jobs[i].pid == 0 && next < end)
+            {
+              start_job (&jobs[i], what, next, server, output);
+              next += stride;
+              running++;
+            }
+        }
+      wait_ms (10);
+    }
+  if (g_file_get_contents (output, &text, NULL, NULL))
+    {
+      printf ("%s", text);
+    }
+  g_unlink (output);
+  return failed;
+}
+
+static void
+p37_in_every_cell (void **state)
+{
+  const char *wanted = g_getenv ("CURATOR_CELLS");
+  int first = 0;
+  int last = n_cells () - 1;
+  const gboolean is_range = wanted != NULL && sscanf (wanted, "%d-%d", &first, &last) == 2;
+  const int stride = is_range || g_strcmp0 (wanted, "all") == 0 ? 1 : STRIDE;
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  const int failed = run_jobs ("--cell", fixture_server (*state), first, stride, last + 1);
+  print_message ("%d of %d cells, %d failed\n", (last - first) / stride + 1, n_cells (), failed);
+  assert_int_equal (failed, 0);
+}
+
+static void
+p37_whoever_is_killed_whenever (void **state)
+{
+  const char *wanted = g_getenv ("CURATOR_KILLS");
+  const int n = wanted != NULL ? atoi (wanted) : PARALLEL;
+
+  if (geteuid () != 0)
+    {
+      skip ();
+    }
+  const int failed = run_jobs ("--kill", fixture_server (*state), n_cells (), 1, n_cells () + n);
+  print_message ("%d kills, %d failed\n", n, failed);
+  assert_int_equal (failed, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (p37_in_every_cell),
+    heal_and_test (p37_whoever_is_killed_whenever),
+  };
+  if (argc == 4)
+    {
+      return strcmp (argv[1], "--cell") == 0 ? run_cell (atoi (argv[2]), argv[3])
+                                             : run_kill (atoi (argv[2]), argv[3]);
+    }
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,210 @@
+/* Locks of different kinds on one path, which do not exclude each other: every kind meets every other. */
+#include "cli.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+typedef struct
+{
+  const char *name;
+  const char *kind; /* as messages call it */
+  const char *options[3];
+} Mode;
+
+static const Mode modes[] = {
+  { "plain", "a mutex", { NULL } },
+  { "read", "a read-write lock", { "-s" } },
+  { "write", "a read-write lock", { "-x" } },
+  { "semaphore", "a semaphore", { "-N", "2" } },
+  { "multi", "a mutex", { "--multi", "/multi/other" } },
+};
+
+static Cli *
+start (Fixture *fixture, const Mode *mode, gboolean mixed, const char *path, const char *what,
+       const char *log)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+
+  g_ptr_array_add (argv, (gpointer) ZKFLOCK);
+  g_ptr_array_add (argv, (gpointer) "-Z");
+  g_ptr_array_add (argv, (gpointer) fixture_server (fixture));
+  for (const char *const *word = mode->options; *word != NULL; word++)
+    {
+      g_ptr_array_add (argv, (gpointer) *word);
+    }
+  if (mixed)
+    {
+      g_ptr_array_add (argv, (gpointer) "--mixed");
+    }
+  const char *const rest[] = { path, CLI_COMMAND, what, log, "0" };
+  for (gsize i = 0; i < G_N_ELEMENTS (rest); i++)
+    {
+      g_ptr_array_add (argv, (gpointer) rest[i]);
+    }
+  g_ptr_array_add (argv, NULL);
+  return cli_start_strv ((char *const *) argv->pdata);
+}
+
+static Cli *
+start_holder (Fixture *fixture, const Mode *mode, gboolean mixed, const char *path)
+{
+  g_autofree char *log = cli_new_file ();
+  Cli *holder = start (fixture, mode, mixed, path, "beat", log);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  g_unlink (log);
+  return holder;
+}
+
+/* Ends with 64, names both kinds and the way out, and has not run its command. */
+static void
+assert_refused (Cli *cli, const char *mark, const char *theirs, const char *ours)
+{
+  assert_int_equal (cli_wait (cli, CLI_MS), 64);
+  g_autofree char *err = cli_stderr (cli);
+  g_auto (GStrv) lines = cli_lines (mark);
+  assert_int_equal (g_strv_length (lines), 0);
+  const char *const wanted[] = { theirs, ours, "do not exclude each other", "--mixed" };
+  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
+    {
+      assert_non_null (strstr (err, wanted[i]));
+    }
+}
+
+static void
+meet (Fixture *fixture, const Mode *held, const Mode *rival, const char *path)
+{
+  g_autofree char *mark = cli_new_file ();
+
+  if (strcmp (held->kind, rival->kind) == 0)
+    {
+      return;
+    }
+  g_autoptr (Cli) refused = start (fixture, rival, FALSE, path, "turn", mark);
+  assert_refused (refused, mark, held->kind, rival->kind);
+  g_autoptr (Cli) mixed = start (fixture, rival, TRUE, path, "turn", mark);
+  assert_int_equal (cli_wait (mixed, CLI_MS), 0);
+  assert_true (cli_wait_lines (mark, "OUT", 1, 0));
+  g_unlink (mark);
+}
+
+static void
+every_kind_refuses_to_run_beside_every_other (void **state)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/beside/%s", modes[i].name);
+      g_autoptr (Cli) holder = start_holder (*state, &modes[i], FALSE, path);
+      for (gsize k = 0; k < G_N_ELEMENTS (modes); k++)
+        {
+          meet (*state, &modes[i], &modes[k], path);
+        }
+      assert_int_equal (cli_wait (holder, 0), -1);
+    }
+}
+
+/* The folders of a semaphore stay when nobody uses it any more. */
+static void
+one_kind_may_follow_another (void **state)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (modes) - 1; i++) /* the last one is plain, too */
+    {
+      g_autofree char *mark = cli_new_file ();
+      g_autoptr (Cli) cli = start (*state, &modes[i], FALSE, "/follow", "turn", mark);
+      assert_int_equal (cli_wait (cli, CLI_MS), 0);
+      g_autofree char *err = cli_stderr (cli);
+      assert_string_equal (err, "");
+      g_unlink (mark);
+    }
+}
+
+/* It would wait for its own kind, perhaps for hours, and then be refused. */
+static void
+a_waiter_is_refused_at_once (void **state)
+{
+  g_autofree char *mark = cli_new_file ();
+  G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (*state, &modes[0], FALSE, "/waits");
+  G_GNUC_UNUSED g_autoptr (Cli) writer = start_holder (*state, &modes[2], TRUE, "/waits");
+  g_autoptr (Cli) waiter = start (*state, &modes[2], FALSE, "/waits", "turn", mark);
+
+  assert_refused (waiter, mark, "a mutex", "a read-write lock");
+}
+
+/* The second of two paths, and a kind that zkflock does not have. */
+static void
+kinds_of_other_programs (void **state)
+{
+  static const struct
+  {
+    const char *node;
+    const char *kind;
+  } others[] = {
+    { "_c_0d5cc5ee-d291-4df3-8b53-5a6d1d2b2c11-latch-0000000007", "a leader latch" },
+    { "0d5cc5eed2914df38b535a6d1d2b2c11__lock__0000000007", "a lock of kazoo" },
+    { "0d5cc5eed2914df38b535a6d1d2b2c11__rlock__0000000007", "a lock of kazoo" },
+  };
+  Fixture *fixture = *state;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/programs%d", (int) i);
+      g_autofree char *node = g_strdup_printf ("%s/%s", path, others[i].node);
+      g_autofree char *mark = cli_new_file ();
+      raw_zk_create (fixture->raw, path, "", 0, NULL);
+      raw_zk_create (fixture->raw, node, "", 0, NULL);
+      g_autoptr (Cli) cli = start (fixture, &modes[0], FALSE, path, "turn", mark);
+      assert_refused (cli, mark, others[i].kind, "a mutex");
+      const Mode multi = { "multi", "a mutex", { "--multi", path } };
+      g_autoptr (Cli) second = start (fixture, &multi, FALSE, "/a-free-one", "turn", mark);
+      assert_refused (second, mark, others[i].kind, "a mutex");
+    }
+}
+
+/* Whoever looks sees both kinds, whichever came first. */
+static void
+views_show_both_kinds (void **state)
+{
+  static const char *const others[] = { NULL, "a read-write lock", "a read-write lock",
+                                        "a semaphore" };
+
+  for (gsize i = 1; i < G_N_ELEMENTS (others); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/both/%d", (int) i);
+      G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (*state, &modes[0], FALSE, path);
+      G_GNUC_UNUSED g_autoptr (Cli) other = start_holder (*state, &modes[i], TRUE, path);
+      g_autofree char *wanted =
+          g_strdup_printf ("also used as %s, which the lock above does not exclude", others[i]);
+      g_autofree char *who = cli_run (*state, 0, "who", path, NULL);
+      assert_non_null (strstr (who, wanted));
+      g_autofree char *tree = cli_run (*state, 0, "tree", path, NULL);
+      assert_non_null (strstr (tree, wanted));
+      g_autofree char *doctor = cli_run (*state, 1, "doctor", path, NULL);
+      assert_non_null (strstr (doctor, wanted));
+    }
+}
+
+/* Sequential nodes of an application are nobody's lock. */
+static void
+nodes_of_an_application_do_not_matter (void **state)
+{
+  Fixture *fixture = *state;
+
+  raw_zk_create (fixture->raw, "/application", "", 0, NULL);
+  raw_zk_create (fixture->raw, "/application/order-0000000001", "", 0, NULL);
+  raw_zk_create (fixture->raw, "/application/short", "", 0, NULL);
+  g_free (cli_run (fixture, 0, "/application", "true", NULL));
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (every_kind_refuses_to_run_beside_every_other),
+    cmocka_unit_test (one_kind_may_follow_another),
+    cmocka_unit_test (a_waiter_is_refused_at_once),
+    cmocka_unit_test (kinds_of_other_programs),
+    cmocka_unit_test (views_show_both_kinds),
+    cmocka_unit_test (nodes_of_an_application_do_not_matter),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}

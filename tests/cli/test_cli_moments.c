@@ -1,0 +1,82 @@
+/* The order of what happens to a command without answers, for every session timeout; and the table of it in
+ * the documents, which this test computes. Pure. */
+#include "base/moments.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* How long an answer proves a hold, where servers tick every two seconds; see lease_math.h. */
+static gint64
+proven_ms (gint64 session_ms)
+{
+  return session_ms - session_ms / 6 - 1000 - session_ms / 10 - session_ms / 100;
+}
+
+static void
+moments_are_in_order (void **state)
+{
+  for (gint64 session_ms = 2000; session_ms <= 120000; session_ms += 100)
+    {
+      for (gint64 kill_after_ms = 0; kill_after_ms <= 10000; kill_after_ms += 500)
+        {
+          const gint64 most_ms = proven_ms (session_ms);
+          const Moments moments = moments_of (session_ms, kill_after_ms, most_ms);
+          assert_true (moments.kill > 0);
+          assert_true (moments.term >= moments.kill);
+          assert_true (moments.doubt >= moments.term);
+          /* A heartbeat that is in time causes no doubt, unless TERM itself came before it. */
+          assert_true (moments.doubt == moments.term || moments.doubt < most_ms - session_ms / 6);
+          /* Where there is room before TERM, there is a moment of doubt. */
+          assert_true (most_ms - session_ms / 6 - moments.term < 2 || moments.doubt > moments.term);
+        }
+    }
+}
+
+static void
+seconds (GString *row, gint64 ms)
+{
+  g_string_append_printf (row, " %d.%d s |", (int) ((ms + 50) / 1000),
+                          (int) ((ms + 50) / 100 % 10));
+}
+
+static void
+the_table_in_the_documents (void **state)
+{
+  static const int sessions[] = { 4, 6, 10, 20, 30, 60 };
+  g_autofree char *page = NULL;
+
+  assert_true (g_file_get_contents (CURATOR_SOURCE_DIR "/docs/zkflock.md", &page, NULL, NULL));
+  for (gsize i = 0; i < G_N_ELEMENTS (sessions); i++)
+    {
+      const gint64 session_ms = sessions[i] * 1000;
+      const gint64 most_ms = proven_ms (session_ms);
+      const Moments moments = moments_of (session_ms, 2000, most_ms);
+      g_autoptr (GString) row = g_string_new (NULL);
+
+      g_string_append_printf (row, "| %d s |", sessions[i]);
+      seconds (row, MIN (most_ms - moments.doubt, 5 * session_ms / 12)); /* or SUSPECT */
+      seconds (row, most_ms - moments.term);
+      seconds (row, most_ms - moments.kill);
+      seconds (row, most_ms);
+      if (strstr (page, row->str) == NULL)
+        {
+          fail_msg ("docs/zkflock.md lacks the row %s", row->str);
+        }
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (moments_are_in_order),
+    cmocka_unit_test (the_table_in_the_documents),
+  };
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* curator.hpp with every time point and duration at its ends, in every unit: what overflows is seen here, and by
+ * UndefinedBehaviorSanitizer. Built as C++17 and C++20. */
+#include <curator/curator.hpp>
+
+#include <gio/gio.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C"
+{
+#include "integration/fixture.h"
+}
+
+#include <future>
+#include <shared_mutex>
+#include <thread>
+
+namespace
+{
+using std::chrono::duration;
+using std::chrono::time_point;
+
+constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
+
+/* Calls test with a null pointer to each unit: those of the standard, and strange ones. */
+template <class Test>
+void
+for_each_unit (Test &&test)
+{
+  const auto each = [&] (auto... units) { (test (units), ...); };
+  each (static_cast<std::chrono::nanoseconds *> (nullptr),
+        static_cast<std::chrono::microseconds *> (nullptr),
+        static_cast<std::chrono::milliseconds *> (nullptr),
+        static_cast<std::chrono::seconds *> (nullptr),
+        static_cast<std::chrono::minutes *> (nullptr), static_cast<std::chrono::hours *> (nullptr),
+        static_cast<duration<std::int64_t, std::ratio<31556952>> *> (nullptr),
+        static_cast<duration<std::int32_t> *> (nullptr),
+        static_cast<duration<std::uint64_t, std::milli> *> (nullptr),
+        static_cast<duration<std::int64_t, std::atto> *> (nullptr),
+        static_cast<duration<double> *> (nullptr),
+        static_cast<duration<float, std::ratio<3600>> *> (nullptr));
+}
+
+/* Time points of these units; unsigned ones cannot be before the epoch. */
+template <class Test>
+void
+for_each_time_point (Test &&test)
+{
+  for_each_unit ([&] (auto *unit) {
+    using unit_type = std::remove_pointer_t<decltype (unit)>;
+    test (time_point<std::chrono::system_clock, unit_type>::min (),
+          time_point<std::chrono::system_clock, unit_type>::max ());
+    test (time_point<std::chrono::steady_clock, unit_type>::min (),
+          time_point<std::chrono::steady_clock, unit_type>::max ());
+  });
+}
+
+/* The end of time in this unit is later than this test: INT64_MAX attoseconds are nine seconds. */
+template <class Point>
+bool
+is_far (const Point &point)
+{
+  using seconds = duration<double>;
+  return seconds (point.time_since_epoch ())
+         > seconds (Point::clock::now ().time_since_epoch ()) + seconds (3600);
+}
+
+curator::client
+connect (Fixture *fixture)
+{
+  curator::client client (fixture_server (fixture), {});
+  client.start ();
+  assert_true (client.block_until_connected (LONG));
+  return client;
+}
+
+std::size_t
+children (Fixture *fixture, const char *path)
+{
+  char **names = raw_zk_children (fixture->raw, path);
+  const std::size_t n = names != nullptr ? g_strv_length (names) : 0;
+  g_strfreev (names);
+  return n;
+}
+
+/* A try that would wait for ever until it is cancelled. */
+template <class Try>
+bool
+waits (Fixture *fixture, const char *path, Try &&attempt)
+{
+  curator::cancellable cancellable;
+  auto outcome = std::async (std::launch::async, [&] {
+    try
+      {
+        return attempt (static_cast<GCancellable *> (cancellable)) ? "granted" : "one try";
+      }
+    catch (const curator::error &thrown)
+      {
+        return thrown.is_cancelled () ? "waits" : "error";
+      }
+  });
+  while (outcome.wait_for (std::chrono::milliseconds (1)) == std::future_status::timeout)
+    {
+      if (children (fixture, path) > 1)
+        {
+          cancellable.cancel ();
+        }
+    }
+  while (children (fixture, path) > 1)
+    {
+      std::this_thread::yield ();
+    }
+  return std::string (outcome.get ()) == "waits";
+}
+
+void
+test_time_points (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::client other = connect (fixture);
+  curator::mutex held (client, "/extremes/held");
+  curator::mutex waiter (other, "/extremes/held");
+  curator::rw_lock pair (client, "/extremes/pair");
+  curator::rw_lock reader (other, "/extremes/pair");
+  const std::lock_guard<curator::mutex> hold (held);
+  const std::lock_guard<curator::rw_lock> written (pair);
+
+  for_each_time_point ([&] (auto first, auto last) {
+    assert_false (waiter.try_lock_until (first));
+    assert_false (reader.try_lock_until (first));
+    assert_false (reader.try_lock_shared_until (first));
+    if (is_far (last))
+      {
+        assert_true (waits (fixture, "/extremes/held",
+                            [&] (auto *stop) { return waiter.try_lock_until (last, stop); }));
+        assert_true (waits (fixture, "/extremes/pair",
+                            [&] (auto *stop) { return reader.try_lock_until (last, stop); }));
+        assert_true (waits (fixture, "/extremes/pair", [&] (auto *stop) {
+          return reader.try_lock_shared_until (last, stop);
+        }));
+      }
+  });
+}
+
+/* Nothing is in the way, so that each of these returns at once. */
+void
+test_durations (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::mutex mutex (client, "/extremes/mutex");
+  curator::semaphore semaphore (client, "/extremes/semaphore", 3);
+  curator::leader_latch latch (client, "/extremes/latch");
+  latch.start ();
+  latch.await ();
+
+  for_each_unit ([&] (auto *unit) {
+    using unit_type = std::remove_pointer_t<decltype (unit)>;
+    for (const unit_type time : { unit_type::min (), unit_type::max (), unit_type::zero (),
+                                  unit_type (1), unit_type (0) - unit_type (1) })
+      {
+        assert_true (client.block_until_connected (time));
+        assert_true (latch.try_await_for (time));
+        const bool is_short = time < unit_type::max () && time > unit_type::zero ();
+        if (is_short)
+          {
+            continue; /* a server may take longer */
+          }
+        assert_true (mutex.try_lock_for (time));
+        assert_int_equal (mutex.participant_nodes (time).size (), 1);
+        mutex.unlock ();
+        mutex.try_acquire_lease_for (time).value ().release ();
+        curator::lease lease = mutex.acquire_lease (time);
+        assert_true (lease.data (time).size () < 100);
+        assert_true (lease.valid_for (unit_type::min ()));
+        lease.release ();
+        semaphore.try_acquire_for (time).value ().release ();
+        semaphore.acquire (time).release ();
+        for (curator::lease &one : semaphore.try_acquire_n_for (2, time))
+          {
+            one.release ();
+          }
+      }
+  });
+}
+
+/* As somebody writes it who has not read that this call has no limit. */
+void
+test_a_limit_where_there_is_none (void **state)
+{
+  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client other = connect (static_cast<Fixture *> (*state));
+  curator::mutex mutex (client, "/extremes/limit");
+  curator::mutex waiter (other, "/extremes/limit");
+  const curator::lease lease = mutex.acquire_lease (LONG);
+
+  try
+    {
+      waiter.acquire_lease (std::chrono::seconds (2));
+      fail ();
+    }
+  catch (const curator::error &thrown)
+    {
+      assert_true (thrown.is (CURATOR_ERROR_TIMED_OUT));
+    }
+}
+}
+
+int
+main ()
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_time_points),
+    cmocka_unit_test (test_durations),
+    cmocka_unit_test (test_a_limit_where_there_is_none),
+  };
+  return cmocka_run_group_tests_name ("cpp_extremes", tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,436 @@
+/* Servers that move: a holder keeps its session and its lock while all members of the ensemble restart
+ * one after the other, whatever their names resolve to meanwhile.
+ *
+ * Three holders at once: in clear text, through TLS with SASL, and on a handle of the program's. The
+ * names are those of a resolver of the test's own, in place of the C library's.
+ *
+ * CURATOR_TEST_NAMES_RUNS=20: so many runs of everything, with a session timeout of 10 s and six seconds
+ * for each member.
+ */
+#include "lab.h"
+#include "security.h"
+
+#include "support/waiting.h"
+#include "support/zk_server.h"
+
+#include <curator/curator.h>
+#include <curator/zookeeper.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_MEMBERS 3
+#define TICK_MS   200
+#define HANG_MS   30000
+#define NOBODY    "127.255.255.1"
+#define PATIENCE  60000
+
+/* --- the resolver ------------------------------------------------------------------------------ */
+
+typedef enum
+{
+  ANSWERS,
+  ANSWERS_SEVERAL, /* also with addresses where nobody is */
+  UNKNOWN,
+  LIES, /* with an address where nobody is */
+  HANGS
+} Mode;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static char *hosts[N_MEMBERS]; /* "127.x.y.n" of "zk-N.test" */
+static Mode modes[N_MEMBERS];
+
+typedef int (*GetAddrInfo) (const char *node, const char *service, const struct addrinfo *hints,
+                            struct addrinfo **found);
+
+static int
+ask (const char *const *numbers, const char *service, const struct addrinfo *hints,
+     struct addrinfo **found)
+{
+  GetAddrInfo real = (GetAddrInfo) dlsym (RTLD_NEXT, "getaddrinfo");
+  struct addrinfo **end = found;
+  int failed = EAI_NONAME;
+
+  *found = NULL;
+  for (; *numbers != NULL; numbers++)
+    {
+      failed = real (*numbers, service, hints, end);
+      for (; failed == 0 && *end != NULL; end = &(*end)->ai_next)
+        {
+        }
+    }
+  return *found != NULL ? 0 : failed;
+}
+
+/* The mode, once it is not HANGS any more, or after half a minute. */
+static Mode
+wait_mode (int member, char **host)
+{
+  struct timespec until;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_sec += HANG_MS / 1000;
+  pthread_mutex_lock (&mutex);
+  while (modes[member] == HANGS && pthread_cond_timedwait (&changed, &mutex, &until) == 0)
+    {
+    }
+  const Mode mode = modes[member];
+  *host = g_strdup (hosts[member]);
+  pthread_mutex_unlock (&mutex);
+  return mode;
+}
+
+CURATOR_API
+int
+getaddrinfo (const char *node, const char *service, const struct addrinfo *hints,
+             struct addrinfo **found)
+{
+  int member;
+
+  if (node == NULL || (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)
+      || sscanf (node, "zk-%d.test", &member) != 1)
+    {
+      const char *const itself[] = { node, NULL };
+      return node != NULL ? ask (itself, service, hints, found) : EAI_NONAME;
+    }
+  g_autofree char *host = NULL;
+  const Mode mode = wait_mode (member, &host);
+  const char *const several[] = { NOBODY, host, "::1", NULL };
+  const char *const one[] = { mode == LIES ? NOBODY : host, NULL };
+  return mode == HANGS     ? EAI_AGAIN
+         : mode == UNKNOWN ? EAI_NONAME
+                           : ask (mode == ANSWERS_SEVERAL ? several : one, service, hints, found);
+}
+
+static void
+set_mode (int member, Mode mode)
+{
+  pthread_mutex_lock (&mutex);
+  modes[member] = mode;
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&mutex);
+}
+
+static void
+set_all_modes (Mode mode)
+{
+  for (int i = 0; i < N_MEMBERS; i++)
+    {
+      set_mode (i, mode);
+    }
+}
+
+static void
+set_host (int member, const char *address)
+{
+  pthread_mutex_lock (&mutex);
+  g_free (hosts[member]);
+  hosts[member] = g_strndup (address, strcspn (address, ":"));
+  pthread_mutex_unlock (&mutex);
+}
+
+/* --- the holders ------------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *name;
+  CuratorClient *client;
+  CuratorLock *lock;
+  CuratorLease *lease;
+  zhandle_t *zh;
+  gint64 session;
+  pthread_mutex_t mutex; /* of the rest */
+  gint64 down_since_ms;  /* 0: connected */
+  gint64 longest_ms;
+  gboolean lost;
+} Holder;
+
+typedef struct
+{
+  ZkEnsemble *ensemble;
+  ZkEnsembleSetup setup;
+  int session_ms;
+  int pause_ms; /* for each member */
+  Holder holders[3];
+} Names;
+
+static void
+on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+  Holder *holder = data;
+  const gint64 now_ms = wait_now_ms ();
+
+  pthread_mutex_lock (&holder->mutex);
+  if (state == CURATOR_STATE_SUSPENDED)
+    {
+      holder->down_since_ms = now_ms;
+    }
+  else if (state == CURATOR_STATE_RECONNECTED && holder->down_since_ms != 0)
+    {
+      holder->longest_ms = MAX (holder->longest_ms, now_ms - holder->down_since_ms);
+      holder->down_since_ms = 0;
+    }
+  holder->lost |= state == CURATOR_STATE_LOST;
+  pthread_mutex_unlock (&holder->mutex);
+}
+
+static void
+on_zk_event (zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+  Holder *holder = context;
+  pthread_mutex_lock (&holder->mutex);
+  CuratorClient *client = holder->client;
+  pthread_mutex_unlock (&holder->mutex);
+  if (client != NULL)
+    {
+      curator_client_forward_event (client, zh, type, state, path);
+    }
+}
+
+static char *
+connect_string (Names *names, gboolean secure)
+{
+  GString *list = g_string_new (NULL);
+
+  for (int i = 0; i < N_MEMBERS; i++)
+    {
+      ZkServer *server = zk_ensemble_server (names->ensemble, i);
+      const char *address = secure ? zk_server_secure_address (server) : zk_server_address (server);
+      g_string_append_printf (list, "%szk-%d.test%s", i > 0 ? "," : "", i, strchr (address, ':'));
+    }
+  return g_string_free (list, FALSE);
+}
+
+static void
+hold (Names *names, Holder *holder, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_strconcat ("/names/", name, NULL);
+
+  holder->name = name;
+  curator_client_set_session_timeout (holder->client, names->session_ms);
+  curator_client_add_state_listener (holder->client, on_state, holder, NULL);
+  if (!curator_client_start (holder->client, &error))
+    {
+      fail_msg ("%s", error->message);
+    }
+  holder->lock = curator_mutex_new (holder->client, path, &error);
+  if (!curator_lock_acquire (holder->lock, PATIENCE, NULL, &error))
+    {
+      fail_msg ("%s: %s", name, error->message);
+    }
+  holder->lease = curator_lock_dup_lease (holder->lock);
+  holder->session = curator_lease_get_session_id (holder->lease);
+}
+
+static void
+start_holders (Names *names)
+{
+  g_autofree char *clear = connect_string (names, FALSE);
+  g_autofree char *ports = connect_string (names, TRUE);
+  g_autofree char *secure = g_strdup_printf ("tls@%s@%s", security_folder (), ports);
+  g_autoptr (GError) error = NULL;
+
+  for (int i = 0; i < 3; i++)
+    {
+      pthread_mutex_init (&names->holders[i].mutex, NULL);
+    }
+  names->holders[0].client = curator_client_new (clear, NULL);
+  hold (names, &names->holders[0], "clear");
+  names->holders[1].client = security_client_new (secure, NULL);
+  assert_true (curator_client_set_sasl_digest (names->holders[1].client, "alice",
+                                               "correct horse battery staple", &error));
+  hold (names, &names->holders[1], "secured");
+  Holder *adopted = &names->holders[2];
+
+  adopted->zh = zookeeper_init (clear, on_zk_event, names->session_ms, NULL, adopted, 0);
+  assert_non_null (adopted->zh);
+  CuratorClient *client = curator_client_new_for_zhandle (adopted->zh, NULL);
+  pthread_mutex_lock (&adopted->mutex);
+  adopted->client = client;
+  pthread_mutex_unlock (&adopted->mutex);
+  hold (names, adopted, "adopted");
+}
+
+static void
+end_holder (Holder *holder)
+{
+  curator_lease_unref (holder->lease);
+  curator_lock_unref (holder->lock);
+  curator_client_close (holder->client);
+  curator_client_unref (holder->client);
+  if (holder->zh != NULL)
+    {
+      zookeeper_close (holder->zh);
+    }
+  pthread_mutex_destroy (&holder->mutex);
+}
+
+static gboolean
+is_held (gpointer data)
+{
+  return curator_lease_get_state (data) == CURATOR_LEASE_HELD;
+}
+
+static void
+check_holder (Holder *holder, const char *when)
+{
+  assert_true (wait_until (is_held, holder->lease, PATIENCE));
+  pthread_mutex_lock (&holder->mutex);
+  const gboolean lost = holder->lost;
+  const gint64 longest_ms = holder->longest_ms;
+  holder->longest_ms = 0;
+  pthread_mutex_unlock (&holder->mutex);
+  print_message ("%s, %s: without a connection for %d ms at most\n", when, holder->name,
+                 (int) longest_ms);
+  assert_false (lost);
+  assert_true (curator_client_get_session_id (holder->client) == holder->session);
+}
+
+/* --- restarts ---------------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *name;
+  Mode mode;
+  gboolean moves;
+  gboolean all_down; /* all names at once are of that mode; otherwise that of the restarting one */
+  int n_checked;     /* holders: in clear, secured, adopted */
+  int late_ms;       /* the name changes so much later than the member is back */
+} Kind;
+
+static void
+restart_member (Names *names, int i, const Kind *kind)
+{
+  ZkServer *server = zk_ensemble_server (names->ensemble, i);
+  const gint64 until_ms = wait_now_ms () + names->pause_ms;
+
+  if (kind->moves)
+    {
+      zk_ensemble_move_member (names->ensemble, i, &names->setup);
+    }
+  else
+    {
+      zk_server_kill (server);
+    }
+  zk_server_relaunch (server);
+  assert_true (zk_server_wait_serving (server, PATIENCE));
+  g_usleep ((gulong) kind->late_ms * 1000);
+  set_host (i, zk_server_address (server));
+  assert_true (zk_ensemble_wait_whole (names->ensemble, PATIENCE));
+  while (wait_now_ms () < until_ms)
+    {
+      g_usleep (10000);
+    }
+}
+
+static void
+roll (Names *names, const Kind *kind)
+{
+  set_all_modes (kind->mode);
+  for (int i = 0; i < N_MEMBERS; i++)
+    {
+      restart_member (names, i, kind);
+    }
+  for (int i = 0; i < kind->n_checked; i++)
+    {
+      check_holder (&names->holders[i], kind->name);
+    }
+}
+
+static const Kind moving = { "all members move", ANSWERS, .moves = TRUE, .n_checked = 3 };
+/* A secured client looks a name up when its turn comes, and may lose its hold meanwhile. */
+static const Kind hanging = { "the resolver hangs", HANGS, .n_checked = 1 };
+
+static const Kind others[] = {
+  { "names with several addresses", ANSWERS_SEVERAL, .moves = TRUE, .n_checked = 2 },
+  { "names that change late", ANSWERS, .moves = TRUE, .n_checked = 2, .late_ms = 1000 },
+  { "names that have vanished", UNKNOWN, .n_checked = 2 },
+  { "names of wrong hosts", LIES, .n_checked = 2 },
+  { "members that do not move", ANSWERS, .n_checked = 2 },
+};
+
+static int
+start (void **state)
+{
+  Names *names = g_new0 (Names, 1);
+  const gboolean is_long = g_getenv ("CURATOR_TEST_NAMES_RUNS") != NULL;
+
+  names->session_ms = is_long ? 10000 : 20000;
+  names->pause_ms = is_long ? 6000 : 0;
+  names->setup = (ZkEnsembleSetup){ .tick_ms = TICK_MS,
+                                    .sync_limit = 20,
+                                    .security = security_folder (),
+                                    .max_session_ms = { 40000, 40000, 40000 } };
+  names->ensemble = zk_ensemble_start_as (&names->setup);
+  if (names->ensemble == NULL)
+    {
+      return -1;
+    }
+  for (int i = 0; i < N_MEMBERS; i++)
+    {
+      set_host (i, zk_server_address (zk_ensemble_server (names->ensemble, i)));
+    }
+  start_holders (names);
+  *state = names;
+  return 0;
+}
+
+static int
+stop (void **state)
+{
+  Names *names = *state;
+
+  set_all_modes (ANSWERS);
+  for (int i = 0; i < 3; i++)
+    {
+      end_holder (&names->holders[i]);
+    }
+  zk_ensemble_stop (names->ensemble);
+  g_free (names);
+  return 0;
+}
+
+static void
+test_rolling_restart (void **state)
+{
+  roll (*state, &moving);
+}
+
+static void
+test_hanging_resolver (void **state)
+{
+  roll (*state, &hanging);
+  set_all_modes (ANSWERS);
+}
+
+static void
+test_all_runs (void **state)
+{
+  const char *runs = g_getenv ("CURATOR_TEST_NAMES_RUNS");
+
+  for (int run = 1; runs != NULL && run < atoi (runs); run++)
+    {
+      print_message ("run %d\n", run);
+      roll (*state, &moving);
+      for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+        {
+          roll (*state, &others[i]);
+          set_all_modes (ANSWERS);
+        }
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_rolling_restart),
+    cmocka_unit_test (test_all_runs),
+    cmocka_unit_test (test_hanging_resolver),
+  };
+  return cmocka_run_group_tests (tests, start, stop);
+}

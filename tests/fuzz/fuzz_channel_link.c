@@ -1,0 +1,314 @@
+/* One connection of the channel from its beginning to its end. The input is what happens to it: what the
+ * server sends and in which pieces, who leaves, when jobs end, and when time has passed. The laboratory
+ * checks each turn. Besides: what the client writes reaches no server before its mechanism is complete,
+ * and whatever has happened, the next connection to the true server is opened.
+ */
+#include "fuzz.h"
+
+#include "channel/channel_error.h"
+#include "channel/channel_job.h"
+#include "support/link_lab.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SESSION     0x1234
+#define TIMEOUT_MS  40000
+#define CLIENT_BYTE 0xc5 /* in no other frame to the server */
+
+/* --- jobs, in place of channel_job.c --- */
+
+struct _CuratorJob
+{
+  void (*run) (gpointer data);
+  gpointer data;
+  GDestroyNotify destroy;
+  gboolean is_done;
+  gboolean is_dropped;
+};
+
+static GQueue running = G_QUEUE_INIT;
+static gboolean next_fails;
+
+static void
+job_free (CuratorJob *job)
+{
+  job->destroy (job->data);
+  g_free (job);
+}
+
+static void
+finish_jobs (void)
+{
+  CuratorJob *job;
+  while ((job = g_queue_pop_head (&running)) != NULL)
+    {
+      job->run (job->data);
+      job->is_done = TRUE;
+      if (job->is_dropped)
+        {
+          job_free (job);
+        }
+    }
+}
+
+CuratorJob *
+curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify destroy, int wake_fd,
+                   GError **error)
+{
+  if (next_fails)
+    {
+      next_fails = FALSE;
+      destroy (data);
+      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+                           "no thread");
+      return NULL;
+    }
+  CuratorJob *job = g_new0 (CuratorJob, 1);
+  *job = (CuratorJob){ .run = run, .data = data, .destroy = destroy };
+  g_queue_push_tail (&running, job);
+  if (!lab.holds_jobs)
+    {
+      finish_jobs ();
+    }
+  return job;
+}
+
+gpointer
+curator_job_data (CuratorJob *job)
+{
+  return job->data;
+}
+
+gpointer
+curator_job_result (CuratorJob *job)
+{
+  return job->is_done ? job->data : NULL;
+}
+
+void
+curator_job_drop (CuratorJob *job)
+{
+  if (job != NULL && job->is_done)
+    {
+      job_free (job);
+    }
+  else if (job != NULL)
+    {
+      job->is_dropped = TRUE;
+    }
+}
+
+/* --- what can happen --- */
+
+typedef struct
+{
+  const uint8_t *at;
+  size_t left;
+} Input;
+
+static uint8_t
+next (Input *input)
+{
+  if (input->left == 0)
+    {
+      return 0;
+    }
+  input->left--;
+  return *input->at++;
+}
+
+static const uint8_t *
+next_bytes (Input *input, uint8_t *n)
+{
+  const uint8_t *at = input->at;
+
+  *n = (uint8_t) MIN (*n, input->left);
+  input->at += *n;
+  input->left -= *n;
+  return at;
+}
+
+static void
+run (Input *input)
+{
+  lab_run ();
+}
+
+static void
+challenge (Input *input)
+{
+  lab_send_challenge (next (input) % (LAB_STEPS + 3));
+}
+
+static void
+response (Input *input)
+{
+  static const gint64 sessions[] = { SESSION, 0, -1, G_MININT64 };
+  static const gint32 timeouts[] = { TIMEOUT_MS, 0, -1, 1, G_MAXINT32, G_MININT32 };
+  const gint64 session = sessions[next (input) % G_N_ELEMENTS (sessions)];
+  lab_send_response (session, timeouts[next (input) % G_N_ELEMENTS (timeouts)]);
+}
+
+static void
+refusal (Input *input)
+{
+  const gint32 code = next (input) % 2 == 0 ? -115 : 0;
+  lab_send_sasl (code, NULL, (gint32) (next (input) % 2) - 1);
+}
+
+static void
+bytes (Input *input)
+{
+  uint8_t n = next (input);
+  const uint8_t *at = next_bytes (input, &n);
+  lab_send (at, n);
+}
+
+static void
+zeros (Input *input)
+{
+  static const guint8 none[256 * 258];
+  lab_send (none, (gsize) next (input) * 258);
+}
+
+static void
+token (Input *input)
+{
+  uint8_t n = next (input);
+  const uint8_t *at = next_bytes (input, &n);
+  lab_send_sasl (0, at, n);
+}
+
+static void
+hold_jobs (Input *input)
+{
+  lab.holds_jobs = TRUE;
+}
+
+static void
+end_jobs (Input *input)
+{
+  finish_jobs ();
+}
+
+static void
+start_no_job (Input *input)
+{
+  next_fails = TRUE;
+}
+
+static void
+let_time_pass (Input *input)
+{
+  lab_let_deadline_pass ();
+}
+
+static void
+set_chunk (Input *input)
+{
+  lab.chunk = next (input);
+}
+
+static void
+set_window (Input *input)
+{
+  const uint8_t n = next (input);
+  lab.window = n < 255 ? n : G_MAXSSIZE;
+}
+
+static void
+end_server (Input *input)
+{
+  lab.ends = TRUE;
+}
+
+static void
+write_client (Input *input)
+{
+  static guint8 written[255 * 258];
+  memset (written, CLIENT_BYTE, sizeof written);
+  if (lab.client_fd >= 0)
+    {
+      (void) !send (lab.client_fd, written, (gsize) next (input) * 258, MSG_NOSIGNAL);
+    }
+}
+
+static void
+close_client (Input *input)
+{
+  if (lab.client_fd >= 0)
+    {
+      shutdown (lab.client_fd, SHUT_WR);
+    }
+}
+
+static void
+connect_again (Input *input)
+{
+  lab_connect (next (input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
+}
+
+static void (*const actions[]) (Input *) = {
+  run,        challenge,  response,     refusal,      bytes,         zeros,
+  token,      hold_jobs,  end_jobs,     start_no_job, let_time_pass, set_chunk,
+  set_window, end_server, write_client, close_client, connect_again,
+};
+
+/* --- properties --- */
+
+static void
+check_what_the_server_gets (void)
+{
+  if (lab.login != LAB_NO_LOGIN && !lab.is_proven && lab.received->len > 0)
+    {
+      g_assert_null (memchr (lab.received->data, CLIENT_BYTE, lab.received->len));
+    }
+}
+
+static void
+check_that_the_true_server_is_reached (void)
+{
+  lab.holds_jobs = next_fails = FALSE;
+  finish_jobs ();
+  lab_connect (0, TIMEOUT_MS);
+  if (lab.link->state == CURATOR_LINK_PAUSED)
+    {
+      lab_let_deadline_pass ();
+    }
+  lab_run ();
+  lab_send_response (SESSION, TIMEOUT_MS);
+  for (guint step = 1; lab.login != LAB_NO_LOGIN && step <= LAB_STEPS; step++)
+    {
+      lab_run ();
+      lab_send_challenge (step);
+    }
+  lab_run ();
+  if (lab.login == LAB_CLIENT_SPEAKS_LAST)
+    {
+      g_assert_cmpuint (lab.delivered->len, ==, 0);
+      lab_send_challenge (LAB_STEPS + 1);
+      lab_run ();
+    }
+  g_assert_true (lab.link != NULL && lab.link->state == CURATOR_LINK_OPEN);
+  g_assert_cmpuint (lab.delivered->len, ==, lab.link->response_size);
+}
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+  Input input = { .at = data, .left = size };
+
+  lab_open (next (&input) % 3);
+  lab_connect (next (&input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
+  while (input.left > 0)
+    {
+      actions[next (&input) % G_N_ELEMENTS (actions)](&input);
+      check_what_the_server_gets ();
+    }
+  lab_run ();
+  check_what_the_server_gets ();
+  check_that_the_true_server_is_reached ();
+  lab_close ();
+  return 0;
+}

@@ -1,0 +1,241 @@
+/* A hold with a maximum ends although its holder hangs: LOST first, and then the next grant. */
+#include "fixture.h"
+
+#include <string.h>
+
+#define N_LOCKS     24
+#define MAX_HOLD_MS 2000
+/* Of a session timeout of 4 s, see curator_lock_set_max_hold(). */
+#define GUARD_MS 400
+
+/* One lock, whose holder does nothing once it has it. */
+typedef struct
+{
+  CuratorLock *mine;
+  CuratorLock *next;
+  CuratorLease *lease; /* of the holder */
+  gint64 max_ms;
+  gint64 held_from_ms; /* after the grant */
+  gint64 ends_ms;      /* not before */
+  gint64 lost_ms;      /* atomic, like the next: when it was told */
+  gint64 granted_ms;
+} Hang;
+
+static void
+on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  Hang *hang = data;
+  if (state == CURATOR_LEASE_LOST)
+    {
+      __atomic_store_n (&hang->lost_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
+    }
+}
+
+static void
+on_next (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  Hang *hang = data;
+  if (lease != NULL)
+    {
+      __atomic_store_n (&hang->granted_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
+      curator_lease_unref (lease);
+    }
+}
+
+static gboolean
+is_granted (gpointer data)
+{
+  return __atomic_load_n (&((Hang *) data)->granted_ms, __ATOMIC_SEQ_CST) != 0;
+}
+
+static gboolean
+is_lost (gpointer lease)
+{
+  return curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+}
+
+static void
+hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
+{
+  g_autofree char *path = g_strdup_printf ("/max-hold/%u", i);
+  g_autoptr (GError) error = NULL;
+
+  hang->mine = mutex_new (holder, path);
+  hang->next = mutex_new (waiter, path);
+  hang->max_ms = MAX_HOLD_MS - 50 * (gint64) i;
+  curator_lock_set_max_hold (hang->mine, hang->max_ms);
+  const gint64 called_ms = wait_now_ms ();
+  hang->lease = curator_lock_acquire_lease (hang->mine, LONG_MS, NULL, &error);
+  assert_ok (hang->lease != NULL, &error);
+  hang->held_from_ms = wait_now_ms ();
+  hang->ends_ms = called_ms + hang->max_ms;
+  curator_lease_add_listener (hang->lease, on_state, hang, NULL);
+  curator_lock_acquire_async (hang->next, LONG_MS, NULL, on_next, hang);
+}
+
+static void
+hang_free (Hang *hang)
+{
+  curator_lease_unref (hang->lease);
+  curator_lock_unref (hang->mine);
+  curator_lock_unref (hang->next);
+}
+
+/* Every third is extended once. */
+static void
+test_next_grant_comes_after_the_loss (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) calm = mutex_new (holder, "/max-hold/calm");
+  g_autoptr (CuratorLease) other = curator_lock_acquire_lease (calm, LONG_MS, NULL, &error);
+  Hang hangs[N_LOCKS] = { 0 };
+
+  assert_ok (other != NULL, &error);
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      hang_begin (&hangs[i], holder, waiter, i);
+      assert_in_range (curator_lease_get_remaining_ms (hangs[i].lease), 0, hangs[i].max_ms);
+    }
+  for (guint i = 0; i < N_LOCKS; i += 3)
+    {
+      const gint64 now = wait_now_ms ();
+      if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
+        {
+          hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
+        }
+    }
+  gint64 longest_ms = 0;
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      assert_true (wait_until (is_granted, &hangs[i], LONG_MS));
+      assert_true (is_lost (hangs[i].lease));
+      assert_int_equal (curator_lease_get_remaining_ms (hangs[i].lease), 0);
+      assert_true (hangs[i].lost_ms >= hangs[i].ends_ms);
+      assert_true (hangs[i].granted_ms >= hangs[i].lost_ms);
+      assert_true (hangs[i].granted_ms >= hangs[i].ends_ms + GUARD_MS);
+      longest_ms = MAX (longest_ms, hangs[i].granted_ms - hangs[i].ends_ms);
+    }
+  print_message ("%d holders hung; the next grant came at most %" G_GINT64_FORMAT
+                 " ms after the maximum\n",
+                 N_LOCKS, longest_ms);
+  assert_true (longest_ms <= 2000);
+  /* The session and its other hold have gone on. */
+  assert_int_equal (curator_lease_get_state (other), CURATOR_LEASE_HELD);
+  guint64 counters[CURATOR_COUNTER_LOST_MAX_HOLD + 1];
+  curator_client_get_counters (holder, counters, G_N_ELEMENTS (counters));
+  assert_int_equal (counters[CURATOR_COUNTER_LOST_MAX_HOLD], N_LOCKS);
+  assert_int_equal (counters[CURATOR_COUNTER_SESSIONS], 1);
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      hang_free (&hangs[i]);
+    }
+}
+
+static void
+test_an_extended_hold_stays (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/extended");
+
+  curator_lock_set_max_hold (mutex, 500);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  for (int i = 0; i < 20; i++)
+    {
+      assert_ok (curator_lease_extend (lease, 500, &error), &error);
+      wait_ms (50);
+    }
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  /* Less time than it has changes nothing, and nothing comes back to life. */
+  assert_ok (curator_lease_extend (lease, 500, &error), &error);
+  assert_ok (curator_lease_extend (lease, 0, &error), &error);
+  assert_true (curator_lease_get_remaining_ms (lease) > 100);
+  assert_true (wait_until (is_lost, lease, LONG_MS));
+  assert_false (curator_lease_extend (lease, 500, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_false (curator_lease_extend (lease, -2, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+static void
+test_a_lifted_maximum (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/lifted");
+
+  curator_lock_set_max_hold (mutex, 300);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  assert_ok (curator_lease_extend (lease, CURATOR_WAIT_FOREVER, &error), &error);
+  wait_ms (600);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_false (curator_lease_extend (lease, 500, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  /* Without a maximum there is nothing to extend. */
+  curator_lock_set_max_hold (mutex, CURATOR_WAIT_FOREVER);
+  g_autoptr (CuratorLease) endless = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
+  assert_ok (endless != NULL, &error);
+  assert_ok (curator_lease_extend (endless, 1, &error), &error);
+  wait_ms (100);
+  assert_int_equal (curator_lease_get_state (endless), CURATOR_LEASE_HELD);
+}
+
+/* The thread that holds on enters again only while the maximum has not passed. */
+static void
+assert_ends_for_its_thread (CuratorLock *lock)
+{
+  g_autoptr (GError) error = NULL;
+
+  curator_lock_set_max_hold (lock, 300);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  assert_true (wait_until (is_lost, lease, LONG_MS));
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  /* Its own node is still there for a moment. */
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+}
+
+static void
+test_every_recipe (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/mutex");
+  g_autoptr (CuratorLock) fixed = curator_fixed_node_lock_new (client, "/max-hold/fixed", &error);
+  g_autoptr (CuratorLock) sem = curator_semaphore_mutex_new (client, "/max-hold/sem", &error);
+  g_autoptr (CuratorRwLock) rw = curator_rw_lock_new (client, "/max-hold/rw", NULL, 0, &error);
+  const char *const paths[] = { "/max-hold/a", "/max-hold/b", NULL };
+  g_autoptr (CuratorLock) multi = curator_multi_lock_new_for_paths (client, paths, &error);
+
+  assert_ends_for_its_thread (mutex);
+  assert_ends_for_its_thread (fixed);
+  assert_ends_for_its_thread (sem);
+  assert_ends_for_its_thread (curator_rw_lock_read_lock (rw));
+  assert_ends_for_its_thread (curator_rw_lock_write_lock (rw));
+  assert_ends_for_its_thread (multi);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_next_grant_comes_after_the_loss),
+    heal_and_test (test_an_extended_hold_stays),
+    heal_and_test (test_a_lifted_maximum),
+    heal_and_test (test_every_recipe),
+  };
+  return cmocka_run_group_tests_name ("max hold", tests, fixture_start, fixture_stop);
+}

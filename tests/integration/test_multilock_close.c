@@ -1,0 +1,114 @@
+/* A client of one member is closed while the multi-lock waits: the call of its thread returns when
+ * nothing is held for it any more, so that the thread may use the other members at once. */
+#include "taking.h"
+
+/* Further operations of the closing client: they end between the multi-lock and its last member. */
+#define N_FILLERS 3000
+#define N_ENTRIES 2000
+
+typedef struct
+{
+  CuratorLock *whole;
+  CuratorLock *member; /* of the client that stays */
+  gboolean has_level;  /* the thread holds the member already */
+  pthread_t thread;
+
+  gboolean acquired;
+  GError *error;
+  gboolean owned_at_return;
+  int n_refused;
+  gboolean owned_at_end;
+} Owner;
+
+static void *
+own (void *data)
+{
+  Owner *owner = data;
+
+  if (owner->has_level && !curator_lock_acquire (owner->member, LONG_MS, NULL, &owner->error))
+    {
+      return NULL;
+    }
+  owner->acquired = curator_lock_acquire (owner->whole, CURATOR_WAIT_FOREVER, NULL, &owner->error);
+  owner->owned_at_return = curator_lock_is_owned_by_current_thread (owner->member);
+  for (int i = 0; owner->owned_at_return && i < N_ENTRIES; i++)
+    {
+      owner->n_refused += !curator_lock_acquire (owner->member, 0, NULL, NULL);
+      owner->n_refused += !curator_lock_release (owner->member, NULL);
+    }
+  if (owner->has_level)
+    {
+      owner->n_refused += !curator_lock_release (owner->member, NULL);
+    }
+  owner->owned_at_end = curator_lock_is_owned_by_current_thread (owner->member);
+  return NULL;
+}
+
+static void
+close_under (Fixture *fixture, const char *base, gboolean has_level)
+{
+  g_autofree char *first = g_strconcat (base, "/first", NULL);
+  g_autofree char *second = g_strconcat (base, "/second", NULL);
+  g_autofree char *third = g_strconcat (base, "/third", NULL);
+  g_autofree char *filled = g_strconcat (base, "/filled", NULL);
+  g_autoptr (CuratorClient) staying = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) closing = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) third_held = mutex_new (staying, third);
+  g_autoptr (CuratorLock) one = mutex_new (closing, first);
+  g_autoptr (CuratorLock) two = mutex_new (staying, second);
+  g_autoptr (CuratorLock) three = mutex_new (closing, third);
+  g_autoptr (CuratorLock) filler = mutex_new (closing, filled);
+  CuratorLock *const members[] = { one, two, three };
+  g_autoptr (CuratorLock) whole = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+  Taking *blocker = taking_of_lock (third_held);
+  Taking *fillers[N_FILLERS];
+  Owner owner = { .whole = whole, .member = two, .has_level = has_level };
+
+  proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, 1, 1, PROXY_HOLD_REPLY);
+  assert_int_equal (pthread_create (&owner.thread, NULL, own, &owner), 0);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  for (int i = 0; i < N_FILLERS; i++)
+    {
+      fillers[i] = taking_start_lock (filler, CURATOR_WAIT_FOREVER, NULL);
+    }
+  proxy_disarm (fixture->proxy);
+  proxy_let_go (fixture->proxy);
+  assert_children (fixture, third, 2, LONG_MS);
+  curator_client_close (closing);
+  assert_int_equal (pthread_join (owner.thread, NULL), 0);
+
+  assert_false (owner.acquired);
+  assert_curator_error (&owner.error, CURATOR_ERROR_CLOSED);
+  assert_int_equal (owner.owned_at_return, has_level);
+  assert_int_equal (owner.n_refused, 0);
+  assert_false (owner.owned_at_end);
+  assert_no_residue (fixture, second, LONG_MS);
+  for (int i = 0; i < N_FILLERS; i++)
+    {
+      taking_free (fillers[i]);
+    }
+  taking_free (blocker);
+}
+
+static void
+test_close_under_a_waiting_thread (void **state)
+{
+  close_under (*state, "/close/new", FALSE);
+}
+
+static void
+test_close_under_a_thread_that_holds_a_member (void **state)
+{
+  close_under (*state, "/close/level", TRUE);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_close_under_a_waiting_thread),
+    heal_and_test (test_close_under_a_thread_that_holds_a_member),
+  };
+  return cmocka_run_group_tests_name ("closing a client of a multi-lock", tests, fixture_start_calm,
+                                      fixture_stop);
+}

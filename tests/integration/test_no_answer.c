@@ -1,0 +1,183 @@
+/* Short deadlines over a slow connection: which of TIMED_OUT, NO_ANSWER and CONNECTION_LOST is true, and
+ * what an abandoned acquire leaves for the next one. */
+#include "fixture.h"
+
+#include <string.h>
+
+#define ROUND_TRIP_MS 50
+#define N_SHORT       1000
+#define SHORT_MS      3
+#define N_HELD        10
+#define HELD_MS       200
+
+static void
+slow_down (Fixture *fixture)
+{
+  proxy_set_delay (fixture->proxy, ROUND_TRIP_MS / 2, ROUND_TRIP_MS / 2);
+}
+
+/* Every acquire fails with that code. */
+static void
+check_refusals (CuratorLock *lock, int n, int timeout_ms, CuratorError code)
+{
+  for (int i = 0; i < n; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      assert_false (curator_lock_acquire (lock, timeout_ms, NULL, &error));
+      assert_curator_error (&error, code);
+    }
+}
+
+static void
+test_free_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/free");
+
+  slow_down (fixture);
+  check_refusals (lock, N_SHORT, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
+  /* All that is left is litter. */
+  assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_no_residue (fixture, "/no-answer/free", LONG_MS);
+}
+
+static void
+test_held_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (holder, "/no-answer/held");
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/held");
+
+  assert_ok (curator_lock_acquire (theirs, LONG_MS, NULL, &error), &error);
+  slow_down (fixture);
+  check_refusals (lock, N_HELD, HELD_MS, CURATOR_ERROR_TIMED_OUT);
+  check_refusals (lock, N_HELD, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
+  check_refusals (lock, 1, 0, CURATOR_ERROR_TIMED_OUT);
+  assert_ok (curator_lock_release (theirs, &error), &error);
+}
+
+static gboolean
+is_cut_off (gpointer client)
+{
+  return curator_client_get_connection_state (client) == CURATOR_STATE_SUSPENDED;
+}
+
+static void
+test_no_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/none");
+
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  proxy_cut (fixture->proxy);
+  assert_true (wait_until (is_cut_off, client, LONG_MS));
+  check_refusals (lock, N_SHORT, SHORT_MS, CURATOR_ERROR_CONNECTION_LOST);
+}
+
+/* Connected, and not a word for a third of the session timeout. */
+static void
+test_silent_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/silent");
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  check_refusals (lock, 1, SESSION_MS / 10, CURATOR_ERROR_NO_ANSWER);
+  check_refusals (lock, 1, SESSION_MS / 3, CURATOR_ERROR_CONNECTION_LOST);
+}
+
+typedef CuratorLock *(*Recipe) (CuratorClient *client, const char *path);
+
+static CuratorLock *
+fixed_node (CuratorClient *client, const char *path)
+{
+  return curator_fixed_node_lock_new (client, path, NULL);
+}
+
+static CuratorLock *
+semaphore_mutex (CuratorClient *client, const char *path)
+{
+  return curator_semaphore_mutex_new (client, path, NULL);
+}
+
+static CuratorLock *
+reader (CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
+  return curator_lock_ref (curator_rw_lock_read_lock (both));
+}
+
+static CuratorLock *
+writer (CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
+  return curator_lock_ref (curator_rw_lock_write_lock (both));
+}
+
+static CuratorLock *
+both (CuratorClient *client, const char *path)
+{
+  g_autofree char *other = g_strconcat (path, "-b", NULL);
+  const char *const paths[] = { path, other, NULL };
+  return curator_multi_lock_new_for_paths (client, paths, NULL);
+}
+
+static const struct
+{
+  const char *path;
+  Recipe first; /* gives up */
+  Recipe next;
+} litterers[] = {
+  { "/litter/mutex", mutex_new, mutex_new }, { "/litter/fixed", fixed_node, fixed_node },
+  { "/litter/write", writer, writer },       { "/litter/read", writer, reader },
+  { "/litter/write-2", reader, writer },     { "/litter/sem", semaphore_mutex, semaphore_mutex },
+  { "/litter/multi", both, both },
+};
+
+/* A short acquire is given up at every moment of its round trips; the single try after it succeeds. */
+static void
+test_own_litter_is_no_contender (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+
+  for (gsize r = 0; r < G_N_ELEMENTS (litterers); r++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorLock) first = litterers[r].first (client, litterers[r].path);
+      g_autoptr (CuratorLock) next = litterers[r].next (client, litterers[r].path);
+      /* The path exists from now on. */
+      proxy_set_delay (fixture->proxy, 0, 0);
+      assert_ok (curator_lock_acquire (next, LONG_MS, NULL, &error), &error);
+      assert_ok (curator_lock_release (next, &error), &error);
+      slow_down (fixture);
+      for (int ms = 10; ms < ROUND_TRIP_MS; ms += 10)
+        {
+          assert_false (curator_lock_acquire (first, ms, NULL, &error));
+          assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
+          assert_ok (curator_lock_acquire (next, 0, NULL, &error), &error);
+          assert_ok (curator_lock_release (next, &error), &error);
+        }
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_free_lock),
+    heal_and_test (test_held_lock),
+    heal_and_test (test_no_server),
+    heal_and_test (test_silent_server),
+    heal_and_test (test_own_litter_is_no_contender),
+  };
+  return cmocka_run_group_tests_name ("no answer", tests, fixture_start, fixture_stop);
+}

@@ -1,0 +1,202 @@
+#include "kinds.h"
+
+#include "base/kind.h"
+
+#include <string.h>
+#include <zookeeper/zookeeper.h>
+
+/* What to do where that kind is in use. */
+static const char *const remedies[] = {
+  [KIND_MUTEX] = "leave out -s, -x and -N, or ",
+  [KIND_READ_WRITE] = "use -x or -s, or ",
+  [KIND_SEMAPHORE] = "use -N with its count, or ",
+  [KIND_LATCH] = "",
+  [KIND_KAZOO] = "",
+};
+
+typedef struct
+{
+  const Options *options;
+  CuratorClient *client;
+  gboolean is_waiting;
+  gboolean is_nested; /* it waits for a hold that ends after it */
+  KindsDone done;
+  gpointer data;
+} Look;
+
+static void
+look_free (gpointer data)
+{
+  Look *look = data;
+  curator_client_unref (look->client);
+  g_free (look);
+}
+
+static Kind
+kind_of_mode (Mode mode)
+{
+  return mode == MODE_MUTEX       ? KIND_MUTEX
+         : mode == MODE_SEMAPHORE ? KIND_SEMAPHORE
+                                  : KIND_READ_WRITE;
+}
+
+/* Every sequential node counts as a participant. */
+static const char *
+skip_to_number (CuratorLockDriver *driver, const char *name, const char *lock_name, gpointer data)
+{
+  const gsize length = strlen (name);
+  return length > KIND_DIGITS ? name + length - KIND_DIGITS : name;
+}
+
+/* The sequential nodes of a folder, of every kind; none if it cannot be read or does not exist. */
+static char **
+list (CuratorClient *client, const char *path, GCancellable *cancellable, GError **error)
+{
+  static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = skip_to_number };
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
+  g_autoptr (CuratorLock) lock =
+      curator_mutex_new_with_driver (client, path, "lock-", 1, driver, error);
+  g_autoptr (GError) local = NULL;
+  char **nodes =
+      lock != NULL ? curator_lock_get_participant_nodes_full (lock, 0, cancellable, &local) : NULL;
+
+  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNOAUTH))
+    {
+      return g_new0 (char *, 1);
+    }
+  if (local != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+    }
+  return nodes;
+}
+
+/* The lock of a zkflock around this one: its command would wait for itself. */
+static gboolean
+is_around (const Look *look, const char *node)
+{
+  const char *around = g_getenv ("CURATOR_LOCK_NODE");
+  return look->is_waiting && look->options->wait_ms < 0 && g_strcmp0 (node, around) == 0
+         && !(look->options->mode == MODE_READ && strstr (node, "__READ__") != NULL)
+         && !(look->options->mode == MODE_SEMAPHORE && look->options->leases > 1);
+}
+
+/* *other becomes the kind of a node in that folder that is not own. FALSE with an error. */
+static gboolean
+find_other_below (Look *look, const char *path, Kind own, GCancellable *cancellable, int *other,
+                  GError **error)
+{
+  g_auto (GStrv) nodes = list (look->client, path, cancellable, error);
+  Kind kind;
+
+  for (char **node = nodes; node != NULL && *node != NULL && *other < 0; node++)
+    {
+      look->is_nested = look->is_nested || is_around (look, *node);
+      if (kind_of_node (*node, &kind) && kind != own)
+        {
+          *other = (int) kind;
+        }
+    }
+  return nodes != NULL;
+}
+
+/* Mutex nodes in "locks" may as well be of a mutex of that path. Whoever waits there finds leases. */
+static gboolean
+find_leases (Look *look, const char *path, GCancellable *cancellable, int *other, GError **error)
+{
+  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
+  g_auto (GStrv) nodes = list (look->client, folder, cancellable, error);
+
+  for (char **node = nodes; node != NULL && *node != NULL; node++)
+    {
+      Kind kind;
+      look->is_nested = look->is_nested || is_around (look, *node);
+      if (kind_of_node (*node, &kind) && kind == KIND_SEMAPHORE)
+        {
+          *other = KIND_SEMAPHORE;
+        }
+    }
+  return nodes != NULL;
+}
+
+static char *
+describe (const Options *options, const char *path, Kind own, Kind other)
+{
+  g_autofree char *shown = curator_escape_name (path, -1);
+
+  return g_strdup_printf ("%s%sused as %s, and this command asks for %s: they do not exclude each "
+                          "other; %stake another path (--mixed runs it nevertheless)",
+                          options->paths[1] != NULL ? shown : "it is ",
+                          options->paths[1] != NULL ? " is " : "", kind_to_string (other),
+                          kind_to_string (own), remedies[other]);
+}
+
+/* The conflict on one path, or NULL: perhaps with an error. */
+static char *
+look_at (Look *look, const char *path, GCancellable *cancellable, GError **error)
+{
+  const Kind own = kind_of_mode (look->options->mode);
+  int other = -1;
+  int leases = -1;
+
+  if (!find_other_below (look, path, own, cancellable, &other, error)
+      || ((own != KIND_SEMAPHORE || look->is_waiting)
+          && !find_leases (look, path, cancellable, &leases, error)))
+    {
+      return NULL;
+    }
+  other = other < 0 && own != KIND_SEMAPHORE ? leases : other;
+  if (look->is_nested)
+    {
+      return g_strdup ("this command runs under that lock already, and would wait for its own end");
+    }
+  return other >= 0 ? describe (look->options, path, own, (Kind) other) : NULL;
+}
+
+static void
+run_look (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Look *look = data;
+  GError *error = NULL;
+  char *found = NULL;
+
+  for (char **path = look->options->paths; *path != NULL && found == NULL && error == NULL; path++)
+    {
+      found = look_at (look, *path, cancellable, &error);
+    }
+  if (error != NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_task_return_pointer (task, found, g_free);
+}
+
+static void
+on_looked (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Look *look = g_task_get_task_data (G_TASK (result));
+  g_autoptr (GError) error = NULL;
+  g_autofree char *conflict = g_task_propagate_pointer (G_TASK (result), &error);
+
+  if (!g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
+    {
+      look->done (conflict, error, look->data);
+    }
+}
+
+void
+kinds_look (const Options *options, CuratorClient *client, gboolean is_waiting,
+            GCancellable *cancellable, KindsDone done, gpointer data)
+{
+  Look *look = g_new (Look, 1);
+  g_autoptr (GTask) task = g_task_new (NULL, cancellable, on_looked, NULL);
+
+  *look = (Look){ .options = options,
+                  .client = curator_client_ref (client),
+                  .is_waiting = is_waiting,
+                  .done = done,
+                  .data = data };
+  g_task_set_task_data (task, look, look_free);
+  g_task_run_in_thread (task, run_look);
+}

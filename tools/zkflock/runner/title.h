@@ -1,0 +1,12 @@
+/* The name under which tools such as ps and pkill know a process. Helpers do not share zkflock's:
+ * who kills zkflock by name must not kill those who clean up after it. */
+#ifndef ZKFLOCK_TITLE_H
+#define ZKFLOCK_TITLE_H
+
+/* Remembers where the arguments are. */
+void title_init (int argc, char **argv);
+/* Replaces the name and the arguments of this process, whose arguments are lost. name: at most 15
+ * characters. */
+void title_set (const char *name);
+
+#endif
