@@ -335,6 +335,8 @@ wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
   else
     {
       pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
+      /* See wait_for_change(). */
+      client->cancel_state = PTHREAD_CANCEL_DISABLE;
     }
   dispatch->asleep_until_us[lane] = 0;
 }
@@ -462,12 +464,16 @@ wait_for_change (CuratorClient *client, gint64 until_us)
 {
   const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
 
-  if (client->ops->threads)
+  if (!client->ops->threads)
     {
-      return pthread_cond_timedwait (&client->changed, &client->mutex, &until) != ETIMEDOUT;
+      client->ops->wait (client->ops, &client->changed, &client->mutex);
+      return TRUE;
     }
-  client->ops->wait (client->ops, &client->changed, &client->mutex);
-  return TRUE;
+  /* Whoever holds the mutex meanwhile leaves the state of his own thread. */
+  const int cancel_state = client->cancel_state;
+  const int failed = pthread_cond_timedwait (&client->changed, &client->mutex, &until);
+  client->cancel_state = cancel_state;
+  return failed != ETIMEDOUT;
 }
 
 void

@@ -93,7 +93,13 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
     {
       assert_true (wait_until (has_closed, &closers[i], LONG_MS));
       assert_true (g_atomic_int_get (&closers[i].took_ms) <= QUICK_CLOSE_MS + SLACK_MS);
+    }
+  for (int i = 0; i < 2; i++)
+    {
       curator_client_close (clients[i]);
+    }
+  for (int i = 0; i < 2; i++)
+    {
       curator_lock_unref (locks[i]);
       curator_client_unref (clients[i]);
     }
@@ -228,12 +234,12 @@ test_callback_ends_its_thread (void **state)
 {
   Quitter states = { 0 };
   Quitter grants = { 0 };
-  g_autoptr (CuratorClient) client = client_new (fixture_server (*state));
+  CuratorClient *client = client_new (fixture_server (*state));
 
   curator_client_add_state_listener (client, quit_on_state, &states, note_destroyed);
   curator_client_add_state_listener (client, quit_on_state, &states, note_destroyed);
   client_start (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/ends/callback");
+  CuratorLock *lock = mutex_new (client, "/ends/callback");
   for (int i = 0; i < 3; i++)
     {
       curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, quit_on_grant, &grants);
@@ -243,6 +249,9 @@ test_callback_ends_its_thread (void **state)
   const gint64 before_ms = wait_now_ms ();
   curator_client_close (client);
   assert_true (wait_now_ms () - before_ms <= QUICK_CLOSE_MS + SLACK_MS);
+  curator_lock_unref (lock);
+  curator_client_unref (client);
+  assert_counter (&states.destroyed, 2, LONG_MS);
 }
 
 /* --- a thread that is cancelled ----------------------------------------------------------------- */
