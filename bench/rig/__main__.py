@@ -179,7 +179,7 @@ def write_report(rows, results, options):
 
 def publish(rows, results, options):
     """Only the parts of the documents whose rows were measured."""
-    page, today = options.publish / "performance.md", date.today().isoformat()
+    page, today = options.publish / "performance-tables.md", date.today().isoformat()
     operations = options.publish / "operations.md"
     for part, document, file in (("trips", report.trip_document, page), ("secured", report.secured_document, page),
                                  ("capacity", report.fleet_document, operations),

@@ -1,8 +1,8 @@
 /* The interface to ZooKeeper: a table of asynchronous calls, clocks and a way to wait.
  *
  * Curator has ZookeeperFactory here. zk_real.c implements it with libzookeeper-mt, the simulator
- * with an in-process ZooKeeper and a virtual clock. Nothing outside the zk_ files calls a
- * zoo_ function.
+ * with an in-process ZooKeeper and a virtual clock. Elsewhere only guarded_write.c calls a
+ * zoo_ function, which fills in an operation.
  *
  * Threads: any sends requests, with the client's mutex held. Completions and watch events run on a
  * thread of the implementation's choice, one at a time per handle, in the order of the wire, never

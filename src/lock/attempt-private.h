@@ -1,8 +1,9 @@
 /* The state of one attempt to acquire a lock path, shared by the attempt*.c files (LockInternals).
  *
- * attempt.c creates the node, attempt_wait.c waits in the queue, attempt_find.c looks for a node
- * whose creation is in doubt, attempt_end.c grants, fails and cleans up. Any thread; guarded by the
- * client's mutex.
+ * attempt.c creates the node, attempt_find.c looks for one whose creation is in doubt, attempt_list.c
+ * lists the queue, attempt_place.c finds the place in it, attempt_wait.c waits there, attempt_return.c
+ * guesses the place of a contender that comes back, attempt_end.c grants, fails and cleans up, and
+ * attempt_state.c says which state may follow which. Any thread; guarded by the client's mutex.
  */
 #ifndef CURATOR_ATTEMPT_PRIVATE_H
 #define CURATOR_ATTEMPT_PRIVATE_H
@@ -52,11 +53,11 @@ typedef struct
   unsigned is_next : 1 CURATOR_GUARDED;     /* the watched node is the last one in front */
   unsigned knows_front : 1 CURATOR_GUARDED; /* only the watched nodes and rest are in front */
   unsigned has_looked : 1 CURATOR_GUARDED;  /* a read has shown our node since one of them ended */
-  unsigned is_unseen : 1 CURATOR_GUARDED;   /* no read has shown our node yet */
+  unsigned is_unseen : 1 CURATOR_GUARDED;   /* an answer about our own node is outstanding */
   unsigned has_waited : 1 CURATOR_GUARDED;
   unsigned withdrawn : 1 CURATOR_GUARDED;     /* another attempt on the path will follow */
   unsigned tail_is_there : 1 CURATOR_GUARDED; /* the read of tail_watch has found it */
-  unsigned behind : 1 CURATOR_GUARDED;        /* as far as the server has shown */
+  unsigned behind : 1 CURATOR_GUARDED;        /* a server has shown a contender in front */
   unsigned only_litter : 1 CURATOR_GUARDED;   /* only what this client is deleting is in front */
   GList link;                                 /* in internals->attempts while it has a node */
 

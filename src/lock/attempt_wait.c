@@ -40,8 +40,8 @@ is_ours (const Attempt *attempt, const CuratorWatch *watch)
          || curator_session_has_stake (attempt->session, curator_watch_get_path (watch));
 }
 
-/* The turn came before the answer if nothing is watched any more. Without an answer the node is checked
- * before the grant. */
+/* If nothing is watched any more, our turn came while this read was in flight. If the read failed, the
+ * node is checked before the grant. */
 static CURATOR_LOCKED void
 on_own_node_seen (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -116,8 +116,8 @@ drop_further_watch (Attempt *attempt, CuratorWatch *watch)
   g_ptr_array_remove (attempt->rest_watches, watch);
 }
 
-/* Any but the one that is watched first. If others may be in front, a list tells, taken while the
- * first one holds the lock. No waiter depends on this list. */
+/* Handles every watch but the first. If other nodes may be in front, it lists now, while the first one
+ * still holds the lock. If that list fails, the first watch still wakes the waiter. */
 static CURATOR_LOCKED void
 on_further_watch (Attempt *attempt, CuratorWatch *watch, CuratorWatchEvent event)
 {

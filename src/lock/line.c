@@ -25,8 +25,8 @@
 /* A contender that comes back waits behind a node that is probably so far in front: one node is then still
  * in front when it lists. Farther ahead it would know more nodes in front, and read each of them. */
 #define AHEAD 2
-/* One more where a turn lasts about as long as an answer takes, so that the answer is not late. Where answers
- * wait for processors, fewer requests are better. */
+/* One place further back if a turn takes about as long as a reply, so that the list arrives in time. Not if
+ * replies are slow because the processors are busy: then fewer requests are better. */
 #define FARTHER (AHEAD + 1)
 
 struct _CuratorLine
@@ -34,7 +34,8 @@ struct _CuratorLine
   CuratorSession *session; /* no reference: its users have one */
   guint users CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED;
-  /* The last to enter. After it has left, the one right in front of it, if that is the session's too. */
+  /* The session's last node in this queue. When it leaves, the session's node directly in front of it,
+   * or NULL. */
   CuratorPlace *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
   CuratorTail *tail CURATOR_GUARDED;       /* by the newest list; or NULL */

@@ -23,7 +23,7 @@ typedef struct
   gboolean knows_front;     /* watch, second_watch and rest are all in front, now and later */
   char **rest;              /* leaf names */
   gsize n_rest;
-  gboolean is_long; /* a turn comes sooner than an answer: the own node is read with the others */
+  gboolean is_long; /* so many nodes wait that the own node is read with the others */
   gboolean is_next; /* the node to watch is the last one in front, now and later */
   gboolean is_near; /* the node to watch holds the lock: its end may be the grant */
   gsize n_foreign;  /* children that are no lock nodes */

@@ -66,13 +66,13 @@ void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us) CU
 /* Takes no lock. Milliseconds until a moment of CLOCK_BOOTTIME; G_MAXINT64 for that. 0 when it has passed,
  * and then it is 0 itself, so that whoever wants to move it knows that somebody has seen it pass. */
 gint64 curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient *client);
-/* Takes no lock. Milliseconds for which a hold of this session is provable. 0 when it is no longer, and
- * then for every hold that there was: it stays LOST whatever proof comes later. */
+/* Takes no lock. Milliseconds for which a hold of this session is provable. Returns 0 once the
+ * deadline has passed. Every hold of that moment is then LOST, and a later proof does not revive it. */
 gint64 curator_lease_clock_remaining_ms (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
 gboolean curator_lease_clock_is_fresh (CuratorSession *session) CURATOR_LOCKED;
-/* If it is not, because the leader may have been told too little of us so far: after how many
- * microseconds another proof shows more. 0 if that is not the reason. */
+/* Microseconds until another proof can make the session fresh, if it only lacks a report to the leader. 0 if
+ * it lacks anything else. */
 gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCKED;
 /* The stake's own node was seen as recently as a proof must be to grant something on it. */
 gboolean curator_stake_is_checked (const CuratorStake *stake) CURATOR_LOCKED;
