@@ -4,6 +4,7 @@
  */
 #include "channel/tls_settings.h"
 
+#include "base/tag.h"
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
 
@@ -13,6 +14,7 @@ CuratorTls *
 curator_tls_new (void)
 {
   CuratorTls *tls = g_new0 (CuratorTls, 1);
+  tls->tag = CURATOR_TAG_TLS;
   curator_refs_init (&tls->refs);
   tls->verify = TRUE;
   return tls;
@@ -37,7 +39,7 @@ curator_tls_copy (const CuratorTls *tls)
 CuratorTls *
 curator_tls_ref (CuratorTls *tls)
 {
-  g_return_val_if_fail (tls != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls), NULL);
   curator_refs_inc (&tls->refs);
   return tls;
 }
@@ -63,13 +65,14 @@ clear_certificate (CuratorTls *tls)
 void
 curator_tls_unref (CuratorTls *tls)
 {
-  g_return_if_fail (tls != NULL);
+  g_return_if_fail (CURATOR_IS_TLS (tls));
   if (curator_refs_dec (&tls->refs))
     {
       clear_certificate (tls);
       g_free (tls->ca_file);
       g_free (tls->crl_file);
       g_free (tls->server_name);
+      curator_tag_clear (tls);
       g_free (tls);
     }
 }
@@ -78,7 +81,7 @@ gboolean
 curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (tls != NULL && pem != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && pem != NULL, FALSE);
   g_autofree char *path = g_canonicalize_filename (pem, NULL);
 
   if (!curator_tls_check_ca (path, error))
@@ -94,7 +97,7 @@ gboolean
 curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (tls != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls), FALSE);
   g_autofree char *path = pem != NULL ? g_canonicalize_filename (pem, NULL) : NULL;
 
   if (path != NULL && !curator_tls_check_crl (path, error))
@@ -127,7 +130,7 @@ curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const 
                                    const char *password, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (tls != NULL && cert_pem != NULL && key_pem != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = g_canonicalize_filename (cert_pem, NULL);
@@ -140,7 +143,7 @@ gboolean
 curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (tls != NULL && file != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && file != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = g_canonicalize_filename (file, NULL);
@@ -152,7 +155,7 @@ gboolean
 curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (tls != NULL && cert_uri != NULL && key_uri != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_uri != NULL && key_uri != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = g_strdup (cert_uri);
@@ -164,7 +167,7 @@ curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_u
 void
 curator_tls_set_server_name (CuratorTls *tls, const char *name)
 {
-  g_return_if_fail (tls != NULL);
+  g_return_if_fail (CURATOR_IS_TLS (tls));
   g_free (tls->server_name);
   tls->server_name = g_strdup (name);
 }
@@ -172,6 +175,6 @@ curator_tls_set_server_name (CuratorTls *tls, const char *name)
 void
 curator_tls_set_verify (CuratorTls *tls, gboolean verify)
 {
-  g_return_if_fail (tls != NULL);
+  g_return_if_fail (CURATOR_IS_TLS (tls));
   tls->verify = verify;
 }

@@ -3,10 +3,12 @@
 #define CURATOR_TLS_SETTINGS_H
 
 #include "base/refs.h"
+#include "base/tag.h"
 #include "curator/tls.h"
 
 struct _CuratorTls
 {
+  CuratorTag tag;
   CuratorRefs refs;
   char *ca_file;     /* absolute; NULL: the system's */
   char *crl_file;    /* absolute; NULL: revocation is not checked */

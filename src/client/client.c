@@ -4,6 +4,7 @@
  */
 #include "core/client-record.h"
 
+#include "base/tag.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
@@ -42,6 +43,7 @@ free_now (void *data)
     }
   pthread_cond_destroy (&client->changed);
   pthread_mutex_destroy (&client->mutex);
+  curator_tag_clear (client);
   g_free (client);
   curator_thread_restore_role (before);
   return NULL;
@@ -74,6 +76,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   pthread_condattr_t monotonic;
 
   curator_not_shared ();
+  client->tag = CURATOR_TAG_CLIENT;
   curator_refs_init (&client->refs);
   curator_refs_init (&client->memory);
   curator_forks_watch ();
@@ -98,13 +101,14 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
 CuratorClient *
 curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy)
 {
+  g_return_val_if_fail (retry_policy == NULL || CURATOR_IS_RETRY_POLICY (retry_policy), NULL);
   return curator_client_new_with_ops (connect_string, retry_policy, curator_zk_ops_real ());
 }
 
 CuratorClient *
 curator_client_ref (CuratorClient *client)
 {
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   curator_refs_inc (&client->refs);
   return client;
 }
@@ -114,7 +118,7 @@ static void close_client (CuratorClient *client, gboolean may_wait) CURATOR_UNLO
 void
 curator_client_unref (CuratorClient *client)
 {
-  g_return_if_fail (client != NULL);
+  g_return_if_fail (CURATOR_IS_CLIENT (client));
   /* The child of a fork has none of our threads, and closing would end the parent's session. */
   if (client->fork_generation != curator_fork_generation ())
     {
@@ -149,7 +153,7 @@ check_latent (CuratorClient *client, GError **error)
 gboolean
 curator_client_start (CuratorClient *client, GError **error)
 {
-  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_client_check_forked (client, error))
     {
@@ -200,7 +204,7 @@ close_client (CuratorClient *client, gboolean may_wait)
 void
 curator_client_close (CuratorClient *client)
 {
-  g_return_if_fail (client != NULL);
+  g_return_if_fail (CURATOR_IS_CLIENT (client));
   if (curator_client_check_forked (client, NULL))
     {
       close_client (client, TRUE);

@@ -5,6 +5,7 @@
  */
 #include "curator/client.h"
 
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
@@ -216,7 +217,7 @@ curator_client_format_metrics (CuratorClient *client)
 {
   Figures figures = { .margin_ms = -1 };
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   if (!curator_client_check_forked (client, NULL))
     {
       return NULL;

@@ -4,6 +4,7 @@
  */
 #include "core/client-record.h"
 
+#include "base/tag.h"
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
 #include "channel/tls_settings.h"
@@ -30,7 +31,7 @@ gboolean
 curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (client != NULL && tls != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), FALSE);
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
     {
       return FALSE;
@@ -58,7 +59,7 @@ curator_client_set_sasl_digest (CuratorClient *client, const char *user, const c
                                 GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (client != NULL && user != NULL && password != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, FALSE);
   return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
 }
 
@@ -67,6 +68,6 @@ curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, cons
                                 GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
   return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
 }

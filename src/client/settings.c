@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "base/server_list.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/host_address.h"
 #include "core/log.h"
@@ -95,21 +96,21 @@ storable_ms (gint64 timeout_ms)
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   client->session_timeout_ms = timeout_ms <= MAX_SESSION_MS ? storable_ms (timeout_ms) : 0;
 }
 
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   client->connection_timeout_ms = storable_ms (timeout_ms);
 }
 
 void
 curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   client->has_server_tick = TRUE;
   client->server_tick_ms = storable_ms (tick_ms);
 }
@@ -117,7 +118,7 @@ curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 void
 curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   client->has_heartbeat = TRUE;
   client->heartbeat_ms = storable_ms (interval_ms);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS)
@@ -131,7 +132,7 @@ curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms
 gboolean
 curator_client_set_namespace (CuratorClient *client, const char *namespace_, GError **error)
 {
-  g_return_val_if_fail (client != NULL && (error == NULL || *error == NULL), FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
   if (!is_latent (client))
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -151,7 +152,7 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
 void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {
-  g_return_if_fail (client != NULL && scheme != NULL && (auth != NULL || length == 0));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && scheme != NULL && (auth != NULL || length == 0));
   g_return_if_fail (is_latent (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
   entry->scheme = g_strdup (scheme);
@@ -173,7 +174,8 @@ is_acl (const struct ACL_vector *acl)
 void
 curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
-  g_return_if_fail (client != NULL && is_latent (client) && (acl == NULL || is_acl (acl)));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client)
+                    && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->acl);
   client->acl = (struct ACL_vector){ 0 };
   if (acl == NULL || acl->count == 0)
@@ -193,7 +195,7 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 void
 curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   g_clear_pointer (&client->default_data, g_bytes_unref);
   client->default_data = curator_payload_new (data, length);
 }
@@ -201,14 +203,15 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 void
 curator_client_set_compression (CuratorClient *client, gboolean compression)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   client->compression = compression != FALSE;
 }
 
 void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (curator_is_foreign (context));
   g_clear_pointer (&client->callback_context, g_main_context_unref);
   client->callback_context = context != NULL ? g_main_context_ref (context) : NULL;
 }
@@ -217,7 +220,7 @@ void
 curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
                           GDestroyNotify destroy)
 {
-  g_return_if_fail (client != NULL && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
   if (client->trace_destroy != NULL)
     {
       client->trace_destroy (client->trace_data);

@@ -11,6 +11,7 @@
  * only the forwarded ones count.
  */
 #include "base/container.h"
+#include "base/tag.h"
 #include "client/session_states.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -281,6 +282,8 @@ adopted_free (CuratorZkOps *ops)
 CuratorClient *
 curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
 {
+  g_return_val_if_fail (retry_policy == NULL || CURATOR_IS_RETRY_POLICY (retry_policy), NULL);
+  g_return_val_if_fail (curator_is_foreign (zh), NULL);
   Adopted *adopted = g_new (Adopted, 1);
 
   adopted->ops = *curator_zk_ops_real ();
@@ -300,7 +303,8 @@ void
 curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, int state,
                               const char *path)
 {
-  g_return_if_fail (client != NULL && client->ops->is_shared);
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && client->ops->is_shared);
+  g_return_if_fail (curator_is_foreign (zh));
   gsize id = 0;
 
   if (type != ZOO_SESSION_EVENT || !curator_client_check_forked (client, NULL))
@@ -345,7 +349,8 @@ check_can_adopt (CuratorClient *client, GError **error)
 gboolean
 curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error)
 {
-  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
+  g_return_val_if_fail (curator_is_foreign (zh), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   Adopted *adopted = (Adopted *) client->ops;
 

@@ -8,6 +8,7 @@
 #include "base/guards.h"
 #include "base/histogram.h"
 #include "base/refs.h"
+#include "base/tag.h"
 #include "channel/channel_sasl.h"
 #include "core/dispatch.h"
 #include "core/listeners.h"
@@ -52,6 +53,7 @@ typedef enum
 
 struct _CuratorClient
 {
+  CuratorTag tag;
   CuratorRefs refs;   /* of users, locks and leases; at zero the client closes itself */
   CuratorRefs memory; /* one for all refs, one for each thread and session; at zero it is freed */
   guint fork_generation;

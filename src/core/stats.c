@@ -5,6 +5,7 @@
  */
 #include "core/stats-private.h"
 
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
@@ -15,6 +16,7 @@
 
 struct _CuratorTraceEvent
 {
+  CuratorTag tag;
   CuratorClient *client; /* a memory reference */
   CuratorTraceKind kind;
   char *path;
@@ -82,7 +84,7 @@ curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
 {
   guint64 all[CURATOR_N_COUNTERS] = { 0 };
 
-  g_return_val_if_fail (client != NULL && (values != NULL || n == 0), 0);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (values != NULL || n == 0), 0);
   if (n == 0)
     {
       return CURATOR_N_COUNTERS;
@@ -117,6 +119,7 @@ free_event (gpointer data)
   CuratorTraceEvent *event = data;
   curator_client_memory_unref (event->client);
   g_free (event->path);
+  curator_tag_clear (event);
   g_free (event);
 }
 
@@ -129,6 +132,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
       return;
     }
   CuratorTraceEvent *event = g_new (CuratorTraceEvent, 1);
+  event->tag = CURATOR_TAG_TRACE_EVENT;
   curator_client_memory_ref (client);
   event->client = client;
   event->kind = kind;
@@ -141,27 +145,27 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
 CuratorTraceKind
 curator_trace_event_get_kind (const CuratorTraceEvent *event)
 {
-  g_return_val_if_fail (event != NULL, CURATOR_TRACE_GRANTED);
+  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), CURATOR_TRACE_GRANTED);
   return event->kind;
 }
 
 const char *
 curator_trace_event_get_path (const CuratorTraceEvent *event)
 {
-  g_return_val_if_fail (event != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), NULL);
   return event->path;
 }
 
 gint64
 curator_trace_event_get_duration_us (const CuratorTraceEvent *event)
 {
-  g_return_val_if_fail (event != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), 0);
   return event->duration_us;
 }
 
 gint64
 curator_trace_event_get_session_id (const CuratorTraceEvent *event)
 {
-  g_return_val_if_fail (event != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), 0);
   return event->session_id;
 }

@@ -5,6 +5,7 @@
 #include "curator/inspect.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
 #include "inspect/fetch.h"
@@ -280,7 +281,8 @@ curator_find_locks_full (CuratorClient *client, const char *path, guint max_node
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_limits_init (&limits, client, timeout_ms, cancellable, error)
              ? curator_find_locks_digests (&limits, path, max_nodes, NULL, FALSE, complete, error)

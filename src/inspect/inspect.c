@@ -6,6 +6,7 @@
 #include "curator/inspect.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/namespace.h"
 #include "core/zk_error.h"
 #include "inspect/fetch.h"
@@ -312,7 +313,8 @@ curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_path_validate (path, error)
       || !curator_limits_init (&limits, client, timeout_ms, cancellable, error))

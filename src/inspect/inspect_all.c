@@ -5,6 +5,7 @@
 #include "curator/inspect.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/namespace.h"
 #include "inspect/find_locks-private.h"
 #include "inspect/inspection-private.h"
@@ -81,8 +82,9 @@ GPtrArray *
 curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
                      gboolean *complete, GError **error)
 {
-  g_return_val_if_fail (client != NULL, NULL);
-  g_return_val_if_fail (previous == NULL || !g_ptr_array_find (previous, NULL, NULL), NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (previous == NULL || curator_is_array_of (previous, CURATOR_TAG_INSPECTION),
+                        NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, 0, NULL, error))

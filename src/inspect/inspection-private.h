@@ -2,10 +2,12 @@
 #ifndef CURATOR_INSPECTION_PRIVATE_H
 #define CURATOR_INSPECTION_PRIVATE_H
 
+#include "base/tag.h"
 #include "curator/inspect.h"
 
 struct _CuratorParticipant
 {
+  CuratorTag tag;
   CuratorParticipantKind kind;
   char *node_path; /* the user's path */
   gint64 number;
@@ -20,6 +22,7 @@ struct _CuratorParticipant
 
 struct _CuratorInspection
 {
+  CuratorTag tag;
   gatomicrefcount refs;
   char *path;
   CuratorLockKind kind;

@@ -5,6 +5,7 @@
 #include "inspect/inspection-private.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ free_participant (gpointer data)
   CuratorParticipant *participant = data;
   g_free (participant->node_path);
   g_clear_pointer (&participant->data, g_bytes_unref);
+  curator_tag_clear (participant);
   g_free (participant);
 }
 
@@ -21,6 +23,7 @@ CuratorInspection *
 curator_inspection_new (const char *path)
 {
   CuratorInspection *inspection = g_new0 (CuratorInspection, 1);
+  inspection->tag = CURATOR_TAG_INSPECTION;
   g_atomic_ref_count_init (&inspection->refs);
   inspection->path = g_strdup (path);
   inspection->participants = g_ptr_array_new_with_free_func (free_participant);
@@ -32,6 +35,7 @@ CuratorParticipant *
 curator_inspection_add (CuratorInspection *inspection, CuratorParticipantKind kind)
 {
   CuratorParticipant *participant = g_new0 (CuratorParticipant, 1);
+  participant->tag = CURATOR_TAG_PARTICIPANT;
   participant->kind = kind;
   g_ptr_array_add (inspection->participants, participant);
   return participant;
@@ -40,7 +44,7 @@ curator_inspection_add (CuratorInspection *inspection, CuratorParticipantKind ki
 CuratorInspection *
 curator_inspection_ref (CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
   g_atomic_ref_count_inc (&inspection->refs);
   return inspection;
 }
@@ -48,12 +52,13 @@ curator_inspection_ref (CuratorInspection *inspection)
 void
 curator_inspection_unref (CuratorInspection *inspection)
 {
-  g_return_if_fail (inspection != NULL);
+  g_return_if_fail (CURATOR_IS_INSPECTION (inspection));
   if (g_atomic_ref_count_dec (&inspection->refs))
     {
       g_free (inspection->path);
       g_ptr_array_unref (inspection->participants);
       g_ptr_array_unref (inspection->foreign);
+      curator_tag_clear (inspection);
       g_free (inspection);
     }
 }
@@ -61,14 +66,14 @@ curator_inspection_unref (CuratorInspection *inspection)
 const char *
 curator_inspection_get_path (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
   return inspection->path;
 }
 
 CuratorLockKind
 curator_inspection_get_kind (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, CURATOR_LOCK_KIND_NONE);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), CURATOR_LOCK_KIND_NONE);
   return inspection->kind;
 }
 
@@ -82,49 +87,49 @@ curator_lock_kind_to_string (CuratorLockKind kind)
 guint
 curator_inspection_get_n_holders (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
   return inspection->n_holders;
 }
 
 guint
 curator_inspection_get_n_waiting (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
   return inspection->n_waiting;
 }
 
 guint
 curator_inspection_get_n_participants (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
   return inspection->participants->len;
 }
 
 const CuratorParticipant *
 curator_inspection_get_participant (const CuratorInspection *inspection, guint i)
 {
-  g_return_val_if_fail (inspection != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
   return i < inspection->participants->len ? g_ptr_array_index (inspection->participants, i) : NULL;
 }
 
 const char *const *
 curator_inspection_get_foreign_children (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
   return (const char *const *) inspection->foreign->pdata;
 }
 
 gint64
 curator_inspection_get_next_number (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
   return inspection->next_number;
 }
 
 double
 curator_inspection_get_counter_used (const CuratorInspection *inspection)
 {
-  g_return_val_if_fail (inspection != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
   if (inspection->is_exhausted)
     {
       return 1;
@@ -135,7 +140,7 @@ curator_inspection_get_counter_used (const CuratorInspection *inspection)
 CuratorParticipantKind
 curator_participant_get_kind (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, CURATOR_PARTICIPANT_MUTEX);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), CURATOR_PARTICIPANT_MUTEX);
   return participant->kind;
 }
 
@@ -149,63 +154,63 @@ curator_participant_kind_to_string (CuratorParticipantKind kind)
 gboolean
 curator_participant_is_holder (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
   return participant->is_holder;
 }
 
 guint
 curator_participant_get_position (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
   return participant->position;
 }
 
 const char *
 curator_participant_get_node_path (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), NULL);
   return participant->node_path;
 }
 
 gint64
 curator_participant_get_session_id (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
   return participant->session_id;
 }
 
 gboolean
 curator_participant_is_readable (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
   return participant->is_readable;
 }
 
 gint64
 curator_participant_get_age_ms (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
   return participant->is_readable ? MAX (g_get_real_time () / 1000 - participant->ctime_ms, 0) : 0;
 }
 
 guint64
 curator_participant_get_token (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
   return (guint64) participant->czxid;
 }
 
 gint64
 curator_participant_get_number (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
   return participant->number;
 }
 
 GBytes *
 curator_participant_get_data (const CuratorParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), NULL);
   return participant->data;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "curator/inspect.h"
 
+#include "base/tag.h"
 #include "core/namespace.h"
 #include "inspect/fetch.h"
 #include "inspect/inspection-private.h"
@@ -20,8 +21,8 @@ gboolean
 curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
                           GError **error)
 {
-  g_return_val_if_fail (client != NULL, FALSE);
-  g_return_val_if_fail (participant != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
+  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!participant->is_readable || participant->session_id != 0)
     {

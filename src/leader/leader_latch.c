@@ -5,6 +5,7 @@
  */
 #include "curator/leader.h"
 
+#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -21,6 +22,7 @@
 
 struct _CuratorLeaderLatch
 {
+  CuratorTag tag;
   CuratorRefs refs;      /* the user's; at zero the latch closes itself */
   CuratorRefs memory;    /* one for each of refs, and for the attempt */
   CuratorClient *client; /* a reference */
@@ -59,6 +61,7 @@ memory_unref (gpointer data)
       curator_listeners_clear (&latch->listeners);
       curator_client_unref (latch->client);
       g_free (latch->id);
+      curator_tag_clear (latch);
       g_free (latch);
     }
 }
@@ -168,7 +171,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
                                                .failed = on_failed,
                                                .changed = on_changed };
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, path, error)
       || !curator_check_payload (id != NULL ? strlen (id) : 0, error))
@@ -177,6 +180,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
     }
   CuratorLeaderLatch *latch = g_new0 (CuratorLeaderLatch, 1);
   curator_not_shared ();
+  latch->tag = CURATOR_TAG_LEADER_LATCH;
   curator_refs_init (&latch->refs);
   curator_refs_init (&latch->memory);
   latch->client = curator_client_ref (client);
@@ -190,7 +194,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
 CuratorLeaderLatch *
 curator_leader_latch_ref (CuratorLeaderLatch *latch)
 {
-  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
   memory_ref (latch);
   curator_refs_inc (&latch->refs);
   return latch;
@@ -199,7 +203,7 @@ curator_leader_latch_ref (CuratorLeaderLatch *latch)
 void
 curator_leader_latch_unref (CuratorLeaderLatch *latch)
 {
-  g_return_if_fail (latch != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   if (!curator_client_check_forked (latch->client, NULL))
     {
       return;
@@ -214,14 +218,14 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
 const char *
 curator_leader_latch_get_id (CuratorLeaderLatch *latch)
 {
-  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
   return latch->id;
 }
 
 void
 curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)
 {
-  g_return_if_fail (latch != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   if (!curator_client_check_forked (latch->client, NULL))
     {
       return;
@@ -251,7 +255,7 @@ check_latent (CuratorLeaderLatch *latch, GError **error)
 gboolean
 curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
 {
-  g_return_val_if_fail (latch != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_client_check_usable (latch->client, error))
     {
@@ -326,7 +330,8 @@ gboolean
 curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCancellable *cancellable,
                             GError **error)
 {
-  g_return_val_if_fail (latch != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorAwait await;
 
@@ -342,7 +347,7 @@ curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCance
 gboolean
 curator_leader_latch_has_leadership (CuratorLeaderLatch *latch)
 {
-  g_return_val_if_fail (latch != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
   if (!curator_client_check_forked (latch->client, NULL))
     {
       return FALSE;
@@ -356,7 +361,7 @@ curator_leader_latch_has_leadership (CuratorLeaderLatch *latch)
 CuratorLease *
 curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
 {
-  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
   if (!curator_client_check_forked (latch->client, NULL))
     {
       return NULL;
@@ -377,7 +382,8 @@ GPtrArray *
 curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                             GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_participants_read (latch->candidate.internals, timeout_ms, cancellable, error);
 }
@@ -392,7 +398,8 @@ CuratorLeaderParticipant *
 curator_leader_latch_get_leader_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                       GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (latch != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_participants_read_leader (latch->candidate.internals, timeout_ms, cancellable,
                                            error);
@@ -402,7 +409,7 @@ guint
 curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatchListener listener,
                                    gpointer user_data, GDestroyNotify destroy)
 {
-  g_return_val_if_fail (latch != NULL && listener != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch) && listener != NULL, 0);
   if (!curator_client_check_forked (latch->client, NULL))
     {
       return 0;
@@ -417,14 +424,14 @@ curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatch
 void
 curator_leader_latch_remove_listener (CuratorLeaderLatch *latch, guint id)
 {
-  g_return_if_fail (latch != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   curator_listeners_remove (&latch->listeners, latch->client, id);
 }
 
 void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
-  g_return_if_fail (latch != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   g_return_if_fail (mode == CURATOR_LEADER_LATCH_SILENT
                     || mode == CURATOR_LEADER_LATCH_NOTIFY_LEADER);
   CuratorClient *client = latch->client;

@@ -6,6 +6,7 @@
  */
 #include "curator/leader.h"
 
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -20,6 +21,7 @@
 
 struct _CuratorLeaderSelector
 {
+  CuratorTag tag;
   CuratorRefs refs;      /* the user's; at zero the selector closes itself */
   CuratorRefs memory;    /* one for each of refs, for the attempt and for the thread */
   CuratorClient *client; /* a reference */
@@ -68,6 +70,7 @@ memory_unref (gpointer data)
   curator_user_data_destroy (selector->client, selector->destroy, selector->user_data);
   curator_client_unref (selector->client);
   g_free (selector->id);
+  curator_tag_clear (selector);
   g_free (selector);
 }
 
@@ -196,13 +199,14 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
                                                .failed = on_failed,
                                                .changed = on_changed };
 
-  g_return_val_if_fail (client != NULL && take_leadership != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && take_leadership != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, path, error))
     {
       return NULL;
     }
   CuratorLeaderSelector *selector = g_new0 (CuratorLeaderSelector, 1);
+  selector->tag = CURATOR_TAG_LEADER_SELECTOR;
   curator_refs_init (&selector->refs);
   curator_refs_init (&selector->memory);
   selector->client = curator_client_ref (client);
@@ -217,7 +221,7 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
 CuratorLeaderSelector *
 curator_leader_selector_ref (CuratorLeaderSelector *selector)
 {
-  g_return_val_if_fail (selector != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
   memory_ref (selector);
   curator_refs_inc (&selector->refs);
   return selector;
@@ -226,7 +230,7 @@ curator_leader_selector_ref (CuratorLeaderSelector *selector)
 void
 curator_leader_selector_unref (CuratorLeaderSelector *selector)
 {
-  g_return_if_fail (selector != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
     {
       return;
@@ -241,7 +245,7 @@ curator_leader_selector_unref (CuratorLeaderSelector *selector)
 void
 curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
 {
-  g_return_if_fail (selector != NULL && id != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector) && id != NULL);
   g_return_if_fail (curator_client_check_forked (selector->client, NULL));
   curator_client_lock (selector->client);
   const gboolean latent = selector->life == CURATOR_LIFE_LATENT;
@@ -257,14 +261,14 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
 const char *
 curator_leader_selector_get_id (CuratorLeaderSelector *selector)
 {
-  g_return_val_if_fail (selector != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
   return selector->id;
 }
 
 void
 curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gboolean auto_requeue)
 {
-  g_return_if_fail (selector != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
     {
       return;
@@ -277,7 +281,7 @@ curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gbool
 void
 curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolean until_lost)
 {
-  g_return_if_fail (selector != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
     {
       return;
@@ -304,7 +308,7 @@ check_latent (CuratorLeaderSelector *selector, GError **error)
 gboolean
 curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
 {
-  g_return_val_if_fail (selector != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorClient *client = selector->client;
 
@@ -331,7 +335,7 @@ curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
 gboolean
 curator_leader_selector_requeue (CuratorLeaderSelector *selector)
 {
-  g_return_val_if_fail (selector != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), FALSE);
   CuratorClient *client = selector->client;
 
   if (!curator_client_check_usable (client, NULL))
@@ -360,7 +364,7 @@ dup_cancellable (CuratorLeaderSelector *selector)
 void
 curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *selector)
 {
-  g_return_if_fail (selector != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
     {
       return;
@@ -374,7 +378,7 @@ curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *selector)
 gboolean
 curator_leader_selector_has_leadership (CuratorLeaderSelector *selector)
 {
-  g_return_val_if_fail (selector != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), FALSE);
   if (!curator_client_check_forked (selector->client, NULL))
     {
       return FALSE;
@@ -396,7 +400,8 @@ GPtrArray *
 curator_leader_selector_get_participants_full (CuratorLeaderSelector *selector, gint64 timeout_ms,
                                                GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (selector != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_participants_read (selector->candidate.internals, timeout_ms, cancellable, error);
 }
@@ -411,7 +416,8 @@ CuratorLeaderParticipant *
 curator_leader_selector_get_leader_full (CuratorLeaderSelector *selector, gint64 timeout_ms,
                                          GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (selector != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_participants_read_leader (selector->candidate.internals, timeout_ms, cancellable,
                                            error);
@@ -420,7 +426,7 @@ curator_leader_selector_get_leader_full (CuratorLeaderSelector *selector, gint64
 void
 curator_leader_selector_close (CuratorLeaderSelector *selector)
 {
-  g_return_if_fail (selector != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
     {
       return;

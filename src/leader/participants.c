@@ -6,11 +6,13 @@
 #include "leader/participants.h"
 
 #include "base/refs.h"
+#include "base/tag.h"
 #include "core/namespace.h"
 #include "nodes/call.h"
 
 struct _CuratorLeaderParticipant
 {
+  CuratorTag tag;
   CuratorRefs refs;
   char *id;
   gboolean is_leader;
@@ -23,6 +25,7 @@ participant_new (GBytes *id, gboolean is_leader)
   gsize length = 0;
   const char *bytes = id != NULL ? g_bytes_get_data (id, &length) : NULL;
 
+  participant->tag = CURATOR_TAG_LEADER_PARTICIPANT;
   curator_refs_init (&participant->refs);
   participant->id = length > 0 ? g_utf8_make_valid (bytes, (gssize) length) : g_strdup ("");
   participant->is_leader = is_leader;
@@ -32,7 +35,7 @@ participant_new (GBytes *id, gboolean is_leader)
 CuratorLeaderParticipant *
 curator_leader_participant_ref (CuratorLeaderParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), NULL);
   curator_refs_inc (&participant->refs);
   return participant;
 }
@@ -40,10 +43,11 @@ curator_leader_participant_ref (CuratorLeaderParticipant *participant)
 void
 curator_leader_participant_unref (CuratorLeaderParticipant *participant)
 {
-  g_return_if_fail (participant != NULL);
+  g_return_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant));
   if (curator_refs_dec (&participant->refs))
     {
       g_free (participant->id);
+      curator_tag_clear (participant);
       g_free (participant);
     }
 }
@@ -51,14 +55,14 @@ curator_leader_participant_unref (CuratorLeaderParticipant *participant)
 const char *
 curator_leader_participant_get_id (CuratorLeaderParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), NULL);
   return participant->id;
 }
 
 gboolean
 curator_leader_participant_is_leader (CuratorLeaderParticipant *participant)
 {
-  g_return_val_if_fail (participant != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), FALSE);
   return participant->is_leader;
 }
 

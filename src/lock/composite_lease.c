@@ -4,6 +4,7 @@
  * different clients, so no mutex is held while another is taken: a member's change is handled after
  * its own client's mutex was released. The composite's state is guarded by its own client's mutex.
  */
+#include "base/tag.h"
 #include "core/monitor.h"
 #include "lock/gather.h"
 #include "lock/lease-impl.h"
@@ -180,6 +181,7 @@ curator_lease_new_composite (GPtrArray *members)
   CuratorLease *lease = g_new0 (CuratorLease, 1);
 
   curator_not_shared ();
+  lease->tag = CURATOR_TAG_LEASE;
   curator_refs_init (&lease->refs);
   lease->klass = &klass;
   lease->listeners.on_state_lane = TRUE;

@@ -4,6 +4,7 @@
  */
 #include "curator/lock_internals.h"
 
+#include "base/tag.h"
 #include "curator/lease.h"
 
 #include "lock/lock_internals-private.h"
@@ -15,6 +16,7 @@ static CuratorLockDriver *
 driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data, GDestroyNotify destroy)
 {
   CuratorLockDriver *driver = g_new0 (CuratorLockDriver, 1);
+  driver->tag = CURATOR_TAG_LOCK_DRIVER;
   curator_refs_init (&driver->refs);
   if (funcs != NULL)
     {
@@ -48,7 +50,8 @@ CuratorLockDriver *
 curator_lock_driver_standard (void)
 {
   /* Its own reference keeps it from ever being freed. */
-  static CuratorLockDriver driver = { .refs = 1,
+  static CuratorLockDriver driver = { .tag = CURATOR_TAG_LOCK_DRIVER,
+                                      .refs = 1,
                                       .is_builtin = TRUE,
                                       .predicate = curator_standard_predicate,
                                       .nothing_overtakes = TRUE,
@@ -59,7 +62,7 @@ curator_lock_driver_standard (void)
 CuratorLockDriver *
 curator_lock_driver_ref (CuratorLockDriver *driver)
 {
-  g_return_val_if_fail (driver != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LOCK_DRIVER (driver), NULL);
   curator_refs_inc (&driver->refs);
   return driver;
 }
@@ -67,13 +70,14 @@ curator_lock_driver_ref (CuratorLockDriver *driver)
 void
 curator_lock_driver_unref (CuratorLockDriver *driver)
 {
-  g_return_if_fail (driver != NULL);
+  g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver));
   if (curator_refs_dec (&driver->refs))
     {
       if (driver->destroy != NULL)
         {
           driver->destroy (driver->user_data);
         }
+      curator_tag_clear (driver);
       g_free (driver);
     }
 }
@@ -81,7 +85,7 @@ curator_lock_driver_unref (CuratorLockDriver *driver)
 void
 curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean nothing_overtakes)
 {
-  g_return_if_fail (driver != NULL);
+  g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver));
   driver->nothing_overtakes = nothing_overtakes;
 }
 

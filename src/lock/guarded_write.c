@@ -6,6 +6,7 @@
 #include "curator/zookeeper.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/lease-impl.h"
@@ -13,7 +14,7 @@
 gboolean
 curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
 {
-  g_return_val_if_fail (lease != NULL && op != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease) && op != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   const char *path = curator_lease_full_path (lease);
   g_autofree char *shown = curator_path_escape (path);

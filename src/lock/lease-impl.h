@@ -4,6 +4,7 @@
 #define CURATOR_LEASE_IMPL_H
 
 #include "base/guards.h"
+#include "base/tag.h"
 #include "core/listeners.h"
 #include "lock/lease-private.h"
 #include "session/lease_clock.h"
@@ -27,6 +28,7 @@ typedef struct
 
 struct _CuratorLease
 {
+  CuratorTag tag;
   CuratorRefs refs;
   const CuratorLeaseClass *klass;
   CuratorClient *client;           /* a reference */

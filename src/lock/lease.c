@@ -7,6 +7,7 @@
 #include "lock/lease-impl.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "base/threads.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -115,7 +116,7 @@ curator_lease_set_hook (CuratorLease *lease, CuratorLeaseHook *hook)
 CuratorLease *
 curator_lease_ref (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   curator_refs_inc (&lease->refs);
   return lease;
 }
@@ -123,7 +124,7 @@ curator_lease_ref (CuratorLease *lease)
 void
 curator_lease_unref (CuratorLease *lease)
 {
-  g_return_if_fail (lease != NULL);
+  g_return_if_fail (CURATOR_IS_LEASE (lease));
   CuratorClient *client = lease->client;
 
   if (client->fork_generation != curator_fork_generation () || !curator_refs_dec (&lease->refs))
@@ -140,6 +141,7 @@ curator_lease_unref (CuratorLease *lease)
     }
   g_clear_object (&lease->cancellable);
   g_free (lease->path);
+  curator_tag_clear (lease);
   g_free (lease);
   curator_client_unref (client);
 }
@@ -165,7 +167,7 @@ curator_lease_get_session (CuratorLease *lease)
 const char *
 curator_lease_get_node_path (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   lease = curator_lease_first (lease);
   return curator_client_user_path (lease->client, lease->path);
 }
@@ -173,21 +175,21 @@ curator_lease_get_node_path (CuratorLease *lease)
 const char *
 curator_lease_get_node_name (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   return curator_path_leaf (curator_lease_first (lease)->path);
 }
 
 guint64
 curator_lease_get_fencing_token (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
   return (guint64) curator_lease_first (lease)->czxid;
 }
 
 gint64
 curator_lease_get_session_id (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
   return curator_lease_first (lease)->session->id;
 }
 
@@ -206,7 +208,7 @@ curator_lease_state_now (CuratorLease *lease)
 CuratorLeaseState
 curator_lease_get_state (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, CURATOR_LEASE_LOST);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), CURATOR_LEASE_LOST);
   return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_state (lease)
                                                            : CURATOR_LEASE_LOST;
 }
@@ -214,7 +216,7 @@ curator_lease_get_state (CuratorLease *lease)
 gint64
 curator_lease_get_remaining_ms (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
   return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_remaining_ms (lease)
                                                            : 0;
 }
@@ -222,7 +224,7 @@ curator_lease_get_remaining_ms (CuratorLease *lease)
 gboolean
 curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
-  g_return_val_if_fail (lease != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   if (at_least_ms < CURATOR_WAIT_FOREVER)
@@ -247,7 +249,7 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 int
 curator_lease_get_fd (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, -1);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), -1);
   if (!curator_client_check_forked (lease->client, NULL))
     {
       return -1;
@@ -269,7 +271,7 @@ curator_lease_get_fd (CuratorLease *lease)
 GCancellable *
 curator_lease_get_cancellable (CuratorLease *lease)
 {
-  g_return_val_if_fail (lease != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   if (!curator_client_check_forked (lease->client, NULL))
     {
       return curator_forks_cancelled ();
@@ -293,7 +295,7 @@ guint
 curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, gpointer user_data,
                             GDestroyNotify destroy)
 {
-  g_return_val_if_fail (lease != NULL && listener != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease) && listener != NULL, 0);
   CuratorClient *client = lease->client;
 
   if (!curator_client_check_forked (client, NULL))
@@ -315,7 +317,7 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
 void
 curator_lease_remove_listener (CuratorLease *lease, guint id)
 {
-  g_return_if_fail (lease != NULL);
+  g_return_if_fail (CURATOR_IS_LEASE (lease));
   if (!curator_client_check_forked (lease->client, NULL))
     {
       return;
@@ -333,7 +335,8 @@ GBytes *
 curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                              GError **error)
 {
-  g_return_val_if_fail (lease != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   g_autoptr (GError) local = NULL;
   CuratorLimits limits;
@@ -380,7 +383,7 @@ release_done (const GError *error, gpointer await)
 gboolean
 curator_lease_release (CuratorLease *lease, GError **error)
 {
-  g_return_val_if_fail (lease != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorAwait await;
 

@@ -6,6 +6,7 @@
 #ifndef CURATOR_LOCK_PRIVATE_H
 #define CURATOR_LOCK_PRIVATE_H
 
+#include "base/tag.h"
 #include "core/async.h"
 #include "core/op.h"
 #include "curator/lease.h"
@@ -55,6 +56,7 @@ typedef struct
 
 struct _CuratorLock
 {
+  CuratorTag tag;
   CuratorRefs own_refs;
   CuratorRefs *refs;                   /* own_refs, or those of the pair that it is a side of */
   void (*free_owner) (gpointer owner); /* NULL: the lock is its own owner */

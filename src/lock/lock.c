@@ -6,6 +6,7 @@
 #include "lock/lock-private.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "base/thread_role.h"
 #include "base/threads.h"
 #include "core/async.h"
@@ -25,6 +26,7 @@ curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *cl
 {
   static _Atomic guint64 last_serial;
   CuratorLock *lock = g_malloc0 (size);
+  lock->tag = CURATOR_TAG_LOCK;
   curator_refs_init (&lock->own_refs);
   lock->refs = &lock->own_refs;
   lock->klass = klass;
@@ -47,6 +49,7 @@ curator_lock_destroy (CuratorLock *lock)
 {
   CuratorClient *client = lock->client;
   lock->klass->finalize (lock);
+  curator_tag_clear (lock);
   g_free (lock);
   g_clear_pointer (&client, curator_client_unref);
 }
@@ -54,7 +57,7 @@ curator_lock_destroy (CuratorLock *lock)
 CuratorLock *
 curator_lock_ref (CuratorLock *lock)
 {
-  g_return_val_if_fail (lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
   curator_refs_inc (lock->refs);
   return lock;
 }
@@ -62,7 +65,7 @@ curator_lock_ref (CuratorLock *lock)
 void
 curator_lock_unref (CuratorLock *lock)
 {
-  g_return_if_fail (lock != NULL);
+  g_return_if_fail (CURATOR_IS_LOCK (lock));
   if ((lock->client != NULL && !curator_client_check_forked (lock->client, NULL))
       || !curator_refs_dec (lock->refs))
     {
@@ -176,11 +179,12 @@ gboolean
 curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                       GError **error)
 {
-  if (G_LIKELY (lock != NULL && curator_reentry_enter (lock)))
+  if (G_LIKELY (CURATOR_IS_LOCK (lock) && curator_reentry_enter (lock)))
     {
       return TRUE;
     }
-  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   return acquire_first (lock, timeout_ms, cancellable, error);
 }
@@ -189,7 +193,8 @@ CuratorLease *
 curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                             GError **error)
 {
-  g_return_val_if_fail (lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorAwait await;
   gpointer lease = NULL;
@@ -225,7 +230,8 @@ void
 curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                             CuratorAcquireCallback callback, gpointer user_data)
 {
-  g_return_if_fail (lock != NULL && callback != NULL);
+  g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
   const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
                                   .unref_owner = unref_lock,
                                   .callback = G_CALLBACK (callback),
@@ -278,11 +284,11 @@ release_last (CuratorLock *lock, GError **error)
 gboolean
 curator_lock_release (CuratorLock *lock, GError **error)
 {
-  if (G_LIKELY (lock != NULL && curator_reentry_leave (lock)))
+  if (G_LIKELY (CURATOR_IS_LOCK (lock) && curator_reentry_leave (lock)))
     {
       return TRUE;
     }
-  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   return release_last (lock, error);
 }
@@ -308,7 +314,7 @@ release_without_callback (CuratorLock *lock)
 void
 curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
 {
-  g_return_if_fail (lock != NULL);
+  g_return_if_fail (CURATOR_IS_LOCK (lock));
   if (callback == NULL)
     {
       release_without_callback (lock);
@@ -337,7 +343,7 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
 gboolean
 curator_lock_is_acquired_in_this_process (CuratorLock *lock)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
   return lock->client == NULL
          || (curator_client_check_forked (lock->client, NULL) && lock->klass->is_acquired (lock));
 }
@@ -345,7 +351,7 @@ curator_lock_is_acquired_in_this_process (CuratorLock *lock)
 gboolean
 curator_lock_is_owned_by_current_thread (CuratorLock *lock)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
   return lock->client == NULL
          || (curator_client_check_forked (lock->client, NULL)
              && lock->klass->is_owned (lock, curator_thread_id ()));
@@ -363,7 +369,8 @@ curator_lock_get_participant_nodes_full (CuratorLock *lock, gint64 timeout_ms,
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (lock->klass->get_participants == NULL)
     {
@@ -379,7 +386,7 @@ curator_lock_get_participant_nodes_full (CuratorLock *lock, gint64 timeout_ms,
 CuratorLease *
 curator_lock_dup_lease (CuratorLock *lock)
 {
-  g_return_val_if_fail (lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
   return lock->client != NULL && curator_client_check_forked (lock->client, NULL)
              ? lock->klass->dup_lease (lock, curator_thread_id ())
              : NULL;
@@ -388,7 +395,7 @@ curator_lock_dup_lease (CuratorLock *lock)
 CuratorLease *
 curator_lock_get_lease (CuratorLock *lock)
 {
-  g_return_val_if_fail (lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
   return lock->klass->get_lease != NULL && curator_client_check_forked (lock->client, NULL)
              ? lock->klass->get_lease (lock, curator_thread_id ())
              : NULL;
@@ -397,7 +404,7 @@ curator_lock_get_lease (CuratorLock *lock)
 void
 curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
 {
-  g_return_if_fail (lock != NULL);
+  g_return_if_fail (CURATOR_IS_LOCK (lock));
   g_return_if_fail (max_hold_ms == CURATOR_WAIT_FOREVER || max_hold_ms > 0);
   if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
     {
@@ -409,7 +416,7 @@ gboolean
 curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
                              gpointer user_data, GDestroyNotify destroy, GError **error)
 {
-  g_return_val_if_fail (lock != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (lock->klass->make_revocable == NULL)
     {

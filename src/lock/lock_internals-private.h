@@ -6,6 +6,7 @@
 #define CURATOR_LOCK_INTERNALS_PRIVATE_H
 
 #include "base/guards.h"
+#include "base/tag.h"
 #include "core/async.h"
 #include "core/op.h"
 #include "curator/lock_internals.h"
@@ -14,6 +15,7 @@
 
 struct _CuratorNodeRequest
 {
+  CuratorTag tag;
   char *name; /* NULL: the lock's */
   CuratorCreateMode mode;
   GBytes *data; /* NULL: the lock's, or the client's default */
@@ -29,6 +31,7 @@ typedef void (*CuratorPredicate) (CuratorQueue *order, gsize index, int max_leas
 
 struct _CuratorLockDriver
 {
+  CuratorTag tag;
   CuratorRefs refs;
   CuratorLockDriverFuncs funcs;
   gpointer user_data;

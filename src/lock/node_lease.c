@@ -8,6 +8,7 @@
 
 #include "base/container.h"
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -356,6 +357,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   CuratorClient *client = session->client;
   CuratorLease *lease = g_new0 (CuratorLease, 1);
 
+  lease->tag = CURATOR_TAG_LEASE;
   curator_refs_init (&lease->refs);
   lease->klass = &node_class;
   lease->listeners.on_state_lane = TRUE;

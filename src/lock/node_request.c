@@ -2,6 +2,7 @@
  *
  * Threads: any; no lock, because a request belongs to one attempt.
  */
+#include "base/tag.h"
 #include "core/payload.h"
 #include "core/uuid.h"
 #include "curator/lease.h"
@@ -13,6 +14,7 @@ CuratorNodeRequest *
 curator_node_request_new (const char *name)
 {
   CuratorNodeRequest *request = g_new0 (CuratorNodeRequest, 1);
+  request->tag = CURATOR_TAG_NODE_REQUEST;
   request->name = g_strdup (name);
   request->mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
   request->protected_ = TRUE;
@@ -22,7 +24,8 @@ curator_node_request_new (const char *name)
 CuratorNodeRequest *
 curator_node_request_default (void)
 {
-  static CuratorNodeRequest plain = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
+  static CuratorNodeRequest plain = { .tag = CURATOR_TAG_NODE_REQUEST,
+                                      .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
                                       .protected_ = TRUE };
   return &plain;
 }
@@ -75,20 +78,22 @@ curator_node_request_free (CuratorNodeRequest *request)
   g_free (request->name);
   g_clear_pointer (&request->data, g_bytes_unref);
   g_clear_pointer (&request->required_hold, curator_lease_unref);
+  curator_tag_clear (request);
   g_free (request);
 }
 
 const char *
 curator_node_request_get_name (CuratorNodeRequest *request)
 {
-  g_return_val_if_fail (request != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_NODE_REQUEST (request), NULL);
   return request->name;
 }
 
 void
 curator_node_request_set_name (CuratorNodeRequest *request, const char *name)
 {
-  g_return_if_fail (request != NULL && name != NULL && strchr (name, '/') == NULL);
+  g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && name != NULL
+                    && strchr (name, '/') == NULL);
   char *copy = g_strdup (name);
   g_free (request->name);
   request->name = copy;
@@ -97,7 +102,7 @@ curator_node_request_set_name (CuratorNodeRequest *request, const char *name)
 void
 curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
 {
-  g_return_if_fail (request != NULL && mode >= CURATOR_CREATE_PERSISTENT
+  g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && mode >= CURATOR_CREATE_PERSISTENT
                     && mode <= CURATOR_CREATE_EPHEMERAL_SEQUENTIAL);
   request->mode = mode;
 }
@@ -105,7 +110,7 @@ curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mo
 void
 curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gsize length)
 {
-  g_return_if_fail (request != NULL && (data != NULL || length == 0));
+  g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && (data != NULL || length == 0));
   g_clear_pointer (&request->data, g_bytes_unref);
   request->data = curator_payload_new (data, length);
 }
@@ -113,6 +118,6 @@ curator_node_request_set_data (CuratorNodeRequest *request, const void *data, gs
 void
 curator_node_request_set_protected (CuratorNodeRequest *request, gboolean protected_)
 {
-  g_return_if_fail (request != NULL);
+  g_return_if_fail (CURATOR_IS_NODE_REQUEST (request));
   request->protected_ = protected_;
 }

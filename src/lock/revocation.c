@@ -6,6 +6,7 @@
 #include "lock/wire.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
@@ -140,7 +141,8 @@ curator_attempt_revoke_full (CuratorClient *client, const char *lock_node_path, 
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (client != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error)
       || !curator_path_validate (lock_node_path, error))

@@ -9,6 +9,7 @@
 #include "curator/multilock.h"
 
 #include "base/guards.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/gather.h"
@@ -478,7 +479,7 @@ curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 
   for (gsize i = 0; i < n_locks; i++)
     {
-      g_return_val_if_fail (locks[i] != NULL, NULL);
+      g_return_val_if_fail (CURATOR_IS_LOCK (locks[i]), NULL);
       add_member (members, locks[i]);
     }
   CuratorLock *first = members->len > 0 ? g_ptr_array_index (members, 0) : NULL;

@@ -2,6 +2,7 @@
  *
  * Mirrors the constructor of InterProcessMultiLock that takes paths. Threads: any; no lock.
  */
+#include "base/tag.h"
 #include "curator/error.h"
 #include "curator/multilock.h"
 #include "curator/mutex.h"
@@ -17,7 +18,7 @@ unref_lock (gpointer lock)
 CuratorLock *
 curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths, GError **error)
 {
-  g_return_val_if_fail (client != NULL && paths != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
 
@@ -52,7 +53,7 @@ CuratorLock *
 curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *const *paths,
                                          GError **error)
 {
-  g_return_val_if_fail (client != NULL && paths != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
   g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
 
   for (gsize i = 0; paths[i] != NULL; i++)

@@ -8,6 +8,7 @@
  * ours if it belongs to our session and carries our payload, which therefore ends in a UUID.
  */
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "curator/mutex.h"
 #include "lock/lease-private.h"
@@ -30,7 +31,7 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
                                          .new_request = new_request,
                                          .is_one_node = TRUE };
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, node_path, error))
     {

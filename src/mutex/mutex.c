@@ -10,6 +10,7 @@
 
 #include "base/guards.h"
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/own_watch.h"
@@ -445,7 +446,8 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
 {
   static const CuratorMutexKind kind = { .name = "mutex" };
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, path, error) || !check_lock_name (lock_name, error))
     {

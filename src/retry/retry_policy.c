@@ -3,12 +3,14 @@
  * Mirrors RetryPolicy. Threads: any; no lock: a policy is constant, its reference count atomic.
  */
 #include "retry/retry_policy.h"
+#include "base/tag.h"
 
 static CuratorRetryPolicy *
 policy_new (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy, gboolean is_builtin)
 {
   CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
 
+  policy->tag = CURATOR_TAG_RETRY_POLICY;
   curator_refs_init (&policy->ref_count);
   policy->func = func;
   policy->user_data = user_data;
@@ -35,7 +37,7 @@ gboolean
 curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, int retry_count, gint64 elapsed_ms,
                                   gint64 *sleep_ms)
 {
-  g_return_val_if_fail (policy != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_RETRY_POLICY (policy), FALSE);
 
   gint64 sleep = 0;
   gboolean allowed =
@@ -51,7 +53,7 @@ curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, int retry_count, g
 CuratorRetryPolicy *
 curator_retry_policy_ref (CuratorRetryPolicy *policy)
 {
-  g_return_val_if_fail (policy != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_RETRY_POLICY (policy), NULL);
   curator_refs_inc (&policy->ref_count);
   return policy;
 }
@@ -59,13 +61,14 @@ curator_retry_policy_ref (CuratorRetryPolicy *policy)
 void
 curator_retry_policy_unref (CuratorRetryPolicy *policy)
 {
-  g_return_if_fail (policy != NULL);
+  g_return_if_fail (CURATOR_IS_RETRY_POLICY (policy));
   if (curator_refs_dec (&policy->ref_count))
     {
       if (policy->destroy != NULL)
         {
           policy->destroy (policy->user_data);
         }
+      curator_tag_clear (policy);
       g_free (policy);
     }
 }

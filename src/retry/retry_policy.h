@@ -6,10 +6,12 @@
 #define CURATOR_RETRY_POLICY_H
 
 #include "base/refs.h"
+#include "base/tag.h"
 #include "curator/retry.h"
 
 struct _CuratorRetryPolicy
 {
+  CuratorTag tag;
   CuratorRefs ref_count;
   /* Constant from here on. */
   gboolean is_builtin; /* func is the library's own and may run under the client's mutex */

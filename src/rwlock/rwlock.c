@@ -11,6 +11,7 @@
 #include "curator/rwlock.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/payload.h"
@@ -23,6 +24,7 @@
 
 struct _CuratorRwLock
 {
+  CuratorTag tag;
   CuratorRefs refs; /* of the pair and of either side */
   CuratorLock *read;
   CuratorLock *write;
@@ -136,6 +138,7 @@ free_pair (gpointer data)
   CuratorRwLock *rw_lock = data;
   curator_lock_destroy (rw_lock->read);
   curator_lock_destroy (rw_lock->write);
+  curator_tag_clear (rw_lock);
   g_free (rw_lock);
 }
 
@@ -174,7 +177,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
                                                .new_request = new_write_request,
                                                .accept = is_write_node };
 
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!check_arguments (client, path, data, length, error))
     {
@@ -182,6 +185,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
     }
   g_autoptr (GBytes) payload = data != NULL ? g_bytes_new (data, length) : NULL;
   CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
+  rw_lock->tag = CURATOR_TAG_RW_LOCK;
   curator_refs_init (&rw_lock->refs);
   rw_lock->read = side_new (client, path, &read_kind, CURATOR_READ_NAME, read_predicate, payload);
   rw_lock->write =
@@ -196,21 +200,21 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
 CuratorLock *
 curator_rw_lock_read_lock (CuratorRwLock *rw_lock)
 {
-  g_return_val_if_fail (rw_lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_RW_LOCK (rw_lock), NULL);
   return rw_lock->read;
 }
 
 CuratorLock *
 curator_rw_lock_write_lock (CuratorRwLock *rw_lock)
 {
-  g_return_val_if_fail (rw_lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_RW_LOCK (rw_lock), NULL);
   return rw_lock->write;
 }
 
 CuratorRwLock *
 curator_rw_lock_ref (CuratorRwLock *rw_lock)
 {
-  g_return_val_if_fail (rw_lock != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_RW_LOCK (rw_lock), NULL);
   curator_refs_inc (&rw_lock->refs);
   return rw_lock;
 }
@@ -218,6 +222,6 @@ curator_rw_lock_ref (CuratorRwLock *rw_lock)
 void
 curator_rw_lock_unref (CuratorRwLock *rw_lock)
 {
-  g_return_if_fail (rw_lock != NULL);
+  g_return_if_fail (CURATOR_IS_RW_LOCK (rw_lock));
   curator_lock_unref (rw_lock->read);
 }

@@ -4,6 +4,7 @@
 #define CURATOR_SEMAPHORE_PRIVATE_H
 
 #include "base/guards.h"
+#include "base/tag.h"
 #include "core/op.h"
 #include "curator/semaphore.h"
 #include "lock/lock_internals-private.h"
@@ -11,6 +12,7 @@
 
 struct _CuratorSemaphore
 {
+  CuratorTag tag;
   CuratorRefs refs;
   CuratorClient *client; /* a reference */
   CuratorLockInternals *turns;

@@ -6,6 +6,7 @@
 
 #include "base/container.h"
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/payload.h"
@@ -46,6 +47,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
   CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (NULL, lease_predicate);
 
+  semaphore->tag = CURATOR_TAG_SEMAPHORE;
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
   semaphore->turns = curator_lock_internals_new (client, turns, CURATOR_LOCK_NAME, 1,
@@ -61,7 +63,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
 CuratorSemaphore *
 curator_semaphore_new (CuratorClient *client, const char *path, int max_leases, GError **error)
 {
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (max_leases < 1)
     {
@@ -76,7 +78,7 @@ CuratorSemaphore *
 curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path,
                                          CuratorSharedCount *count, GError **error)
 {
-  g_return_val_if_fail (client != NULL && count != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && CURATOR_IS_SHARED_COUNT (count), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (curator_shared_count_get_client (count) != client)
     {
@@ -98,7 +100,7 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
 CuratorSemaphore *
 curator_semaphore_ref (CuratorSemaphore *semaphore)
 {
-  g_return_val_if_fail (semaphore != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);
   curator_refs_inc (&semaphore->refs);
   return semaphore;
 }
@@ -106,7 +108,7 @@ curator_semaphore_ref (CuratorSemaphore *semaphore)
 void
 curator_semaphore_unref (CuratorSemaphore *semaphore)
 {
-  g_return_if_fail (semaphore != NULL);
+  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore));
   if (!curator_client_check_forked (semaphore->client, NULL)
       || !curator_refs_dec (&semaphore->refs))
     {
@@ -122,13 +124,14 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
   curator_lock_internals_unref (semaphore->leases);
   g_clear_pointer (&semaphore->node_data, g_bytes_unref);
   curator_client_unref (semaphore->client);
+  curator_tag_clear (semaphore);
   g_free (semaphore);
 }
 
 int
 curator_semaphore_get_max_leases (CuratorSemaphore *semaphore)
 {
-  g_return_val_if_fail (semaphore != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), 0);
   if (!curator_client_check_forked (semaphore->client, NULL))
     {
       return 0;
@@ -142,7 +145,7 @@ curator_semaphore_get_max_leases (CuratorSemaphore *semaphore)
 void
 curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, gsize length)
 {
-  g_return_if_fail (semaphore != NULL);
+  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore));
   if (!curator_client_check_forked (semaphore->client, NULL))
     {
       return;
@@ -164,8 +167,8 @@ curator_semaphore_get_path (CuratorSemaphore *semaphore)
 void
 curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
 {
-  g_return_if_fail (semaphore != NULL && leases != NULL);
-  g_return_if_fail (!g_ptr_array_find (leases, NULL, NULL));
+  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore));
+  g_return_if_fail (curator_is_array_of (leases, CURATOR_TAG_LEASE));
   for (guint i = 0; i < leases->len; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -188,7 +191,8 @@ curator_semaphore_get_participant_nodes_full (CuratorSemaphore *semaphore, gint6
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (semaphore != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_limits_init (&limits, semaphore->client, timeout_ms, cancellable, error)
              ? curator_semaphore_participants (semaphore, &limits, error)
@@ -220,7 +224,7 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                   CuratorSemaphoreRevocationListener listener, gpointer user_data,
                                   GDestroyNotify destroy, GError **error)
 {
-  g_return_val_if_fail (semaphore != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_client_check_forked (semaphore->client, error))
     {

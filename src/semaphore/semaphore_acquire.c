@@ -15,6 +15,7 @@
 #include "base/container.h"
 #include "base/guards.h"
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -431,7 +432,8 @@ curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 time
                                  GCancellable *cancellable, CuratorSemaphoreCallback callback,
                                  gpointer user_data)
 {
-  g_return_if_fail (semaphore != NULL && callback != NULL);
+  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
   const CuratorAsyncSpec spec = { .owner = curator_semaphore_ref (semaphore),
                                   .unref_owner = unref_semaphore,
                                   .callback = G_CALLBACK (callback),
@@ -453,7 +455,8 @@ GPtrArray *
 curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
                              GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (semaphore != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorAwait await;
   gpointer leases = NULL;

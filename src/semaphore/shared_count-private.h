@@ -5,6 +5,7 @@
 
 #include "base/guards.h"
 #include "base/refs.h"
+#include "base/tag.h"
 #include "core/client-record.h"
 #include "curator/shared_count.h"
 #include "session/request.h"
@@ -13,6 +14,7 @@
 
 struct _CuratorSharedCount
 {
+  CuratorTag tag;
   CuratorRefs refs;
   CuratorClient *client;          /* a reference */
   char *path;                     /* full */

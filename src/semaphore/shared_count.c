@@ -5,6 +5,7 @@
  */
 #include "semaphore/shared_count-private.h"
 
+#include "base/tag.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
 #include "lock/lock-private.h"
@@ -19,13 +20,14 @@ unref_count (gpointer count)
 CuratorSharedCount *
 curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, GError **error)
 {
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, path, error))
     {
       return NULL;
     }
   CuratorSharedCount *count = g_new0 (CuratorSharedCount, 1);
+  count->tag = CURATOR_TAG_SHARED_COUNT;
   curator_refs_init (&count->refs);
   count->client = curator_client_ref (client);
   count->path = curator_client_full_path (client, path);
@@ -39,7 +41,7 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
 CuratorSharedCount *
 curator_shared_count_ref (CuratorSharedCount *count)
 {
-  g_return_val_if_fail (count != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), NULL);
   curator_refs_inc (&count->refs);
   return count;
 }
@@ -47,7 +49,7 @@ curator_shared_count_ref (CuratorSharedCount *count)
 void
 curator_shared_count_unref (CuratorSharedCount *count)
 {
-  g_return_if_fail (count != NULL);
+  g_return_if_fail (CURATOR_IS_SHARED_COUNT (count));
   if (!curator_client_check_forked (count->client, NULL) || !curator_refs_dec (&count->refs))
     {
       return;
@@ -56,6 +58,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
   curator_listeners_clear (&count->listeners);
   curator_client_unref (count->client);
   g_free (count->path);
+  curator_tag_clear (count);
   g_free (count);
 }
 
@@ -96,7 +99,8 @@ curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
@@ -126,7 +130,7 @@ curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
 gint32
 curator_shared_count_get (CuratorSharedCount *count)
 {
-  g_return_val_if_fail (count != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), 0);
   if (!curator_client_check_forked (count->client, NULL))
     {
       return 0;
@@ -140,7 +144,7 @@ curator_shared_count_get (CuratorSharedCount *count)
 gboolean
 curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gint32 *version)
 {
-  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
   if (!curator_client_check_forked (count->client, NULL))
     {
       return FALSE;
@@ -204,7 +208,8 @@ curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 t
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
@@ -228,7 +233,8 @@ curator_shared_count_try_set_full (CuratorSharedCount *count, gint32 version, gi
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (count != NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (version == -1)
     {
@@ -270,7 +276,7 @@ guint
 curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCountListener listener,
                                    gpointer user_data, GDestroyNotify destroy)
 {
-  g_return_val_if_fail (count != NULL && listener != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count) && listener != NULL, 0);
   if (!curator_client_check_forked (count->client, NULL))
     {
       return 0;
@@ -285,14 +291,14 @@ curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCount
 void
 curator_shared_count_remove_listener (CuratorSharedCount *count, guint id)
 {
-  g_return_if_fail (count != NULL);
+  g_return_if_fail (CURATOR_IS_SHARED_COUNT (count));
   curator_listeners_remove (&count->listeners, count->client, id);
 }
 
 void
 curator_shared_count_close (CuratorSharedCount *count)
 {
-  g_return_if_fail (count != NULL);
+  g_return_if_fail (CURATOR_IS_SHARED_COUNT (count));
   if (!curator_client_check_forked (count->client, NULL))
     {
       return;

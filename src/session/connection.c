@@ -5,6 +5,7 @@
  */
 #include "session/connection.h"
 
+#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -39,7 +40,7 @@ curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
 CuratorConnectionState
 curator_client_get_connection_state (CuratorClient *client)
 {
-  g_return_val_if_fail (client != NULL, CURATOR_STATE_LOST);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), CURATOR_STATE_LOST);
   if (!curator_client_check_forked (client, NULL))
     {
       return CURATOR_STATE_LOST;
@@ -53,7 +54,7 @@ curator_client_get_connection_state (CuratorClient *client)
 gint64
 curator_client_get_session_id (CuratorClient *client)
 {
-  g_return_val_if_fail (client != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
   if (!curator_client_check_forked (client, NULL))
     {
       return 0;
@@ -67,7 +68,7 @@ curator_client_get_session_id (CuratorClient *client)
 gint64
 curator_client_get_session_timeout (CuratorClient *client)
 {
-  g_return_val_if_fail (client != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
   if (!curator_client_check_forked (client, NULL))
     {
       return 0;
@@ -83,7 +84,7 @@ guint
 curator_client_add_state_listener (CuratorClient *client, CuratorStateListener listener,
                                    gpointer user_data, GDestroyNotify destroy)
 {
-  g_return_val_if_fail (client != NULL && listener != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && listener != NULL, 0);
   if (!curator_client_check_forked (client, NULL))
     {
       return 0;
@@ -98,7 +99,7 @@ curator_client_add_state_listener (CuratorClient *client, CuratorStateListener l
 void
 curator_client_remove_state_listener (CuratorClient *client, guint id)
 {
-  g_return_if_fail (client != NULL);
+  g_return_if_fail (CURATOR_IS_CLIENT (client));
   if (!curator_client_check_forked (client, NULL))
     {
       return;
@@ -154,7 +155,8 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
   static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
                                         .timed_out = connect_wait_timed_out };
 
-  g_return_val_if_fail (client != NULL && (error == NULL || *error == NULL), FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   if (!curator_check_call (client, timeout_ms, cancellable, error))
     {
       return FALSE;

@@ -6,6 +6,7 @@
 #include "session/connection_error.h"
 
 #include "base/path.h"
+#include "base/tag.h"
 #include "core/connect_failures.h"
 #include "core/monitor.h"
 #include "core/zk_error.h"
@@ -134,7 +135,7 @@ curator_connection_error_suffix (CuratorClient *client)
 GError *
 curator_client_dup_connection_error (CuratorClient *client)
 {
-  g_return_val_if_fail (client != NULL, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   GError *error = NULL;
 
   if (!curator_client_check_usable (client, &error))
@@ -258,7 +259,7 @@ curator_client_add_connection_error_listener (CuratorClient *client,
                                               CuratorConnectionErrorListener listener,
                                               gpointer user_data, GDestroyNotify destroy)
 {
-  g_return_val_if_fail (client != NULL && listener != NULL, 0);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && listener != NULL, 0);
   if (!curator_client_check_forked (client, NULL))
     {
       return 0;
@@ -274,7 +275,7 @@ curator_client_add_connection_error_listener (CuratorClient *client,
 void
 curator_client_remove_connection_error_listener (CuratorClient *client, guint id)
 {
-  g_return_if_fail (client != NULL);
+  g_return_if_fail (CURATOR_IS_CLIENT (client));
   if (curator_client_check_forked (client, NULL))
     {
       curator_listeners_remove (&client->error_listeners, client, id);

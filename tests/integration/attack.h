@@ -28,6 +28,11 @@ typedef struct
   CuratorLock *plain_lock;
   CuratorLease *lease;
   CuratorNodeRequest *request;
+  const CuratorTraceEvent *event; /* while a trace function runs */
+  CuratorLeaderLatch *led;
+  CuratorLeaderParticipant *leader;
+  CuratorInspection *inspection;
+  guint other; /* which object attack_other () gives */
   gpointer objects[30];
 } World;
 
@@ -39,6 +44,7 @@ typedef struct
   AttackState state;
   gboolean on_locks;  /* worth repeating for each kind of lock */
   gboolean in_driver; /* needs a node request */
+  gboolean of_other;  /* with an object of another kind: for each that there is */
 } Attack;
 
 typedef enum
@@ -68,7 +74,16 @@ typedef enum
 #define CODE_LIMIT_EXCEEDED   CODE (LIMIT_EXCEEDED)
 #define CODE_CANCELLED        (G_GUINT64_CONSTANT (1) << 63)
 
+/* An object of one type. NULL if the world lacks it. */
+typedef struct
+{
+  const char *kind;
+  gpointer (*obtain) (World *world);
+} AttackObject;
+
 /* Written by attack_headers. */
+extern const AttackObject attack_objects[];
+extern const guint n_attack_objects;
 extern const Attack attacks[];
 extern const guint n_attacks;
 extern const guint n_attacked_functions;
@@ -92,6 +107,13 @@ GError *attack_stale_error (void);
 GPtrArray *attack_no_leases (void);
 GPtrArray *attack_null_leases (void);
 zhandle_t *attack_foreign_handle (void);
+const CuratorTraceEvent *attack_borrow_CuratorTraceEvent (World *world);
+const CuratorParticipant *attack_borrow_CuratorParticipant (World *world);
+const CuratorLeaderParticipant *attack_borrow_CuratorLeaderParticipant (World *world);
+/* The object whose turn it is; NULL if it is of this kind. */
+gpointer attack_other (World *world, const char *kind);
+/* An array of one kind with the object whose turn it is as the last one. */
+GPtrArray *attack_array_of_other (World *world, const char *kind);
 
 /* Around each call. */
 void attack_begin (World *world, const char *function, const char *argument, const char *value);

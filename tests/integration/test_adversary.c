@@ -23,9 +23,10 @@ static struct
   char text[256];
   GError *stale;
   gboolean must_fail_later;
-  gint n_criticals; /* atomic */
-  gint n_foreign;   /* atomic; criticals of other libraries */
-} now;
+  gint n_criticals;  /* atomic */
+  gint n_foreign;    /* atomic; criticals of other libraries */
+  const char *other; /* what attack_other () gave last; "" */
+} now = { .other = "" };
 
 static struct
 {
@@ -99,7 +100,8 @@ attack_begin (World *world, const char *function, const char *argument, const ch
 {
   now.world = world;
   now.must_fail_later = FALSE;
-  g_snprintf (now.text, sizeof now.text, "%s (%s: %s)", function, argument, value);
+  g_snprintf (now.text, sizeof now.text, "%s (%s: %s%s%s)", function, argument, value,
+              *now.other != 0 ? ", " : "", now.other);
   g_atomic_int_set (&now.n_criticals, 0);
   g_atomic_int_set (&now.n_foreign, 0);
   g_atomic_int_set (&answer.n, 0);
@@ -158,6 +160,7 @@ void
 attack_end (World *world, Expectation expectation, guint64 codes, gboolean is_null, GError **error)
 {
   alarm (0);
+  now.other = "";
   if (!is_as_expected (expectation, codes, is_null, *error)
       || g_atomic_int_get (&now.n_foreign) != 0)
     {
@@ -313,8 +316,104 @@ attack_null_leases (void)
 zhandle_t *
 attack_foreign_handle (void)
 {
-  static char nothing[1];
+  static char nothing[64];
   return (gpointer) nothing;
+}
+
+static void
+lead_and_inspect (World *world)
+{
+  if (world->led != NULL || world->is_over)
+    {
+      return;
+    }
+  world->led = curator_leader_latch_new (world->client, "/attack/led", "one", NULL);
+  assert_true (curator_leader_latch_start (world->led, NULL));
+  assert_true (curator_leader_latch_await (world->led, LONG_MS, NULL, NULL));
+  world->leader = curator_leader_latch_get_leader (world->led, NULL);
+  world->inspection = curator_inspect (world->client, "/attack/led", NULL);
+  assert_non_null (world->leader);
+  assert_int_not_equal (curator_inspection_get_n_participants (world->inspection), 0);
+}
+
+const CuratorTraceEvent *
+attack_borrow_CuratorTraceEvent (World *world)
+{
+  return world->event;
+}
+
+const CuratorParticipant *
+attack_borrow_CuratorParticipant (World *world)
+{
+  lead_and_inspect (world);
+  return curator_inspection_get_participant (world->inspection, 0);
+}
+
+const CuratorLeaderParticipant *
+attack_borrow_CuratorLeaderParticipant (World *world)
+{
+  lead_and_inspect (world);
+  return world->leader;
+}
+
+/* --- objects of another kind -------------------------------------------------------------------- */
+
+/* Objects of other libraries, and memory that is none. */
+typedef enum
+{
+  OTHER_CANCELLABLE,
+  OTHER_OBJECT,
+  OTHER_ARRAY,
+  OTHER_MEMORY,
+  N_OTHERS
+} OtherObject;
+
+static gpointer
+foreign_object (OtherObject which, const char **kind)
+{
+  static const char *const kinds[N_OTHERS] = { "GCancellable", "GObject", "GPtrArray", "zeros" };
+  static gpointer objects[N_OTHERS];
+  static char zeros[1024];
+
+  if (objects[0] == NULL)
+    {
+      objects[OTHER_CANCELLABLE] = g_cancellable_new ();
+      objects[OTHER_OBJECT] = g_object_new (G_TYPE_OBJECT, NULL);
+      objects[OTHER_ARRAY] = g_ptr_array_new ();
+      objects[OTHER_MEMORY] = zeros;
+    }
+  *kind = kinds[which];
+  return objects[which];
+}
+
+gpointer
+attack_other (World *world, const char *kind)
+{
+  const guint i = world->other;
+  if (i < n_attack_objects)
+    {
+      now.other = attack_objects[i].kind;
+      return strcmp (attack_objects[i].kind, kind) == 0 ? NULL : attack_objects[i].obtain (world);
+    }
+  /* What is not ours can be told from what is ours, but not from each other. */
+  const OtherObject which = i - n_attack_objects;
+  const gboolean can_be_told = g_str_has_prefix (kind, "Curator")
+                               || (strcmp (kind, "GCancellable") == 0 && which == OTHER_OBJECT);
+  return can_be_told ? foreign_object (which, &now.other) : NULL;
+}
+
+GPtrArray *
+attack_array_of_other (World *world, const char *kind)
+{
+  static GPtrArray *array;
+  gpointer object = attack_other (world, kind);
+  g_clear_pointer (&array, g_ptr_array_unref);
+  if (object != NULL)
+    {
+      array = g_ptr_array_new ();
+      g_ptr_array_add (array, object);
+    }
+  return array;
 }
 
 CuratorClient *
@@ -397,10 +496,27 @@ static void
 world_free (World *world)
 {
   g_clear_pointer (&world->lease, curator_lease_unref);
+  g_clear_pointer (&world->leader, curator_leader_participant_unref);
+  g_clear_pointer (&world->inspection, curator_inspection_unref);
+  g_clear_pointer (&world->led, curator_leader_latch_unref);
   attack_drop_all (world);
   g_clear_pointer (&world->plain_lock, curator_lock_unref);
   curator_client_unref (world->client);
   g_free (world);
+}
+
+/* Each object of another kind, from the first on, in each place of an object. */
+static void
+attack_with_others (World *world, guint first, guint n)
+{
+  for (guint i = 0; i < n_attacks; i++)
+    {
+      for (guint k = first; attacks[i].of_other && k < first + n; k++)
+        {
+          world->other = k;
+          attacks[i].run (world);
+        }
+    }
 }
 
 static guint
@@ -410,7 +526,7 @@ attack_all (World *world)
   for (guint i = 0; i < n_attacks; i++)
     {
       const Attack *attack = &attacks[i];
-      if (attack->state == world->state && !attack->in_driver
+      if (attack->state == world->state && !attack->in_driver && !attack->of_other
           && (attack->on_locks || world->lock_kind == PLAIN_KIND))
         {
           n_lacking += attack->run (world) ? 0 : 1;
@@ -505,6 +621,86 @@ test_objects_of_the_parent_process (void **state)
   attack_state (*state, STATE_FORKED);
 }
 
+/* --- objects of another kind, all of which are refused ------------------------------------------ */
+
+static void
+test_objects_of_another_kind (void **state)
+{
+  World *world = world_new (*state, STATE_LIVE, PLAIN_KIND);
+  n_failures = 0;
+  n_calls = 0;
+  watch_for_crashes ();
+  attack_with_others (world, 0, n_attack_objects + N_OTHERS);
+  print_message ("%u calls\n", n_calls);
+  assert_int_equal (n_failures, 0);
+  assert_int_equal (curator_lease_get_state (obtain_CuratorLease (world)), CURATOR_LEASE_HELD);
+  world_free (world);
+}
+
+static guint
+number_of_kind (const char *kind)
+{
+  guint i = 0;
+  while (i < n_attack_objects && strcmp (attack_objects[i].kind, kind) != 0)
+    {
+      i++;
+    }
+  assert_true (i < n_attack_objects);
+  return i;
+}
+
+static void
+attack_with_request (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
+{
+  World *world = data;
+  world->request = request;
+  attack_with_others (world, number_of_kind ("CuratorNodeRequest"), 1);
+  world->request = NULL;
+}
+
+static void
+attack_with_event (const CuratorTraceEvent *event, gpointer data)
+{
+  World *world = data;
+  if (curator_trace_event_get_kind (event) == CURATOR_TRACE_GRANTED && n_calls == 0)
+    {
+      world->event = event;
+      attack_with_others (world, number_of_kind ("CuratorTraceEvent"), 1);
+      world->event = NULL;
+    }
+}
+
+/* These exist only while a function of the program runs. */
+static void
+test_passing_objects_as_another_kind (void **state)
+{
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = attack_with_request };
+  World *world = world_new (*state, STATE_LIVE, PLAIN_KIND);
+  n_failures = 0;
+  n_calls = 0;
+  watch_for_crashes ();
+  CuratorLockDriver *driver = curator_lock_driver_new (&funcs, world, NULL);
+  CuratorLock *lock =
+      curator_mutex_new_with_driver (world->client, "/attack/passing", "lock-", 1, driver, NULL);
+  assert_true (curator_lock_acquire (lock, LONG_MS, NULL, NULL));
+  assert_true (n_calls > 100);
+
+  n_calls = 0;
+  CuratorClient *traced = client_new (world->address);
+  curator_client_set_trace (traced, attack_with_event, world, NULL);
+  client_start (traced);
+  CuratorLock *traced_lock = curator_mutex_new (traced, "/attack/traced", NULL);
+  assert_true (curator_lock_acquire (traced_lock, LONG_MS, NULL, NULL));
+  curator_client_close (traced); /* after the last event */
+  assert_true (n_calls > 100);
+  assert_int_equal (n_failures, 0);
+  curator_lock_unref (traced_lock);
+  curator_client_unref (traced);
+  curator_lock_unref (lock);
+  curator_lock_driver_unref (driver);
+  world_free (world);
+}
+
 /* --- inside a driver ---------------------------------------------------------------------------- */
 
 typedef struct
@@ -532,7 +728,7 @@ test_node_requests (void **state)
   watch_for_crashes ();
   for (guint i = 0; i < n_attacks; i++)
     {
-      if (!attacks[i].in_driver)
+      if (!attacks[i].in_driver || attacks[i].of_other)
         {
           continue;
         }
@@ -563,6 +759,8 @@ main (void)
     heal_and_test (test_objects_that_have_ended),
     heal_and_test (test_objects_of_a_closed_client),
     heal_and_test (test_objects_of_the_parent_process),
+    heal_and_test (test_objects_of_another_kind),
+    heal_and_test (test_passing_objects_as_another_kind),
     heal_and_test (test_node_requests),
   };
 
