@@ -1,8 +1,8 @@
 /* The state of one attempt to acquire a lock path, shared by the attempt*.c files (LockInternals).
  *
- * attempt.c creates the node, attempt_find.c looks for one whose creation is in doubt, attempt_list.c
- * lists the queue, attempt_place.c finds the place in it, attempt_wait.c waits there, attempt_return.c
- * guesses the place of a contender that comes back, attempt_end.c grants, fails and cleans up, and
+ * attempt.c creates the node, attempt_find.c looks for one whose creation is in doubt, attempt_place.c
+ * takes over the new node, attempt_list.c decides when it lists, attempt_wait.c waits in the queue,
+ * attempt_return.c waits for a contender that comes back, attempt_end.c grants, fails and cleans up, and
  * attempt_state.c says which state may follow which. Any thread; guarded by the client's mutex.
  */
 #ifndef CURATOR_ATTEMPT_PRIVATE_H
