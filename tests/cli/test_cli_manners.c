@@ -102,6 +102,7 @@ options_of_locking_are_no_views (void **state)
     { "-x", NULL },          { "-s", NULL },          { "-n", NULL },      { "-w", "1" },
     { "-E", "9" },           { "-N", "2" },           { "--hold", NULL },  { "--label", "x" },
     { "--revocable", NULL }, { "--kill-after", "1" }, { "--mixed", NULL }, { "--multi", "/x" },
+    { "--max-hold", "9" },   { "--min-hold", "9" },   { "--status-fd", "2" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (options); i++)

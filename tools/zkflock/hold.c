@@ -1,6 +1,8 @@
 #include "hold.h"
 
 #include "base/outcome.h"
+#include "base/status.h"
+#include "runner/guard.h"
 #include "runner/signals.h"
 
 #include <errno.h>
@@ -10,13 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NO_CODE -1
+#define NO_CODE          -1
+#define CHECK_MS         500
+#define MAXIMUM_CHECK_MS 20
 
 struct _Hold
 {
   const Options *options;
   const char *path;
   CuratorLease *lease;
+  gint64 ends_us;
   GMainLoop *loop;
   int code;
   gboolean lost;
@@ -85,7 +90,20 @@ on_timer (gpointer data)
       hold->lost = TRUE;
       end (hold, EXIT_CODE_LOST);
     }
+  else if (boottime_us () >= hold->ends_us && hold->code == NO_CODE)
+    {
+      print_error (hold->path, "held for its maximum of %g s",
+                   (double) hold->options->max_hold_ms / 1000);
+      status_set_verdict ("maximum");
+      end (hold, EXIT_CODE_LOST);
+    }
   return G_SOURCE_CONTINUE;
+}
+
+static guint
+check_ms (const Hold *hold)
+{
+  return hold->ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS;
 }
 
 static gboolean
@@ -96,13 +114,14 @@ print_token (Hold *hold)
 }
 
 Hold *
-hold_new (const Options *options, const char *path, CuratorLease *lease)
+hold_new (const Options *options, const char *path, CuratorLease *lease, gint64 ends_us)
 {
   Hold *hold = g_new0 (Hold, 1);
 
   hold->options = options;
   hold->path = path;
   hold->lease = lease;
+  hold->ends_us = ends_us;
   hold->loop = g_main_loop_new (NULL, FALSE);
   hold->code = NO_CODE;
   return hold;
@@ -144,7 +163,8 @@ hold_run (Hold *hold, gboolean *lost)
     hold->options->hold
         ? 0
         : g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
-    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold), g_timeout_add (500, on_timer, hold)
+    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold),
+    g_timeout_add (check_ms (hold), on_timer, hold)
   };
   g_main_loop_run (hold->loop);
   signals_set_handler (NULL, NULL);

@@ -4,11 +4,15 @@
 #include "lock.h"
 
 #include "base/connect.h"
+#include "base/json.h"
 #include "base/notify.h"
 #include "base/outcome.h"
+#include "base/status.h"
+#include "conflict.h"
 #include "contest.h"
 #include "hold.h"
 #include "kinds.h"
+#include "linger.h"
 #include "place.h"
 #include "runner/signals.h"
 #include "runner/supervisor.h"
@@ -37,6 +41,7 @@ typedef struct
   Supervisor *supervisor; /* while a command runs, else NULL */
   Hold *hold;             /* while the lock is held without a command, else NULL */
   CuratorLease *lease;
+  gint64 since_us; /* CLOCK_BOOTTIME, of the grant */
   GError *error;
   gboolean decided;      /* the contest has its result */
   GCancellable *looking; /* for other kinds of lock */
@@ -51,8 +56,9 @@ typedef struct
   Place *place;
   GMainLoop *loop;
   gint64 connect_by_us;
-  Probe *probe;  /* why there is no connection yet, or NULL */
-  gint finished; /* atomic: the client is closed */
+  Probe *probe;         /* why there is no connection yet, or NULL */
+  gboolean unconfirmed; /* the release; valid once finished */
+  gint finished;        /* atomic: the client is closed */
 } Run;
 
 static gboolean
@@ -96,6 +102,7 @@ note_connected (Run *run)
     {
       run->was_connected = TRUE;
       print_verbose (run->options, "connected");
+      status_event ("connected");
     }
 }
 
@@ -104,6 +111,7 @@ on_granted (CuratorLease *lease, const GError *error, gpointer data)
 {
   Run *run = data;
   run->decided = TRUE;
+  run->since_us = boottime_us ();
   run->lease = lease;
   if (lease != NULL)
     {
@@ -233,12 +241,31 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
     }
 }
 
+static void
+report_waiting (Run *run)
+{
+  GString *event = status_begin ("waiting");
+
+  if (event != NULL)
+    {
+      json_begin_array (event, "paths");
+      for (char **path = run->options->paths; *path != NULL; path++)
+        {
+          json_string (event, NULL, *path, -1);
+        }
+      json_end_array (event);
+      json_string (event, "mode", mode_to_string (run->options), -1);
+      status_send (event);
+    }
+}
+
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
 static void
 iterate_until_decided (Run *run)
 {
   print_verbose (run->options, "waiting for the lock (%s)", mode_to_string (run->options));
   notify_status ("connecting");
+  report_waiting (run);
   signals_set_handler (on_signal, run);
   on_signal (SIGCHLD, run);
   g_timeout_add (CONNECT_POLL_MS, on_connect_timer, run);
@@ -275,7 +302,12 @@ report_failed_wait (Run *run)
     {
       return connect_report_failure (run->options, run->client, run->probe);
     }
-  return fail_with (run->options, run->error);
+  const int code = fail_with (run->options, run->error);
+  if (g_error_matches (run->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+    {
+      conflict_report (run->options, run->client);
+    }
+  return code;
 }
 
 /* Returns TRUE with run->lease once the lock is held. Otherwise FALSE with *exit_code, which may be
@@ -327,12 +359,61 @@ make_environment (Run *run)
   return (char **) g_ptr_array_free (entries, FALSE);
 }
 
+static gint64
+ends_us (const Run *run)
+{
+  const gint64 max_ms = run->options->max_hold_ms;
+  return max_ms > 0 ? run->since_us + max_ms * 1000 : G_MAXINT64;
+}
+
 static int
 hold_without_command (Run *run, gboolean *lost)
 {
-  run->hold = hold_new (run->options, run->options->paths[0], run->lease);
+  run->hold = hold_new (run->options, run->options->paths[0], run->lease, ends_us (run));
   const int code = hold_run (run->hold, lost);
   g_clear_pointer (&run->hold, hold_free);
+  return code;
+}
+
+static void
+report_grant (Run *run)
+{
+  GString *event = status_begin ("granted");
+
+  if (event != NULL)
+    {
+      json_string (event, "path", contest_get_path (run->contest), -1);
+      json_string (event, "node", curator_lease_get_node_path (run->lease), -1);
+      json_int (event, "token", (gint64) curator_lease_get_fencing_token (run->lease));
+      json_string (event, "mode", mode_to_string (run->options), -1);
+      status_send (event);
+    }
+}
+
+static int
+run_command (Run *run, gboolean *lost)
+{
+  g_auto (GStrv) environment = make_environment (run);
+  const SupervisorJob job = { .options = run->options,
+                              .path = run->options->paths[0],
+                              .launcher = &run->launcher,
+                              .guard = &run->guard,
+                              .cgroup = &run->cgroup,
+                              .lease = run->lease,
+                              .session_timeout_ms =
+                                  curator_client_get_session_timeout (run->client),
+                              .ends_us = ends_us (run),
+                              .environment = (const char *const *) environment };
+  SupervisorEnd end;
+  run->has_helpers = FALSE;
+  run->supervisor = supervisor_new (&job);
+  const int code = supervisor_run (run->supervisor, &end);
+  g_clear_pointer (&run->supervisor, supervisor_free);
+  *lost = end.lost;
+  if (!end.lost && end.started && run->options->min_hold_ms > 0)
+    {
+      *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
+    }
   return code;
 }
 
@@ -349,31 +430,19 @@ use_lock (Run *run, gboolean *lost)
   print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT,
                  curator_lease_get_node_path (run->lease),
                  curator_lease_get_fencing_token (run->lease));
+  report_grant (run);
   notify_send ("READY=1\nSTATUS=holding the lock");
   if (run->revoked)
     {
       print_verbose (run->options, "another client has asked for the lock already");
+      status_set_verdict ("revoked");
       return run->options->command == NULL ? 0 : EXIT_CODE_SIGNAL + SIGTERM;
     }
   if (run->options->command == NULL)
     {
       return hold_without_command (run, lost);
     }
-  g_auto (GStrv) environment = make_environment (run);
-  const SupervisorJob job = { .options = run->options,
-                              .path = run->options->paths[0],
-                              .launcher = &run->launcher,
-                              .guard = &run->guard,
-                              .cgroup = &run->cgroup,
-                              .lease = run->lease,
-                              .session_timeout_ms =
-                                  curator_client_get_session_timeout (run->client),
-                              .environment = (const char *const *) environment };
-  run->has_helpers = FALSE;
-  run->supervisor = supervisor_new (&job);
-  const int code = supervisor_run (run->supervisor, lost);
-  g_clear_pointer (&run->supervisor, supervisor_free);
-  return code;
+  return run_command (run, lost);
 }
 
 /* Runs on a thread of its own, so that the main thread can bound its time. */
@@ -386,6 +455,7 @@ close_client (gpointer data)
   if (run->lease != NULL && !curator_lease_release (run->lease, &error))
     {
       print_verbose (run->options, "%s", error->message);
+      run->unconfirmed = TRUE;
     }
   curator_client_close (run->client);
   g_atomic_int_set (&run->finished, TRUE);
@@ -465,6 +535,35 @@ open_standard_descriptors (void)
     }
 }
 
+static void
+report_end (Run *run, gboolean granted, gboolean lost, gboolean closed)
+{
+  GString *event = granted ? status_begin (lost ? "lost" : "released") : NULL;
+
+  if (event != NULL)
+    {
+      if (!lost)
+        {
+          json_bool (event, "confirmed", closed && !run->unconfirmed);
+        }
+      status_send (event);
+    }
+}
+
+/* SUSPECT, and HELD again. The loss is reported once, at the end. */
+static void
+on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  GString *event = state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_HELD
+                       ? status_begin (state == CURATOR_LEASE_SUSPECT ? "suspect" : "held")
+                       : NULL;
+  if (event != NULL)
+    {
+      json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
+      status_send (event);
+    }
+}
+
 static int
 run_with_client (Run *run)
 {
@@ -474,7 +573,9 @@ run_with_client (Run *run)
 
   if (granted)
     {
+      const guint listener = curator_lease_add_listener (run->lease, on_lease_state, NULL, NULL);
       code = use_lock (run, &lost);
+      curator_lease_remove_listener (run->lease, listener);
     }
   dismiss_helpers (run);
   const gint64 bound_ms =
@@ -483,14 +584,18 @@ run_with_client (Run *run)
   if (run->unreachable)
     {
       /* There never was a session, so there is nothing to release. */
+      status_finish (code);
       _exit (code);
     }
   if (granted && !lost)
     {
       print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
     }
-  if (!close_within (run, bound_ms))
+  const gboolean closed = close_within (run, bound_ms);
+  report_end (run, granted, lost, closed);
+  if (!closed)
     {
+      status_finish (code);
       /* The library's threads still use the memory that a normal exit would free. */
       _exit (code);
     }

@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "base/outcome.h"
 #include "base/probe.h"
+#include "base/status.h"
 #include "lock.h"
 #include "runner/terminal.h"
 #include "runner/title.h"
@@ -24,11 +25,23 @@ finish_output (int code)
   return EXIT_CODE_OUTPUT;
 }
 
+static gboolean
+open_status (const Options *options)
+{
+  if (options->status_fd < 0 || status_open (options->status_fd))
+    {
+      return TRUE;
+    }
+  print_error (NULL, "--status-fd: cannot write to descriptor %d: %s", options->status_fd,
+               g_strerror (errno));
+  return FALSE;
+}
+
 int
 main (int argc, char **argv)
 {
-  static int (*const verbs[]) (const Options *) = { lock_and_run, who_run,    top_run, tree_run,
-                                                    revoke_run,   doctor_run, reap_run };
+  static int (*const verbs[]) (const Options *) = { lock_and_run, who_run,    top_run,  tree_run,
+                                                    revoke_run,   doctor_run, reap_run, wait_run };
   Options options;
   int code;
 
@@ -37,16 +50,21 @@ main (int argc, char **argv)
   if (options_parse (&options, argc, argv, &code))
     {
       outcome_start ();
+      if (options.syslog)
+        {
+          message_use_syslog ();
+        }
       /* top draws on the whole screen. */
       choose_logs (options.verbose            ? LOGS_ALL
                    : options.verb == VERB_TOP ? LOGS_CRITICAL
                                               : LOGS_WARNINGS);
-      code = verbs[options.verb](&options);
+      code = open_status (&options) ? verbs[options.verb](&options) : EXIT_CODE_USAGE;
     }
   if (options.verb != VERB_LOCK || code == 0)
     {
       code = finish_output (code);
     }
+  status_finish (code);
   options_clear (&options);
   terminal_follow_signal ();
   if (probe_is_running ())

@@ -3,6 +3,7 @@
 #include <curator/curator.h>
 #include <stdarg.h>
 #include <string.h>
+#include <syslog.h>
 
 /* A message may quote what a server or a user wrote. */
 static char *
@@ -19,16 +20,62 @@ one_line (const char *text)
   return line;
 }
 
+static gboolean to_syslog;
+
+void
+message_use_syslog (void)
+{
+  openlog ("zkflock", LOG_PID, LOG_USER);
+  to_syslog = TRUE;
+}
+
+static void print_line (int priority, gboolean to_stderr, const char *path, const char *format,
+                        va_list args) G_GNUC_PRINTF (4, 0);
+
+static void
+print_line (int priority, gboolean to_stderr, const char *path, const char *format, va_list args)
+{
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  g_autofree char *line = one_line (text);
+  g_autofree char *shown = path != NULL ? curator_escape_name (path, -1) : NULL;
+  g_autofree char *full =
+      g_strconcat (shown != NULL ? shown : "", shown != NULL ? ": " : "", line, NULL);
+
+  if (to_stderr)
+    {
+      g_printerr ("zkflock: %s\n", full);
+    }
+  if (to_syslog)
+    {
+      syslog (priority, "%s", full);
+    }
+}
+
 void
 print_error (const char *path, const char *format, ...)
 {
   va_list args;
   va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
+  print_line (LOG_ERR, TRUE, path, format, args);
   va_end (args);
-  g_autofree char *line = one_line (text);
-  g_autofree char *shown = path != NULL ? curator_escape_name (path, -1) : NULL;
-  g_printerr ("zkflock: %s%s%s\n", shown != NULL ? shown : "", shown != NULL ? ": " : "", line);
+}
+
+void
+print_note (const char *path, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  print_line (LOG_INFO, TRUE, path, format, args);
+  va_end (args);
+}
+
+void
+log_note (const char *path, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  print_line (LOG_NOTICE, FALSE, path, format, args);
+  va_end (args);
 }
 
 /* The text without its numbers, which differ from one warning to the next. */

@@ -7,6 +7,13 @@
 /* Prints "zkflock: PATH: message" on one line, whatever the message holds. path may be NULL. */
 void print_error (const char *path, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
+/* From now on messages go to syslog, too. */
+void message_use_syslog (void);
+/* Like print_error(), for what is no error. */
+void print_note (const char *path, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* For syslog only. */
+void log_note (const char *path, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
 typedef enum
 {
   LOGS_CRITICAL, /* errors and critical messages only */

@@ -14,7 +14,8 @@ typedef enum
   VERB_TREE,
   VERB_REVOKE,
   VERB_DOCTOR,
-  VERB_REAP
+  VERB_REAP,
+  VERB_WAIT
 } Verb;
 
 typedef enum
@@ -44,6 +45,7 @@ typedef struct
   gboolean acl_creator;
   gboolean compression;
   gboolean verbose;
+  gboolean syslog; /* messages go there, too */
   gboolean json;
   gboolean only_paths; /* of tree */
   gboolean agreed;     /* of reap: the user has said yes */
@@ -51,10 +53,14 @@ typedef struct
   /* Of the verb lock. */
   Mode mode;
   int leases;
-  gint64 wait_ms; /* -1: no limit */
+  gint64 wait_ms; /* also of wait and revoke; -1: no limit */
+  gboolean waits; /* revoke waits for the release: the command line has -w */
   int conflict_code;
   gint64 kill_after_ms;
   OnSuspend on_suspend;
+  gint64 max_hold_ms; /* 0: no maximum */
+  gint64 min_hold_ms;
+  int status_fd; /* -1: none */
   gboolean revocable;
   gboolean hold;  /* without a command: until a signal, whatever standard input does */
   gboolean mixed; /* beside locks of another kind, which it does not exclude */

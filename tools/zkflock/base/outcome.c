@@ -1,5 +1,7 @@
 #include "base/outcome.h"
 
+#include "base/status.h"
+
 #include <curator/curator.h>
 #include <stdarg.h>
 #include <zookeeper/zookeeper.h>
@@ -24,7 +26,7 @@ print_verbose (const Options *options, const char *format, ...)
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
   const gint64 ms = (g_get_monotonic_time () - start_us) / 1000;
-  print_error (options->paths[0], "%d.%03d s: %s", (int) (ms / 1000), (int) (ms % 1000), text);
+  print_note (options->paths[0], "%d.%03d s: %s", (int) (ms / 1000), (int) (ms % 1000), text);
 }
 
 static gboolean
@@ -95,6 +97,7 @@ fail_with (const Options *options, const GError *error)
 {
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     {
+      status_set_verdict ("conflict");
       print_verbose (options, "another contender is still ahead");
     }
   else

@@ -54,7 +54,7 @@ _zkflock_value() {
     --acl) _zkflock_add_words "$2" open creator ;;
     --multi) _zkflock_add_paths "$2" ;;
     -Z | --hosts) mapfile -t COMPREPLY < <(compgen -A hostname -- "${2##*[,:]}") ;;
-    -N | --leases | -w | --wait | --timeout | -E | --conflict-exit-code | --session-timeout | --connect-timeout | --kill-after | \
+    -N | --leases | -w | --wait | --timeout | -E | --conflict-exit-code | --session-timeout | --connect-timeout | --kill-after | --max-hold | --min-hold | --status-fd | \
       --label | -i | --interval | --iterations | --tls-server-name | --sasl-user | --sasl-server-principal) ;;
     *) return 1 ;;
   esac
@@ -62,11 +62,11 @@ _zkflock_value() {
 
 _zkflock() {
   local words sources hosts=${ZKFLOCK_HOSTS:-} verb='' i word
-  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --compression --verbose -h --help -V --version
+  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --compression --syslog --verbose -h --help -V --version
     --tls-ca --tls-crl --tls-cert --tls-key --tls-key-password-file --tls-server-name
     --sasl --sasl-user --sasl-password-file --sasl-server-principal'
   local lock='-x -e --exclusive -s --shared -N --leases --multi -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code
-    --kill-after --on-suspend --revocable --hold --mixed --label'
+    --kill-after --on-suspend --max-hold --min-hold --status-fd --revocable --hold --mixed --label'
   COMPREPLY=()
   _zkflock_words
   local last=$((${#words[@]} - 1))
@@ -110,9 +110,10 @@ _zkflock() {
     -*:top) read -ra words -d '' <<<"$common -i --interval --iterations --json" ;;
     -*:tree) read -ra words -d '' <<<"$common --paths --json" ;;
     -*:reap) read -ra words -d '' <<<"$common -y --yes" ;;
-    -*:revoke) read -ra words -d '' <<<"$common -E --conflict-exit-code" ;;
+    -*:revoke) read -ra words -d '' <<<"$common -E --conflict-exit-code -w --wait" ;;
+    -*:wait) read -ra words -d '' <<<"$common -E --conflict-exit-code -n --nonblock -w --wait" ;;
     -*) read -ra words -d '' <<<"$common --json" ;;
-    *:) words=(who top tree revoke doctor reap) ;;
+    *:) words=(who top tree revoke wait doctor reap) ;;
     *) words=() ;;
   esac
   _zkflock_add_words "$cur" "${words[@]}"

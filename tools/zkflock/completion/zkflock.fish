@@ -9,7 +9,7 @@ function __fish_zkflock_place
     set -l i 2
     while test $i -le (count $words)
         switch $words[$i]
-            case -Z --hosts -N --leases --multi -w --wait --timeout -E --conflict-exit-code --session-timeout --connect-timeout --kill-after \
+            case -Z --hosts -N --leases --multi -w --wait --timeout -E --conflict-exit-code --session-timeout --connect-timeout --kill-after --max-hold --min-hold --status-fd \
                     --on-suspend --label --auth-file --acl -i --interval --iterations --tls-ca --tls-crl --tls-cert --tls-key \
                     --tls-key-password-file --tls-server-name --sasl --sasl-user --sasl-password-file --sasl-server-principal
                 set i (math $i + 1)
@@ -39,7 +39,7 @@ function __fish_zkflock_wants_path
     switch $place[1]
         case first top
             return 0
-        case who tree revoke doctor reap
+        case who tree revoke wait doctor reap
             test $place[2] -eq 0
         case '*'
             return 1
@@ -70,7 +70,7 @@ function __fish_zkflock_command
     complete --do-complete="$line"
 end
 
-set -l views top who tree revoke doctor reap
+set -l views top who tree revoke wait doctor reap
 complete -c zkflock -f
 complete -c zkflock -n '__fish_zkflock_is command' -a '(__fish_zkflock_command)'
 complete -c zkflock -n '__fish_zkflock_wants_path' -a '(__fish_zkflock_paths)' -d Lock
@@ -78,6 +78,7 @@ complete -c zkflock -n '__fish_zkflock_is first' -a who -d 'Holders and waiters 
 complete -c zkflock -n '__fish_zkflock_is first' -a top -d 'The locks, live'
 complete -c zkflock -n '__fish_zkflock_is first' -a tree -d 'Every lock below a path'
 complete -c zkflock -n '__fish_zkflock_is first' -a revoke -d 'Ask the holder to release the lock'
+complete -c zkflock -n '__fish_zkflock_is first' -a wait -d 'Until a lock is free'
 complete -c zkflock -n '__fish_zkflock_is first' -a doctor -d 'Present and coming problems'
 complete -c zkflock -n '__fish_zkflock_is first' -a reap -d 'Delete lock nodes that no session owns'
 
@@ -98,6 +99,7 @@ complete -c zkflock -n $common -l sasl-user -x -d User
 complete -c zkflock -n $common -l sasl-password-file -r -F -d 'Password of the user'
 complete -c zkflock -n $common -l sasl-server-principal -x -d 'Principal of the servers'
 complete -c zkflock -n $common -l compression -d 'Write payloads and requests in gzip'
+complete -c zkflock -n $common -l syslog -d 'Send messages to syslog, too'
 complete -c zkflock -n $common -l verbose -d 'Report each step with its time'
 complete -c zkflock -n $common -s h -l help -d 'Show help'
 complete -c zkflock -n $common -s V -l version -d 'Show versions'
@@ -106,16 +108,19 @@ complete -c zkflock -n '__fish_zkflock_is reap' -s y -l yes -d 'Delete without a
 complete -c zkflock -n '__fish_zkflock_is tree' -l paths -d 'Print only the paths'
 complete -c zkflock -n '__fish_zkflock_is top' -s i -l interval -x -d 'Time between refreshes'
 complete -c zkflock -n '__fish_zkflock_is top' -l iterations -x -d 'Number of refreshes'
-complete -c zkflock -n '__fish_zkflock_is first revoke' -s E -l conflict-exit-code -x -d 'Exit code for conflict or timeout'
+complete -c zkflock -n '__fish_zkflock_is first revoke wait' -s E -l conflict-exit-code -x -d 'Exit code for conflict or timeout'
 
 set -l lock '__fish_zkflock_is first'
 complete -c zkflock -n $lock -s x -s e -l exclusive -d 'Take the write side of a read-write lock'
 complete -c zkflock -n $lock -s s -l shared -d 'Take the read side of a read-write lock'
 complete -c zkflock -n $lock -s N -l leases -x -d 'Take one of COUNT leases of a semaphore'
 complete -c zkflock -n $lock -l multi -x -a '(__fish_zkflock_paths)' -d 'Another path; all are held or none'
-complete -c zkflock -n $lock -s n -l nonblock -l nb -d 'Fail instead of waiting'
-complete -c zkflock -n $lock -s w -l wait -l timeout -x -d 'Wait at most this long'
+complete -c zkflock -n '__fish_zkflock_is first wait' -s n -l nonblock -l nb -d 'Fail instead of waiting'
+complete -c zkflock -n '__fish_zkflock_is first revoke wait' -s w -l wait -l timeout -x -d 'Wait at most this long'
 complete -c zkflock -n $lock -l kill-after -x -d 'Time from TERM to KILL'
+complete -c zkflock -n $lock -l max-hold -x -d 'Hold at most this long'
+complete -c zkflock -n $lock -l min-hold -x -d 'Hold at least this long'
+complete -c zkflock -n $lock -l status-fd -x -d 'Write what happens to this descriptor'
 complete -c zkflock -n $lock -l on-suspend -x -a 'continue pause kill' -d 'While the hold is in doubt'
 complete -c zkflock -n $lock -l hold -d 'Without a command, hold until a signal'
 complete -c zkflock -n $lock -l mixed -d 'Run beside locks of another kind at the path'

@@ -7,8 +7,10 @@
  */
 #include "runner/supervisor.h"
 
+#include "base/json.h"
 #include "base/moments.h"
 #include "base/outcome.h"
+#include "base/status.h"
 #include "runner/group.h"
 #include "runner/signals.h"
 #include "runner/terminal.h"
@@ -33,6 +35,7 @@ struct _Supervisor
   int timer_fd;
   gint64 most_left_ms; /* of the hold, ever */
   Moments moments;
+  Moments limit; /* before the maximum of the hold */
   Terminal terminal;
 
   gboolean running; /* supervise() iterates the main loop */
@@ -48,6 +51,8 @@ struct _Supervisor
   gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
   gboolean was_asked_for_loss;
   gboolean killed_for_loss;
+  gboolean asked_for_maximum; /* TERM was sent: the hold has nearly lasted its maximum */
+  gboolean killed_for_maximum;
   gint64 killed_at_us;
   gboolean signal_refused; /* no process of the group may be signalled; reported */
   gboolean named_leftovers;
@@ -127,10 +132,33 @@ remaining_ms (Supervisor *self)
              : curator_lease_get_remaining_ms (self->job->lease);
 }
 
+/* Until the maximum of the hold, which no answer of a server moves. */
+static gint64
+maximum_left_ms (Supervisor *self)
+{
+  const gint64 ends_us = self->job->ends_us;
+  return ends_us == G_MAXINT64 ? G_MAXINT64 : MAX ((ends_us - boottime_us ()) / 1000, 0);
+}
+
+/* When the guard kills the command. */
+static gint64
+guard_deadline_us (Supervisor *self, gint64 left_ms)
+{
+  const gint64 by_hold_us = boottime_us () + MAX (left_ms - self->moments.kill / 2, 0) * 1000;
+  return MIN (by_hold_us, self->job->ends_us - self->limit.kill / 2 * 1000);
+}
+
 /* A stopped group acts on SIGTERM only once it continues. */
 static void
-ask_to_end (Supervisor *self)
+ask_to_end (Supervisor *self, const char *reason)
 {
+  GString *event = status_begin ("term");
+
+  if (event != NULL)
+    {
+      json_string (event, "reason", reason, -1);
+      status_send (event);
+    }
   kill_group (self, SIGTERM);
   if (self->paused)
     {
@@ -147,6 +175,7 @@ kill_for_loss (Supervisor *self)
       print_verbose (self->job->options, "the hold is about to end: KILL to the command");
       self->killed_for_loss = TRUE;
       self->killed_at_us = boottime_us ();
+      status_event ("kill");
     }
   kill_group (self, SIGKILL);
 }
@@ -173,7 +202,30 @@ react_to_doubt (Supervisor *self, gint64 left_ms)
       print_verbose (self->job->options, "the hold is in doubt: TERM to the command");
       self->doubted = TRUE;
       self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
-      ask_to_end (self);
+      ask_to_end (self, "doubt");
+    }
+}
+
+/* The hold is as good as ever, but is over when it has lasted its maximum. */
+static void
+check_maximum (Supervisor *self, gint64 left_ms)
+{
+  if (left_ms <= self->limit.term && !self->asked_for_maximum && !self->ended)
+    {
+      print_verbose (self->job->options,
+                     "the hold has nearly lasted its maximum: TERM to the command");
+      self->asked_for_maximum = TRUE;
+      ask_to_end (self, "maximum");
+    }
+  if (left_ms <= self->limit.kill)
+    {
+      if (!self->killed_for_maximum)
+        {
+          self->killed_for_maximum = TRUE;
+          self->killed_at_us = boottime_us ();
+          status_event ("kill");
+        }
+      kill_group (self, SIGKILL);
     }
 }
 
@@ -199,7 +251,7 @@ check_deadline (Supervisor *self, gint64 left_ms)
                          "the hold ends in %d ms unless the server answers: TERM to the command",
                          (int) left_ms);
           self->asked_for_loss = TRUE;
-          ask_to_end (self);
+          ask_to_end (self, "loss");
         }
     }
   else if (self->asked_for_loss && !self->ended)
@@ -241,7 +293,7 @@ clear_group (Supervisor *self)
       print_verbose (self->job->options,
                      "the command has exited and left processes in its group: TERM to them");
       self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
-      ask_to_end (self);
+      ask_to_end (self, "leftovers");
     }
   else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss)
     {
@@ -252,9 +304,9 @@ clear_group (Supervisor *self)
 
 /* Milliseconds until the next check is due. */
 static gint64
-next_check_ms (Supervisor *self, gint64 left_ms)
+next_check_ms (Supervisor *self, gint64 left_ms, gint64 limit_ms)
 {
-  if (self->ended || self->killed_for_loss)
+  if (self->ended || self->killed_for_loss || self->killed_for_maximum)
     {
       return GROUP_POLL_MS;
     }
@@ -266,6 +318,11 @@ next_check_ms (Supervisor *self, gint64 left_ms)
         {
           wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
         }
+    }
+  if (limit_ms != G_MAXINT64)
+    {
+      const gint64 next = limit_ms > self->limit.term ? self->limit.term : self->limit.kill;
+      wait_ms = MIN (wait_ms, limit_ms - next);
     }
   if (self->kill_at_us != 0)
     {
@@ -281,7 +338,8 @@ has_survived (Supervisor *self, gint64 left_ms)
   const gboolean was_given_time =
       self->signal_refused || boottime_us () >= self->killed_at_us + KILL_WAIT_MS * 1000;
 
-  if (!self->killed_for_loss || left_ms > 0 || !was_given_time || !is_alive (self))
+  if ((!self->killed_for_loss && !self->killed_for_maximum) || left_ms > 0 || !was_given_time
+      || !is_alive (self))
     {
       return FALSE;
     }
@@ -299,14 +357,15 @@ static void
 check_lease (Supervisor *self)
 {
   const gint64 left_ms = remaining_ms (self);
+  const gint64 limit_ms = maximum_left_ms (self);
 
-  if (self->group_dead || self->survivors != NULL || has_survived (self, left_ms))
+  if (self->group_dead || self->survivors != NULL || has_survived (self, MIN (left_ms, limit_ms)))
     {
       return;
     }
   note_left (self, left_ms);
-  guard_set_deadline (self->job->guard,
-                      boottime_us () + MAX (left_ms - self->moments.kill / 2, 0) * 1000);
+  guard_set_deadline (self->job->guard, guard_deadline_us (self, left_ms));
+  check_maximum (self, limit_ms);
   if (!self->ended && !self->killed_for_loss)
     {
       react_to_doubt (self, left_ms);
@@ -319,7 +378,7 @@ check_lease (Supervisor *self)
     {
       clear_group (self);
     }
-  arm (self, next_check_ms (self, left_ms));
+  arm (self, next_check_ms (self, left_ms, limit_ms));
 }
 
 static void
@@ -458,7 +517,7 @@ supervisor_revoke (Supervisor *self)
   if (self->running && !self->ended)
     {
       print_verbose (self->job->options, "another client asks for the lock: TERM to the command");
-      ask_to_end (self);
+      ask_to_end (self, "revoked");
     }
 }
 
@@ -484,6 +543,15 @@ report_loss (Supervisor *self)
   return EXIT_CODE_LOST;
 }
 
+/* The lock is still held then, and is released like any other. */
+static gboolean
+has_lasted_its_maximum (Supervisor *self)
+{
+  return self->asked_for_maximum
+         || (guard_has_killed (self->job->guard) && maximum_left_ms (self) == 0
+             && self->left_at_death_ms > 0);
+}
+
 static int
 exit_code (Supervisor *self, gboolean *lost)
 {
@@ -492,9 +560,17 @@ exit_code (Supervisor *self, gboolean *lost)
   if (self->survivors != NULL)
     {
       *lost = TRUE;
-      print_error (self->job->path, "lock lost, and the command could not be killed; running: %s",
+      print_error (self->job->path, "%s, and the command could not be killed; running: %s",
+                   self->killed_for_maximum ? "held for its maximum" : "lock lost",
                    self->survivors);
       return EXIT_CODE_NOT_KILLED;
+    }
+  if (has_lasted_its_maximum (self) && self->left_at_death_ms > 0)
+    {
+      print_error (self->job->path, "held for its maximum of %g s: the command was ended",
+                   (double) self->job->options->max_hold_ms / 1000);
+      status_set_verdict ("maximum");
+      return EXIT_CODE_LOST;
     }
   *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
           || (self->was_asked_for_loss && by_signal && self->end.si_status == SIGTERM)
@@ -508,13 +584,17 @@ exit_code (Supervisor *self, gboolean *lost)
       print_error (self->job->path,
                    "the hold was in doubt: the command was ended; the lock was not "
                    "lost");
+      status_set_verdict ("doubt");
       return EXIT_CODE_LOST;
     }
   if (self->guard_ended && by_signal && self->end.si_status == SIGKILL)
     {
       print_error (self->job->path,
                    "a helper process of zkflock was killed, and the command with it");
+      status_set_verdict ("helper killed");
+      return EXIT_CODE_SIGNAL + SIGKILL;
     }
+  status_set_verdict ("command");
   return by_signal ? EXIT_CODE_SIGNAL + self->end.si_status : self->end.si_status;
 }
 
@@ -574,6 +654,7 @@ supervisor_new (const SupervisorJob *job)
 
   self->job = job;
   self->group = job->launcher->pid;
+  self->limit = moments_of (job->options->max_hold_ms, job->options->kill_after_ms, 0);
   note_left (self, remaining_ms (self));
   self->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   self->loop = g_main_loop_new (NULL, FALSE);
@@ -589,32 +670,49 @@ supervisor_free (Supervisor *self)
   g_free (self);
 }
 
+static void
+report_start (Supervisor *self)
+{
+  GString *event = status_begin ("started");
+
+  if (event != NULL)
+    {
+      json_int (event, "pid", self->group);
+      status_send (event);
+    }
+}
+
 int
-supervisor_run (Supervisor *self, gboolean *lost)
+supervisor_run (Supervisor *self, SupervisorEnd *end)
 {
   const SupervisorJob *job = self->job;
 
-  *lost = FALSE;
+  *end = (SupervisorEnd){ 0 };
   terminal_open (&self->terminal, self->group);
-  guard_arm (job->guard,
-             boottime_us () + MAX (remaining_ms (self) - self->moments.kill / 2, 0) * 1000,
+  guard_arm (job->guard, guard_deadline_us (self, remaining_ms (self)),
              self->moments.kill / 2 * 1000);
   if (terminal_is_standard (&self->terminal))
     {
       terminal_give (&self->terminal);
     }
   /* Only now, with the guard armed: zkflock may have been stopped since the grant. */
-  if (remaining_ms (self) > 0)
+  if (remaining_ms (self) > 0 && maximum_left_ms (self) > 0)
     {
       launcher_go (job->launcher, job->environment);
     }
   print_verbose (job->options, "the command runs as process %d", (int) self->group);
+  report_start (self);
   supervise (self);
   release_terminal (self);
   const int error = launcher_close (job->launcher);
   /* The command dies a moment before the guard has ended. */
   self->guard_ended = guard_dismiss (job->guard) || self->guard_ended;
-  const int code = error != 0 ? report_exec_failure (job, error) : exit_code (self, lost);
+  end->started = error == 0;
+  if (end->started && self->ended)
+    {
+      status_note_command (self->end.si_code != CLD_EXITED, self->end.si_status);
+    }
+  const int code = error != 0 ? report_exec_failure (job, error) : exit_code (self, &end->lost);
   waitpid (self->group, NULL, self->survivors != NULL ? WNOHANG : 0);
   return code;
 }

@@ -4,6 +4,7 @@
 #include "base/connect.h"
 #include "base/outcome.h"
 #include "output/text.h"
+#include "views/wait.h"
 
 #include <string.h>
 
@@ -28,6 +29,24 @@ report_not_revocable (const Options *options, const CuratorParticipant *one)
   print_error (options->paths[0], "%s holds it and has not made it revocable: not asked", label);
 }
 
+/* data: GPtrArray of the nodes that were asked. */
+static gboolean
+have_let_go (CuratorClient *client, CuratorInspection *inspection, gpointer data)
+{
+  const GPtrArray *asked = data;
+
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
+    {
+      const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+      if (g_ptr_array_find_with_equal_func (
+              (GPtrArray *) asked, curator_participant_get_node_path (one), g_str_equal, NULL))
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 /* Returns TRUE unless an error was set. */
 static gboolean
 ask (CuratorClient *client, const Options *options, const CuratorParticipant *one, GError **error)
@@ -47,7 +66,7 @@ int
 revoke_run (const Options *options)
 {
   int code = 0;
-  guint asked = 0;
+  g_autoptr (GPtrArray) asked = g_ptr_array_new_with_free_func (g_free);
   guint holders = 0;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
@@ -78,11 +97,15 @@ revoke_run (const Options *options)
         {
           return fail_with (options, error);
         }
-      asked++;
+      g_ptr_array_add (asked, g_strdup (curator_participant_get_node_path (one)));
     }
   if (holders == 0)
     {
       print_error (options->paths[0], "nobody holds it");
     }
-  return asked > 0 ? 0 : options->conflict_code;
+  if (asked->len == 0)
+    {
+      return options->conflict_code;
+    }
+  return options->waits ? wait_until (options, client, have_let_go, asked) : 0;
 }

@@ -2,8 +2,8 @@
 #include "views/views.h"
 
 #include "base/connect.h"
+#include "base/json.h"
 #include "base/outcome.h"
-#include "output/json.h"
 #include "output/text.h"
 
 #include <stdio.h>

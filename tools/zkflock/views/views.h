@@ -12,6 +12,7 @@ int tree_run (const Options *options);
 int revoke_run (const Options *options);
 int doctor_run (const Options *options);
 int reap_run (const Options *options);
+int wait_run (const Options *options);
 
 /* Whether the node has a name that a recipe gives, here and in Java. */
 gboolean who_is_by_recipe (const CuratorParticipant *one);

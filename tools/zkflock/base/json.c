@@ -1,4 +1,4 @@
-#include "output/json.h"
+#include "base/json.h"
 
 #include <curator/curator.h>
 #include <string.h>

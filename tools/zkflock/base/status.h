@@ -1,0 +1,27 @@
+/* What happens, for programs: --status-fd, one JSON object a line. On the main thread only; does nothing
+ * without that option. */
+#ifndef ZKFLOCK_STATUS_H
+#define ZKFLOCK_STATUS_H
+
+#include <glib.h>
+
+/* Takes a copy of the descriptor, which the command does not inherit. FALSE with errno, also if nobody
+ * can write to it. */
+gboolean status_open (int fd);
+gboolean status_is_wanted (void);
+
+/* Begins an event, to which json.h adds members; status_send() writes and frees it. NULL if nobody wants
+ * it. */
+GString *status_begin (const char *event);
+void status_send (GString *event);
+/* An event without members. */
+void status_event (const char *event);
+
+/* Why zkflock ends, if the exit code does not tell. The last one counts. Static. */
+void status_set_verdict (const char *verdict);
+/* How the command ended: its exit code, or the signal that ended it. */
+void status_note_command (gboolean by_signal, int number);
+/* The last event: the verdict of zkflock's own, the exit code, and how the command ended. */
+void status_finish (int exit_code);
+
+#endif

@@ -1,0 +1,77 @@
+/* wait: until a lock is free. */
+#include "views/wait.h"
+
+#include "base/connect.h"
+#include "base/kind.h"
+#include "base/outcome.h"
+#include "output/text.h"
+#include "views/views.h"
+
+/* Quick at first, for a lock that is about to be free. */
+#define FIRST_PAUSE_MS 20
+#define LAST_PAUSE_MS  500
+
+static int
+report_timeout (const Options *options, CuratorInspection *inspection)
+{
+  const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
+  g_autofree char *label =
+      first != NULL ? text_label (curator_participant_get_data (first)) : g_strdup ("somebody");
+
+  print_error (options->paths[0], "still held by %s", label);
+  return options->conflict_code;
+}
+
+int
+wait_until (const Options *options, CuratorClient *client, WaitCondition condition, gpointer data)
+{
+  const gint64 until_us =
+      options->wait_ms < 0 ? G_MAXINT64 : g_get_monotonic_time () + options->wait_ms * 1000;
+
+  for (gint64 pause_ms = FIRST_PAUSE_MS;; pause_ms = MIN (2 * pause_ms, LAST_PAUSE_MS))
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorInspection) inspection =
+          curator_inspect (client, options->paths[0], &error);
+      if (inspection == NULL)
+        {
+          return fail_with (options, error);
+        }
+      if (condition (client, inspection, data))
+        {
+          return 0;
+        }
+      const gint64 left_us = until_us - g_get_monotonic_time ();
+      if (left_us <= 0)
+        {
+          return report_timeout (options, inspection);
+        }
+      g_usleep ((gulong) MIN (pause_ms * 1000, left_us));
+    }
+}
+
+/* Nobody holds it or waits for it, of any kind. */
+static gboolean
+is_free (CuratorClient *client, CuratorInspection *inspection, gpointer data)
+{
+  Kind kind;
+
+  for (const char *const *name = curator_inspection_get_foreign_children (inspection);
+       *name != NULL; name++)
+    {
+      if (kind_of_node (*name, &kind))
+        {
+          return FALSE;
+        }
+    }
+  return curator_inspection_get_n_participants (inspection) == 0;
+}
+
+int
+wait_run (const Options *options)
+{
+  int code = 0;
+  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
+
+  return client != NULL ? wait_until (options, client, is_free, NULL) : code;
+}
