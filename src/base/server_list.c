@@ -114,6 +114,29 @@ curator_servers_inherit (GPtrArray *servers, GPtrArray *older)
     }
 }
 
+static gboolean
+server_equal (const CuratorServer *one, const CuratorServer *other)
+{
+  static const char *const none[] = { NULL };
+  const char *const *its = (const char *const *) one->addresses;
+  const char *const *others = (const char *const *) other->addresses;
+
+  return g_str_equal (one->host, other->host) && one->port == other->port
+         && g_strv_equal (its != NULL ? its : none, others != NULL ? others : none);
+}
+
+gboolean
+curator_servers_equal (GPtrArray *servers, GPtrArray *others)
+{
+  gboolean equal = servers->len == others->len;
+
+  for (guint i = 0; equal && i < servers->len; i++)
+    {
+      equal = server_equal (servers->pdata[i], others->pdata[i]);
+    }
+  return equal;
+}
+
 gboolean
 curator_servers_have_names (GPtrArray *servers)
 {

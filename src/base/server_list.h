@@ -24,6 +24,8 @@ GPtrArray *curator_servers_new (GPtrArray *hosts);
 GPtrArray *curator_servers_copy (GPtrArray *servers, gboolean with_former);
 /* What is known of a name is taken over from an older list. */
 void curator_servers_inherit (GPtrArray *servers, GPtrArray *older);
+/* The same servers, in the same order, with the same addresses. */
+gboolean curator_servers_equal (GPtrArray *servers, GPtrArray *others);
 gboolean curator_servers_have_names (GPtrArray *servers);
 
 /* A look-up has ended. addresses: as above, NULL if there are none: then the server keeps those it had,

@@ -1,7 +1,7 @@
 /* The loopback port and the thread of a channel; see channel.h.
  *
  * Mirrors ClientCnxn.SendThread. Threads: open and close run on the owner's thread, everything else on
- * the channel's own. No lock: the thread starts after open has written the record.
+ * the channel's own, but for another list of servers. The thread starts after open has written the record.
  *
  * NOTES: libzookeeper shows a password in each ConnectRequest. In the first one it is a secret of 16
  * random bytes, which servers never see; later it is that of its session. A connection that shows
@@ -12,8 +12,8 @@
 
 #include "base/thread_start.h"
 #include "channel/channel_link.h"
+#include "channel/link_server.h"
 #include "channel/loopback.h"
-#include "channel/resolve_job.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -37,7 +37,10 @@ struct _CuratorChannel
   char *hosts;
   CuratorLoopback *loopback;
   CuratorLinkContext context;
-  CuratorLink *link; /* NULL: none */
+  CuratorLink *link;     /* NULL: none */
+  pthread_mutex_t mutex; /* of the next two; no other lock is taken under it */
+  GPtrArray *next;       /* the list of servers that comes next, or NULL */
+  gboolean leaves;       /* those that are not in it, also when a connection is open */
 };
 
 static gboolean
@@ -117,6 +120,41 @@ wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_
     }
 }
 
+/* Transfer full. An open connection is left alone unless it may have to end. */
+static GPtrArray *
+take_next (CuratorChannel *channel)
+{
+  GPtrArray *next = NULL;
+
+  pthread_mutex_lock (&channel->mutex);
+  if (channel->leaves || channel->link == NULL || channel->link->state < CURATOR_LINK_OPEN)
+    {
+      next = g_steal_pointer (&channel->next);
+      channel->leaves = FALSE;
+    }
+  pthread_mutex_unlock (&channel->mutex);
+  return next;
+}
+
+static void
+change_servers (CuratorChannel *channel)
+{
+  g_autoptr (GPtrArray) next = take_next (channel);
+
+  if (next == NULL)
+    {
+      return;
+    }
+  if (channel->link == NULL)
+    {
+      curator_endpoints_update (channel->context.endpoints, next);
+    }
+  else if (!curator_link_change_servers (channel->link, next))
+    {
+      g_clear_pointer (&channel->link, curator_link_free);
+    }
+}
+
 static void *
 run (void *data)
 {
@@ -138,6 +176,7 @@ run (void *data)
         {
           g_clear_pointer (&channel->link, curator_link_free);
         }
+      change_servers (channel);
       curator_loopback_dispatch (channel->loopback, fds + 1, on_request, channel);
     }
   g_clear_pointer (&channel->link, curator_link_free);
@@ -150,7 +189,8 @@ channel_free (CuratorChannel *channel)
   curator_loopback_close (channel->loopback);
   curator_endpoints_free (channel->context.endpoints);
   curator_tls_credentials_free (channel->context.credentials);
-  g_ptr_array_unref (channel->context.lookups);
+  g_clear_pointer (&channel->next, g_ptr_array_unref);
+  pthread_mutex_destroy (&channel->mutex);
   if (channel->context.wake_fd >= 0)
     {
       close (channel->context.wake_fd);
@@ -182,8 +222,8 @@ curator_channel_open (const CuratorChannelSetup *setup)
   channel->context.warned = setup->warned;
   channel->context.pinged = setup->pinged;
   channel->context.data = setup->data;
-  channel->context.endpoints = curator_endpoints_new (setup->hosts);
-  channel->context.lookups = curator_lookups_new ();
+  channel->context.endpoints = curator_endpoints_new (setup->servers);
+  pthread_mutex_init (&channel->mutex, NULL);
   channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;
   int failed = channel->loopback == NULL ? errno : 0;
@@ -203,6 +243,17 @@ curator_channel_open (const CuratorChannelSetup *setup)
       return NULL;
     }
   return channel;
+}
+
+void
+curator_channel_set_servers (CuratorChannel *channel, GPtrArray *servers, gboolean leave)
+{
+  pthread_mutex_lock (&channel->mutex);
+  g_clear_pointer (&channel->next, g_ptr_array_unref);
+  channel->next = curator_servers_copy (servers, FALSE);
+  channel->leaves |= leave;
+  pthread_mutex_unlock (&channel->mutex);
+  eventfd_write (channel->context.wake_fd, 1);
 }
 
 void

@@ -15,7 +15,7 @@ typedef struct _CuratorChannel CuratorChannel;
 
 typedef struct
 {
-  GPtrArray *hosts;          /* CuratorHostPort; copied */
+  GPtrArray *servers;        /* CuratorServer; copied */
   const CuratorTls *tls;     /* NULL: clear text; must outlive the channel */
   CuratorSaslSettings *sasl; /* NULL: none */
   /* All run on the channel's thread, until curator_channel_close() has returned. server: "host:port",
@@ -30,6 +30,9 @@ typedef struct
 
 /* Does not block. NULL with errno set. */
 CuratorChannel *curator_channel_open (const CuratorChannelSetup *setup);
+/* The servers from the next attempt on; copied. An attempt under way to another one ends. leave: an open
+ * connection to another one ends, too. Any thread, while the channel is open. */
+void curator_channel_set_servers (CuratorChannel *channel, GPtrArray *servers, gboolean leave);
 /* After the handle was closed: waits, for a second at most, until the server has got its last
  * requests. */
 void curator_channel_close (CuratorChannel *channel);

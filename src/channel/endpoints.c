@@ -1,11 +1,10 @@
 /* The order of the servers; see endpoints.h. Threads: one; no lock. */
 #include "channel/endpoints.h"
 
-#include "base/connect_string.h"
+#include <string.h>
 
 #define FIRST_PAUSE_US 50000
 #define LAST_PAUSE_US  G_USEC_PER_SEC
-#define LOOK_UP_US     G_USEC_PER_SEC
 /* All servers together get 0.6 of the session timeout, one server at most 0.2 of it. */
 #define ALL_SHARE      0.6
 #define MIN_PARTS      3
@@ -13,21 +12,12 @@
 
 struct _CuratorEndpoints
 {
-  GPtrArray *hosts; /* CuratorHostPort */
+  GPtrArray *servers; /* CuratorServer */
   guint at;
-  guint n_tried;        /* hosts of this round */
-  GPtrArray *addresses; /* CuratorAddress of the host, or NULL */
+  guint n_tried;        /* servers of this round */
+  GPtrArray *addresses; /* CuratorAddress of the server whose turn it is */
   guint at_address;
-  GHashTable *former; /* CuratorHostPort to the addresses that it had last */
 };
-
-static void
-host_free (gpointer data)
-{
-  CuratorHostPort *host = data;
-  g_free (host->host);
-  g_free (host);
-}
 
 static void
 shuffle (GPtrArray *array)
@@ -41,38 +31,94 @@ shuffle (GPtrArray *array)
     }
 }
 
+static const CuratorServer *
+current (CuratorEndpoints *endpoints)
+{
+  return endpoints->servers->pdata[endpoints->at];
+}
+
+/* The turn of a server begins. */
+static void
+take_addresses (CuratorEndpoints *endpoints)
+{
+  const CuratorServer *server = current (endpoints);
+
+  g_ptr_array_set_size (endpoints->addresses, 0);
+  endpoints->at_address = 0;
+  for (char **number = server->addresses; number != NULL && *number != NULL; number++)
+    {
+      g_autoptr (GPtrArray) found = curator_lookup_digits (*number, server->port);
+      g_ptr_array_extend_and_steal (endpoints->addresses, g_steal_pointer (&found));
+    }
+  shuffle (endpoints->addresses);
+}
+
+static void
+set_servers (CuratorEndpoints *endpoints, GPtrArray *servers)
+{
+  endpoints->servers = curator_servers_copy (servers, FALSE);
+  shuffle (endpoints->servers);
+  endpoints->at = endpoints->n_tried = 0;
+  take_addresses (endpoints);
+}
+
 CuratorEndpoints *
-curator_endpoints_new (GPtrArray *hosts)
+curator_endpoints_new (GPtrArray *servers)
 {
   CuratorEndpoints *endpoints = g_new0 (CuratorEndpoints, 1);
 
-  endpoints->hosts = g_ptr_array_new_with_free_func (host_free);
-  for (guint i = 0; i < hosts->len; i++)
-    {
-      const CuratorHostPort *host = hosts->pdata[i];
-      CuratorHostPort *copy = g_new0 (CuratorHostPort, 1);
-      copy->host = g_strdup (host->host);
-      copy->port = host->port;
-      g_ptr_array_add (endpoints->hosts, copy);
-    }
-  shuffle (endpoints->hosts);
-  endpoints->former = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  endpoints->addresses = g_ptr_array_new_with_free_func (g_free);
+  set_servers (endpoints, servers);
   return endpoints;
 }
 
 void
 curator_endpoints_free (CuratorEndpoints *endpoints)
 {
-  g_ptr_array_unref (endpoints->hosts);
-  g_clear_pointer (&endpoints->addresses, g_ptr_array_unref);
-  g_hash_table_unref (endpoints->former);
+  g_ptr_array_unref (endpoints->servers);
+  g_ptr_array_unref (endpoints->addresses);
   g_free (endpoints);
 }
 
-static const CuratorHostPort *
-current (CuratorEndpoints *endpoints)
+/* Makes it the turn of that address of that server. */
+static gboolean
+go_to (CuratorEndpoints *endpoints, const char *host, const CuratorAddress *address)
 {
-  return endpoints->hosts->pdata[endpoints->at];
+  for (endpoints->at = 0; endpoints->at < endpoints->servers->len; endpoints->at++)
+    {
+      take_addresses (endpoints);
+      for (guint i = 0; i < endpoints->addresses->len; i++)
+        {
+          const CuratorAddress *same = endpoints->addresses->pdata[i];
+          if (g_str_equal (current (endpoints)->host, host) && same->length == address->length
+              && memcmp (&same->name, &address->name, address->length) == 0)
+            {
+              endpoints->at_address = i;
+              return TRUE;
+            }
+        }
+    }
+  endpoints->at = 0;
+  take_addresses (endpoints);
+  return FALSE;
+}
+
+gboolean
+curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
+{
+  const CuratorAddress *address = curator_endpoints_address (endpoints);
+  const CuratorAddress before = address != NULL ? *address : (CuratorAddress){ 0 };
+  g_autoptr (GPtrArray) old = endpoints->servers;
+  const char *host = current (endpoints)->host;
+  const guint n_tried = endpoints->n_tried;
+
+  set_servers (endpoints, servers);
+  if (address == NULL || !go_to (endpoints, host, &before))
+    {
+      return FALSE;
+    }
+  endpoints->n_tried = n_tried;
+  return TRUE;
 }
 
 const char *
@@ -90,44 +136,29 @@ curator_endpoints_port (CuratorEndpoints *endpoints)
 const CuratorAddress *
 curator_endpoints_address (CuratorEndpoints *endpoints)
 {
-  return endpoints->addresses != NULL ? endpoints->addresses->pdata[endpoints->at_address] : NULL;
+  return endpoints->at_address < endpoints->addresses->len
+             ? endpoints->addresses->pdata[endpoints->at_address]
+             : NULL;
 }
 
-void
-curator_endpoints_set_addresses (CuratorEndpoints *endpoints, GPtrArray *addresses)
+const char *
+curator_endpoints_why (CuratorEndpoints *endpoints)
 {
-  g_clear_pointer (&endpoints->addresses, g_ptr_array_unref);
-  shuffle (addresses);
-  endpoints->addresses = addresses;
-  endpoints->at_address = 0;
-  g_hash_table_insert (endpoints->former, endpoints->hosts->pdata[endpoints->at],
-                       g_ptr_array_ref (addresses));
-}
-
-gboolean
-curator_endpoints_recall_addresses (CuratorEndpoints *endpoints)
-{
-  GPtrArray *former =
-      g_hash_table_lookup (endpoints->former, endpoints->hosts->pdata[endpoints->at]);
-
-  if (former != NULL)
-    {
-      curator_endpoints_set_addresses (endpoints, g_ptr_array_ref (former));
-    }
-  return former != NULL;
+  const CuratorServer *server = current (endpoints);
+  return server->why != NULL ? server->why : "no name server has answered yet";
 }
 
 gboolean
 curator_endpoints_advance (CuratorEndpoints *endpoints)
 {
-  if (endpoints->addresses != NULL && endpoints->at_address + 1 < endpoints->addresses->len)
+  if (endpoints->at_address + 1 < endpoints->addresses->len)
     {
       endpoints->at_address++;
       return FALSE;
     }
-  g_clear_pointer (&endpoints->addresses, g_ptr_array_unref);
-  endpoints->at = (endpoints->at + 1) % endpoints->hosts->len;
-  return ++endpoints->n_tried >= endpoints->hosts->len;
+  endpoints->at = (endpoints->at + 1) % endpoints->servers->len;
+  take_addresses (endpoints);
+  return ++endpoints->n_tried >= endpoints->servers->len;
 }
 
 void
@@ -139,16 +170,8 @@ curator_endpoints_start_round (CuratorEndpoints *endpoints)
 gint64
 curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
 {
-  const guint n_addresses = endpoints->addresses != NULL ? endpoints->addresses->len : 1;
-  const guint parts = endpoints->hosts->len + n_addresses - 1;
+  const guint parts = endpoints->servers->len + MAX (endpoints->addresses->len, 1) - 1;
   return (gint64) (ALL_SHARE * 1000 * MAX (timeout_ms, MIN_TIMEOUT_MS) / MAX (parts, MIN_PARTS));
-}
-
-gint64
-curator_endpoints_look_up_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
-{
-  const gint64 patience_us = curator_endpoints_patience_us (endpoints, timeout_ms);
-  return g_hash_table_size (endpoints->former) > 0 ? MIN (patience_us, LOOK_UP_US) : patience_us;
 }
 
 gint64

@@ -1,32 +1,34 @@
 /* The servers of a secured connection: their names, addresses and order.
  *
- * Mirrors StaticHostProvider. Used by one thread; no lock. The order is shuffled once. A name is
- * resolved when its turn comes, and again each time, by the caller.
+ * Mirrors StaticHostProvider. Used by one thread; no lock. The order is shuffled for each list. Names are
+ * looked up elsewhere: a list has the addresses that are known.
  */
 #ifndef CURATOR_ENDPOINTS_H
 #define CURATOR_ENDPOINTS_H
 
 #include "base/lookup.h"
+#include "base/server_list.h"
 
 #include <glib.h>
 
 typedef struct _CuratorEndpoints CuratorEndpoints;
 
-/* hosts: of CuratorHostPort (base/connect_string.h). */
-CuratorEndpoints *curator_endpoints_new (GPtrArray *hosts);
+/* servers: of CuratorServer, at least one; copied. */
+CuratorEndpoints *curator_endpoints_new (GPtrArray *servers);
 void curator_endpoints_free (CuratorEndpoints *endpoints);
+
+/* Another list; copied. FALSE: the address whose turn it was is not in it, and a new round begins. TRUE:
+ * its turn goes on. */
+gboolean curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers);
 
 /* The host whose turn it is. */
 const char *curator_endpoints_host (CuratorEndpoints *endpoints);
 guint16 curator_endpoints_port (CuratorEndpoints *endpoints);
 
-/* The address whose turn it is, borrowed. NULL: the host has to be resolved first. */
+/* The address whose turn it is, borrowed. NULL: none is known of the host. */
 const CuratorAddress *curator_endpoints_address (CuratorEndpoints *endpoints);
-/* addresses: of CuratorAddress, at least one; transfer full. */
-void curator_endpoints_set_addresses (CuratorEndpoints *endpoints, GPtrArray *addresses);
-
-/* The addresses that were set last for this host. FALSE: there are none. */
-gboolean curator_endpoints_recall_addresses (CuratorEndpoints *endpoints);
+/* Why none is known, borrowed. */
+const char *curator_endpoints_why (CuratorEndpoints *endpoints);
 
 /* On to the next address of this host, or to the next host. TRUE if every host had its turn since the
  * last call of curator_endpoints_start_round(). */
@@ -35,9 +37,6 @@ void curator_endpoints_start_round (CuratorEndpoints *endpoints);
 
 /* The time that one server has for an answer. libzookeeper itself leaves after 2/3 of the timeout. */
 gint64 curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms);
-/* The time that the name servers have: less if some host has an address already. The look-up goes on
- * afterwards. */
-gint64 curator_endpoints_look_up_us (CuratorEndpoints *endpoints, gint32 timeout_ms);
 /* The pause after that many rounds without an answer. */
 gint64 curator_endpoints_pause_us (guint n_rounds, gint32 timeout_ms);
 

@@ -19,7 +19,6 @@ typedef struct
   CuratorSaslSettings *sasl;          /* NULL: none */
   CuratorTlsCredentials *credentials; /* loaded by the first connection */
   CuratorEndpoints *endpoints;
-  GPtrArray *lookups; /* see channel/resolve_job.h */
   /* In which no server answered a request, since the last that did. To open a session is no answer. */
   guint n_rounds;
   int wake_fd; /* an eventfd, for the jobs */
@@ -39,8 +38,7 @@ typedef struct
 
 typedef enum
 {
-  CURATOR_LINK_PAUSED, /* no server answered: waits before the next round */
-  CURATOR_LINK_RESOLVING,
+  CURATOR_LINK_PAUSED,     /* no server answered: waits before the next round */
   CURATOR_LINK_CONNECTING, /* with the TLS handshake */
   CURATOR_LINK_ASKED,      /* the ConnectRequest is on its way */
   CURATOR_LINK_SASL,

@@ -1,4 +1,4 @@
-/* Finds a server for a connection: name, TCP, TLS, the ConnectRequest and its answer, SASL.
+/* Finds a server for a connection: TCP, TLS, the ConnectRequest and its answer, SASL.
  *
  * Mirrors ClientCnxn.SendThread.startConnect and ZooKeeperSaslClient. Threads: the channel's; no lock.
  *
@@ -13,7 +13,6 @@
 
 #include "channel/channel_error.h"
 #include "channel/link_report.h"
-#include "channel/resolve_job.h"
 
 #include <string.h>
 
@@ -32,10 +31,6 @@ void
 curator_link_drop_server (CuratorLink *link)
 {
   g_clear_pointer (&link->stream, curator_stream_close);
-  if (link->job != NULL && link->state == CURATOR_LINK_RESOLVING)
-    {
-      curator_resolve_job_leave (link->context->lookups, g_steal_pointer (&link->job));
-    }
   g_clear_pointer (&link->job, curator_job_drop);
   g_clear_pointer (&link->sasl, curator_sasl_unref);
   drop_out (link);
@@ -51,13 +46,10 @@ static void
 fail_over (CuratorLink *link, const GError *error)
 {
   CuratorLinkContext *context = link->context;
-  const gboolean is_unresolved = link->state == CURATOR_LINK_RESOLVING;
 
   curator_link_report (link, error, FALSE);
   curator_link_drop_server (link);
-  /* A name without an answer keeps the addresses it had. */
-  if ((is_unresolved && curator_endpoints_recall_addresses (context->endpoints))
-      || !curator_endpoints_advance (context->endpoints))
+  if (!curator_endpoints_advance (context->endpoints))
     {
       curator_link_try_server (link);
       return;
@@ -94,11 +86,12 @@ load_credentials (CuratorLinkContext *context, GError **error)
   return FALSE;
 }
 
-static void
-connect_to_address (CuratorLink *link)
+void
+curator_link_try_server (CuratorLink *link)
 {
   CuratorLinkContext *context = link->context;
   const CuratorTls *tls = context->tls;
+  const CuratorAddress *address = curator_endpoints_address (context->endpoints);
   const char *host = curator_endpoints_host (context->endpoints);
   g_autoptr (GError) error = NULL;
 
@@ -109,61 +102,41 @@ connect_to_address (CuratorLink *link)
     {
       context->warned ("TLS without verification: the server may be anyone", context->data);
     }
-  if (load_credentials (context, &error))
+  if (address == NULL)
     {
-      link->stream =
-          curator_stream_open (curator_endpoints_address (context->endpoints),
-                               tls != NULL && tls->server_name != NULL ? tls->server_name : host,
-                               context->credentials, tls != NULL && tls->verify, &error);
+      g_set_error_literal (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
+                           curator_endpoints_why (context->endpoints));
+    }
+  else if (load_credentials (context, &error))
+    {
+      link->stream = curator_stream_open (
+          address, tls != NULL && tls->server_name != NULL ? tls->server_name : host,
+          context->credentials, tls != NULL && tls->verify, &error);
     }
   if (link->stream == NULL)
     {
       fail_over (link, error);
     }
 }
-
-void
-curator_link_try_server (CuratorLink *link)
-{
-  CuratorEndpoints *endpoints = link->context->endpoints;
-  g_autoptr (GError) error = NULL;
-
-  if (curator_endpoints_address (endpoints) != NULL)
-    {
-      connect_to_address (link);
-      return;
-    }
-  link->state = CURATOR_LINK_RESOLVING;
-  link->deadline_us =
-      g_get_monotonic_time () + curator_endpoints_look_up_us (endpoints, link->timeout_ms);
-  link->job = curator_resolve_job_start (link->context->lookups, curator_endpoints_host (endpoints),
-                                         curator_endpoints_port (endpoints), link->context->wake_fd,
-                                         &error);
-  if (link->job == NULL)
-    {
-      fail_over (link, error);
-    }
-}
 /* NOLINTEND(misc-no-recursion) */
 
-static void
-on_resolving (CuratorLink *link)
+gboolean
+curator_link_change_servers (CuratorLink *link, GPtrArray *servers)
 {
-  g_autoptr (GError) error = NULL;
+  CuratorEndpoints *endpoints = link->context->endpoints;
+  const gboolean stays = curator_endpoints_update (endpoints, servers);
 
-  if (curator_job_result (link->job) == NULL)
+  if (link->state >= CURATOR_LINK_OPEN)
     {
-      return;
+      return stays;
     }
-  GPtrArray *addresses = curator_resolve_job_take (link->job, &error);
-  g_clear_pointer (&link->job, curator_job_drop);
-  if (addresses == NULL)
+  if (link->state == CURATOR_LINK_PAUSED ? link->deadline_us != CURATOR_NO_TIME : !stays)
     {
-      fail_over (link, error);
-      return;
+      curator_link_drop_server (link);
+      curator_endpoints_start_round (endpoints);
+      curator_link_try_server (link);
     }
-  curator_endpoints_set_addresses (link->context->endpoints, addresses);
-  connect_to_address (link);
+  return TRUE;
 }
 
 /* Writes our own frame. FALSE: a part is left, and nothing may be written in its place; or it failed,
@@ -452,8 +425,6 @@ static const struct
   CuratorConnectError code;
   const char *why;
 } late[] = {
-  [CURATOR_LINK_RESOLVING] = { CURATOR_CONNECT_ERROR_RESOLVE,
-                               "no name server has answered in time" },
   [CURATOR_LINK_CONNECTING] = { CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
                                 "the server has not completed the handshake in time" },
   [CURATOR_LINK_ASKED] = { CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
@@ -481,7 +452,6 @@ void
 curator_link_step_server (CuratorLink *link)
 {
   static void (*const steps[]) (CuratorLink *) = {
-    [CURATOR_LINK_RESOLVING] = on_resolving,
     [CURATOR_LINK_CONNECTING] = on_connecting,
     [CURATOR_LINK_ASKED] = on_asked,
     [CURATOR_LINK_SASL] = on_sasl,

@@ -371,7 +371,7 @@ open_handle (gpointer data)
     {
       g_autofree char *addresses =
           client->known != NULL ? curator_servers_join (client->known) : NULL;
-      if (addresses != NULL || client->ops->is_shared || client->ops->finds_servers)
+      if (addresses != NULL || client->ops->is_shared)
         {
           /* The program's handle may have connected long ago. */
           session->connecting_us = client->ops->is_shared ? 0 : curator_client_boottime_us (client);

@@ -282,14 +282,11 @@ prepare_servers (CuratorClient *client, GError **error)
       host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
     }
   g_clear_pointer (&client->known, g_ptr_array_unref);
-  if ((client->tls != NULL || client->sasl != NULL) && !client->ops->finds_servers)
+  if ((client->tls != NULL || client->sasl != NULL) && client->ops->dup_failure == NULL)
     {
       client->ops = curator_zk_ops_secured (client);
     }
-  if (!client->ops->finds_servers)
-    {
-      client->known = curator_servers_new (client->servers->hosts);
-    }
+  client->known = curator_servers_new (client->servers->hosts);
   return TRUE;
 }
 

@@ -128,10 +128,7 @@ struct _CuratorZkOps
    * close() keeps that handle and its session open. The client deletes its nodes and watches before
    * close(). */
   gboolean is_shared;
-  /* TRUE: the handle knows itself why a server will not do. */
-  gboolean finds_servers;
-  /* Why none has done since then: a new error, or NULL. NULL unless
-   * finds_servers. */
+  /* Why no server has done since then: a new error, or NULL. NULL: the handle does not know. */
   GError *(*dup_failure) (CuratorZkOps *ops, gint64 since_us);
   /* Called when the client is freed; may be NULL. */
   void (*free) (CuratorZkOps *ops);

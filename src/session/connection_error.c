@@ -30,12 +30,12 @@ cause_of (CuratorClient *client, gboolean *known)
     {
       return g_error_copy (client->open_error);
     }
-  if (client->addresses != NULL)
+  g_autofree char *hosts = curator_path_escape (client->connect_string);
+  if (client->addresses != NULL && client->ops->dup_failure == NULL)
     {
       return curator_connect_failures_error (client->addresses, client->down_since_us, known);
     }
-  g_autofree char *hosts = curator_path_escape (client->connect_string);
-  if (client->ops->finds_servers)
+  if (client->addresses != NULL)
     {
       GError *failure = client->ops->dup_failure (client->ops, client->down_since_us);
       *known = failure != NULL;

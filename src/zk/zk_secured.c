@@ -8,6 +8,7 @@
  */
 #include "zk/zk_secured.h"
 
+#include "base/server_list.h"
 #include "channel/channel.h"
 #include "core/log.h"
 #include "zk/zk_real.h"
@@ -41,7 +42,9 @@ struct _CuratorZkSecured
   CuratorZkWatcher watcher;
   _Atomic (CuratorZkPinged) pinged;
   gpointer context;
-  char *last; /* the failure that was logged last */
+  char *last;      /* the failure that was logged last */
+  GPtrArray *told; /* CuratorServer: what the channel has; guarded by the client's mutex */
+  gboolean leaves; /* it has left other servers for that list; the same */
 };
 
 static void
@@ -124,6 +127,7 @@ static void
 secured_free (CuratorZkSecured *secured)
 {
   g_free (secured->last);
+  g_clear_pointer (&secured->told, g_ptr_array_unref);
   g_free (secured);
 }
 
@@ -147,7 +151,7 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   CuratorClient *client = ((Secured *) ops)->client;
   CuratorZkSecured *secured = g_new0 (CuratorZkSecured, 1);
   const CuratorChannelSetup setup = {
-    .hosts = client->servers->hosts,
+    .servers = client->known,
     .tls = client->tls,
     .sasl = client->sasl,
     .failed = on_failed,
@@ -159,6 +163,7 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   secured->owner = (Secured *) ops;
   secured->watcher = watcher;
   secured->context = context;
+  secured->told = curator_servers_copy (client->known, FALSE);
   secured->channel = curator_channel_open (&setup);
   CuratorZkHandle *handle =
       secured->channel != NULL ? open_through (secured, session_timeout_ms) : NULL;
@@ -172,6 +177,23 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
     }
   handle->secured = secured;
   return handle;
+}
+
+/* The channel tries the list at once, and leaves other servers itself. */
+static gboolean
+secured_set_servers (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers,
+                     const char *addresses, gboolean leave)
+{
+  CuratorZkSecured *secured = handle->secured;
+
+  if ((leave && !secured->leaves) || !curator_servers_equal (servers, secured->told))
+    {
+      secured->leaves = leave;
+      g_ptr_array_unref (secured->told);
+      secured->told = curator_servers_copy (servers, FALSE);
+      curator_channel_set_servers (secured->channel, servers, leave);
+    }
+  return TRUE;
 }
 
 static void
@@ -265,7 +287,7 @@ curator_zk_ops_secured (CuratorClient *client)
   secured->ops.close = secured_close;
   secured->ops.report_pings = secured_report_pings;
   secured->ops.end_attempt = NULL;
-  secured->ops.finds_servers = TRUE;
+  secured->ops.set_servers = secured_set_servers;
   secured->ops.free = secured_ops_free;
   secured->ops.dup_failure = secured_dup_failure;
   secured->client = client;

@@ -177,11 +177,19 @@ typedef struct
   int code;
 } Failure;
 
+/* Of a server; or that there is none, because no name has an address. */
+static GError *
+last_failure (CuratorClient *client)
+{
+  GError *error = client->ops->dup_failure (client->ops, 0);
+  return error != NULL ? error : curator_client_dup_connection_error (client);
+}
+
 static gboolean
 has_failed (gpointer data)
 {
   Failure *failure = data;
-  g_autoptr (GError) error = failure->client->ops->dup_failure (failure->client->ops, 0);
+  g_autoptr (GError) error = last_failure (failure->client);
   return g_error_matches (error, CURATOR_CONNECT_ERROR, failure->code);
 }
 
@@ -201,11 +209,11 @@ assert_refused (CuratorClient *client, CuratorConnectError code, const char *wha
   assert_ok (curator_client_start (client, &error), &error);
   if (!secured_wait_failed (client, code))
     {
-      g_autoptr (GError) last = client->ops->dup_failure (client->ops, 0);
+      g_autoptr (GError) last = last_failure (client);
       fail_msg ("%s: wanted %d, got %d: %s", what, (int) code, last != NULL ? last->code : -1,
                 last != NULL ? last->message : "no failure");
     }
-  g_autoptr (GError) last = client->ops->dup_failure (client->ops, 0);
+  g_autoptr (GError) last = last_failure (client);
   print_message ("%s: %s\n", what, last->message);
   curator_client_close (client);
   assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);

@@ -1,7 +1,7 @@
 #include "support/link_lab.h"
 
 #include "base/connect_string.h"
-#include "channel/resolve_job.h"
+#include "base/server_list.h"
 #include "support/net.h"
 
 #include <errno.h>
@@ -274,10 +274,10 @@ lab_open (LabLogin login)
   g_autoptr (GPtrArray) hosts = g_ptr_array_new ();
 
   g_ptr_array_add (hosts, &host);
+  g_autoptr (GPtrArray) servers = curator_servers_new (hosts);
   lab = (LinkLab){ .client_fd = -1, .login = login };
   lab.context.sasl = login != LAB_NO_LOGIN ? &settings : NULL;
-  lab.context.endpoints = curator_endpoints_new (hosts);
-  lab.context.lookups = curator_lookups_new ();
+  lab.context.endpoints = curator_endpoints_new (servers);
   lab.context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   lab.context.failed = on_failed;
   lab.context.warned = on_warned;
@@ -304,7 +304,6 @@ lab_close (void)
 {
   disconnect ();
   curator_endpoints_free (lab.context.endpoints);
-  g_ptr_array_unref (lab.context.lookups);
   close (lab.context.wake_fd);
   g_byte_array_unref (lab.script);
   g_byte_array_unref (lab.received);

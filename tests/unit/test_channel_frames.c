@@ -95,22 +95,29 @@ test_sasl_frames (void **state)
   assert_false (curator_frame_read_sasl_reply (reply, 19, &read));
 }
 
+/* number: "127.0.0.N" of the first server, and so on; with another one for each. 0: none is known. */
 static GPtrArray *
-two_addresses (void)
+servers_at (const char *list, int number)
 {
-  GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (addresses, g_new0 (CuratorAddress, 1));
-  g_ptr_array_add (addresses, g_new0 (CuratorAddress, 1));
-  return addresses;
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (list, NULL);
+  GPtrArray *servers = curator_servers_new (parsed->hosts);
+
+  for (guint i = 0; number > 0 && i < servers->len; i++)
+    {
+      g_autofree char *first = g_strdup_printf ("127.0.0.%u", (guint) number + i);
+      g_autofree char *second = g_strdup_printf ("127.0.1.%u", (guint) number + i);
+      const char *const both[] = { first, second, NULL };
+      curator_server_resolved (servers->pdata[i], g_strdupv ((char **) both), NULL);
+    }
+  return servers;
 }
 
 /* Every server has its turn once in a round, and every address of a name in its turn. */
 static void
 test_rounds (void **state)
 {
-  g_autoptr (CuratorConnectString) servers =
-      curator_connect_string_parse ("tls://a,tls://b:1,tls://c", NULL);
-  CuratorEndpoints *endpoints = curator_endpoints_new (servers->hosts);
+  g_autoptr (GPtrArray) servers = servers_at ("tls://a:2281,tls://b:1,tls://c:2281", 1);
+  CuratorEndpoints *endpoints = curator_endpoints_new (servers);
   int seen[3] = { 0 };
 
   for (int round = 0; round < 2; round++)
@@ -118,11 +125,6 @@ test_rounds (void **state)
       curator_endpoints_start_round (endpoints);
       for (int turn = 0; turn < 6; turn++)
         {
-          if (turn % 2 == 0)
-            {
-              assert_null (curator_endpoints_address (endpoints));
-              curator_endpoints_set_addresses (endpoints, two_addresses ());
-            }
           assert_non_null (curator_endpoints_address (endpoints));
           const char *host = curator_endpoints_host (endpoints);
           assert_int_equal (curator_endpoints_port (endpoints), *host == 'b' ? 1 : 2281);
@@ -133,6 +135,54 @@ test_rounds (void **state)
   for (int i = 0; i < 3; i++)
     {
       assert_int_equal (seen[i], 4);
+    }
+  curator_endpoints_free (endpoints);
+}
+
+static void
+test_names_without_an_address (void **state)
+{
+  g_autoptr (GPtrArray) servers = servers_at ("a,b", 0);
+  curator_server_resolved (servers->pdata[0], NULL, g_strdup ("unknown"));
+  CuratorEndpoints *endpoints = curator_endpoints_new (servers);
+  for (int turn = 0; turn < 2; turn++)
+    {
+      const gboolean is_a = *curator_endpoints_host (endpoints) == 'a';
+      assert_null (curator_endpoints_address (endpoints));
+      assert_string_equal (curator_endpoints_why (endpoints),
+                           is_a ? "unknown" : "no name server has answered yet");
+      assert_int_equal (curator_endpoints_advance (endpoints), turn == 1);
+    }
+  curator_endpoints_free (endpoints);
+}
+
+/* Whatever the order is shuffled to: the address in use stays the one whose turn it is. */
+static void
+test_another_list (void **state)
+{
+  g_autoptr (GPtrArray) servers = servers_at ("a,b,c", 1);
+  g_autoptr (GPtrArray) more = servers_at ("a,b,c,d", 1);
+  g_autoptr (GPtrArray) others = servers_at ("a,b,c", 10);
+  CuratorEndpoints *endpoints = curator_endpoints_new (servers);
+
+  for (int turn = 0; turn < 100; turn++)
+    {
+      g_autofree char *host = g_strdup (curator_endpoints_host (endpoints));
+      const CuratorAddress address = *curator_endpoints_address (endpoints);
+      assert_true (curator_endpoints_update (endpoints, turn % 2 == 0 ? more : servers)
+                   || *host == 'd');
+      if (*host != 'd')
+        {
+          assert_string_equal (curator_endpoints_host (endpoints), host);
+          assert_memory_equal (&curator_endpoints_address (endpoints)->name, &address.name,
+                               address.length);
+        }
+      curator_endpoints_advance (endpoints);
+    }
+  assert_false (curator_endpoints_update (endpoints, others));
+  for (int turn = 0; turn < 6; turn++)
+    {
+      assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
     }
   curator_endpoints_free (endpoints);
 }
@@ -148,8 +198,8 @@ test_patience (void **state)
         {
           g_string_append (list, ",a");
         }
-      g_autoptr (CuratorConnectString) servers = curator_connect_string_parse (list->str, NULL);
-      CuratorEndpoints *endpoints = curator_endpoints_new (servers->hosts);
+      g_autoptr (GPtrArray) servers = servers_at (list->str, 0);
+      CuratorEndpoints *endpoints = curator_endpoints_new (servers);
       const gint64 patience_us = curator_endpoints_patience_us (endpoints, 9000);
       assert_true (patience_us * n < 6000 * 1000);
       assert_true (patience_us <= 1800 * 1000 && patience_us >= 5400 * 1000 / MAX (n, 3));
@@ -164,8 +214,12 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_sizes),       cmocka_unit_test (test_connect_request),
-    cmocka_unit_test (test_sasl_frames), cmocka_unit_test (test_rounds),
+    cmocka_unit_test (test_sizes),
+    cmocka_unit_test (test_connect_request),
+    cmocka_unit_test (test_sasl_frames),
+    cmocka_unit_test (test_rounds),
+    cmocka_unit_test (test_names_without_an_address),
+    cmocka_unit_test (test_another_list),
     cmocka_unit_test (test_patience),
   };
   return cmocka_run_group_tests_name ("channel_frames", tests, NULL, NULL);

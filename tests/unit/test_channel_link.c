@@ -1,38 +1,15 @@
 /* One connection of the channel whose server, TLS and SASL are this program's: partial writes, servers
- * that only open sessions, and name servers that hang. */
+ * that only open sessions, and servers that move. */
 #include "unit.h"
 
+#include "base/connect_string.h"
+#include "channel/link_server.h"
 #include "support/link_lab.h"
 
-#include <dlfcn.h>
-#include <netdb.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <string.h>
 
 #define SESSION    0x1234
 #define TIMEOUT_MS 40000
-
-static int n_lookups;
-static gboolean lookups_hang;
-static sem_t hang;
-
-/* In place of the C library's. */
-CURATOR_API
-int
-getaddrinfo (const char *node, const char *service, const struct addrinfo *hints,
-             struct addrinfo **found)
-{
-  typedef int (*GetAddrInfo) (const char *, const char *, const struct addrinfo *,
-                              struct addrinfo **);
-  GetAddrInfo real = (GetAddrInfo) dlsym (RTLD_NEXT, "getaddrinfo");
-
-  g_atomic_int_inc (&n_lookups);
-  while (g_atomic_int_get (&lookups_hang) && sem_wait (&hang) != 0)
-    {
-    }
-  return real (node, service, hints, found);
-}
 
 static void
 log_in (void)
@@ -124,32 +101,72 @@ test_sessions_without_an_answer (void **state)
   lab_close ();
 }
 
-/* However often it is tried again: one thread waits for the name. */
-static void
-test_a_name_server_that_hangs (void **state)
+/* One server. number: its address; NULL: a name without one. */
+static GPtrArray *
+list_of (const char *name, const char *number)
 {
-  sem_init (&hang, 0, 0);
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (name, NULL);
+  GPtrArray *servers = curator_servers_new (parsed->hosts);
+  if (number != NULL)
+    {
+      const char *const numbers[] = { number, NULL };
+      curator_server_resolved (servers->pdata[0], g_strdupv ((char **) numbers), NULL);
+    }
+  return servers;
+}
+
+static gboolean
+change_to (const char *name, const char *number)
+{
+  g_autoptr (GPtrArray) servers = list_of (name, number);
+  return curator_link_change_servers (lab.link, servers);
+}
+
+/* A list that comes while there is no connection is tried at once. An open connection goes on. */
+static void
+test_other_servers (void **state)
+{
   lab_open (LAB_NO_LOGIN);
-  g_atomic_int_set (&n_lookups, 0);
-  g_atomic_int_set (&lookups_hang, TRUE);
   lab_connect (0, TIMEOUT_MS);
-  for (guint i = 1; i <= 8; i++)
-    {
-      assert_int_equal (lab.link->state, CURATOR_LINK_RESOLVING);
-      lab_let_deadline_pass ();
-      assert_int_equal (lab.link->state, CURATOR_LINK_PAUSED);
-      assert_int_equal (lab.n_failures, i);
-      lab_let_deadline_pass ();
-    }
-  while (g_atomic_int_get (&n_lookups) == 0)
-    {
-      g_usleep (1000);
-    }
-  g_atomic_int_set (&lookups_hang, FALSE);
-  sem_post (&hang);
+  assert_int_equal (lab.n_connects, 1);
+  assert_true (change_to ("zk.test:7", NULL));
+  assert_int_equal (lab.link->state, CURATOR_LINK_PAUSED);
+  assert_string_equal (lab.log->str, "zk.test:7: no name server has answered yet\n");
+  assert_true (change_to ("zk.test:7", "127.0.0.2"));
+  assert_int_equal (lab.link->state, CURATOR_LINK_CONNECTING);
+  assert_int_equal (lab.n_connects, 2);
   lab_run ();
   assert_int_equal (lab.link->state, CURATOR_LINK_ASKED);
-  assert_int_equal (g_atomic_int_get (&n_lookups), 1);
+  assert_true (change_to ("zk.test:7", "127.0.0.2"));
+  assert_int_equal (lab.n_connects, 2);
+  assert_int_equal (lab.link->state, CURATOR_LINK_ASKED);
+  assert_true (change_to ("zk.test:7", "127.0.0.3"));
+  assert_int_equal (lab.n_connects, 3);
+  lab_send_response (SESSION, TIMEOUT_MS);
+  lab_run ();
+  assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
+  assert_true (change_to ("zk.test:7", "127.0.0.3"));
+  assert_false (change_to ("zk.test:7", "127.0.0.2"));
+  assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
+  assert_int_equal (lab.n_connects, 3);
+  lab_close ();
+}
+
+/* After a refused login nothing is tried, whatever the list. */
+static void
+test_no_other_servers_after_a_refusal (void **state)
+{
+  lab_open (LAB_CLIENT_SPEAKS_LAST);
+  lab_connect (0, TIMEOUT_MS);
+  lab_run ();
+  lab_send_response (SESSION, TIMEOUT_MS);
+  lab_run ();
+  lab_send_sasl (-115, NULL, 0);
+  lab_run ();
+  assert_true (lab.is_refused);
+  assert_true (change_to ("zk.test:7", "127.0.0.2"));
+  assert_int_equal (lab.link->state, CURATOR_LINK_PAUSED);
+  assert_int_equal (lab.n_connects, 1);
   lab_close ();
 }
 
@@ -159,7 +176,8 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_frames_are_written_whole),
     cmocka_unit_test (test_sessions_without_an_answer),
-    cmocka_unit_test (test_a_name_server_that_hangs),
+    cmocka_unit_test (test_other_servers),
+    cmocka_unit_test (test_no_other_servers_after_a_refusal),
   };
   return cmocka_run_group_tests (tests, NULL, NULL);
 }
