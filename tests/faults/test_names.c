@@ -304,24 +304,37 @@ hold (Names *names, Holder *holder, const char *name)
 }
 
 static void
-start_holders (Names *names)
+init_holder (Holder *holder)
 {
-  g_autofree char *clear = connect_string (names, FALSE);
+  pthread_mutex_init (&holder->mutex, NULL);
+  holder->waits_ms = g_array_new (FALSE, FALSE, sizeof (gint64));
+}
+
+static void
+hold_secured (Names *names, Holder *holder, const char *name)
+{
   g_autofree char *ports = connect_string (names, TRUE);
   g_autofree char *secure = g_strdup_printf ("tls@%s@%s", security_folder (), ports);
   g_autoptr (GError) error = NULL;
 
+  holder->client = security_client_new (secure, NULL);
+  assert_true (curator_client_set_sasl_digest (holder->client, "alice",
+                                               "correct horse battery staple", &error));
+  hold (names, holder, name);
+}
+
+static void
+start_holders (Names *names)
+{
+  g_autofree char *clear = connect_string (names, FALSE);
+
   for (int i = 0; i < 3; i++)
     {
-      pthread_mutex_init (&names->holders[i].mutex, NULL);
-      names->holders[i].waits_ms = g_array_new (FALSE, FALSE, sizeof (gint64));
+      init_holder (&names->holders[i]);
     }
   names->holders[0].client = curator_client_new (clear, NULL);
   hold (names, &names->holders[0], "clear");
-  names->holders[1].client = security_client_new (secure, NULL);
-  assert_true (curator_client_set_sasl_digest (names->holders[1].client, "alice",
-                                               "correct horse battery staple", &error));
-  hold (names, &names->holders[1], "secured");
+  hold_secured (names, &names->holders[1], "secured");
   Holder *adopted = &names->holders[2];
 
   adopted->zh = zookeeper_init (clear, on_zk_event, names->session_ms, NULL, adopted, 0);
@@ -494,6 +507,43 @@ test_hanging_resolver (void **state)
   set_all_modes (ANSWERS);
 }
 
+/* Kills each member in turn and starts it again only when the client was served by another one. */
+static void
+restart_served_elsewhere (Names *names, Holder *holder)
+{
+  g_autoptr (CuratorLock) other = curator_mutex_new (holder->client, "/names/other", NULL);
+
+  for (int i = 0; i < N_MEMBERS; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      ZkServer *server = zk_ensemble_server (names->ensemble, i);
+      zk_server_kill (server);
+      if (!curator_lock_acquire (other, PATIENCE, NULL, &error)
+          || !curator_lock_release (other, &error))
+        {
+          fail_msg ("member %d is down: %s", i, error->message);
+        }
+      zk_server_relaunch (server);
+      assert_true (zk_ensemble_wait_whole (names->ensemble, PATIENCE));
+    }
+}
+
+/* A client knows all servers from the start, not only those that it has tried. */
+static void
+test_new_client_and_hanging_resolver (void **state)
+{
+  Names *names = *state;
+  Holder holder = { 0 };
+
+  init_holder (&holder);
+  hold_secured (names, &holder, "new");
+  set_all_modes (HANGS);
+  restart_served_elsewhere (names, &holder);
+  check_holder (&holder, "the resolver hangs");
+  set_all_modes (ANSWERS);
+  end_holder (&holder);
+}
+
 static int
 compare_waits (gconstpointer a, gconstpointer b)
 {
@@ -518,24 +568,40 @@ check_waits (Names *names, Holder *holder)
   assert_true (median_ms < names->session_ms / 10);
 }
 
-static void
-test_all_runs (void **state)
+static int
+n_runs (void)
 {
   const char *runs = g_getenv ("CURATOR_TEST_NAMES_RUNS");
+  return runs != NULL ? atoi (runs) : 0;
+}
 
-  for (int run = 1; runs != NULL && run < atoi (runs); run++)
+static void
+test_rolling_restarts (void **state)
+{
+  Names *names = *state;
+
+  for (int run = 1; run < n_runs (); run++)
     {
       print_message ("run %d\n", run);
-      roll (*state, &moving);
+      roll (names, &moving);
+    }
+  for (int i = 0; n_runs () > 0 && i < 2; i++)
+    {
+      check_waits (names, &names->holders[i]);
+    }
+}
+
+static void
+test_other_runs (void **state)
+{
+  for (int run = 0; run < n_runs (); run++)
+    {
+      print_message ("run %d\n", run);
       for (guint i = 0; i < G_N_ELEMENTS (others); i++)
         {
           roll (*state, &others[i]);
           set_all_modes (ANSWERS);
         }
-    }
-  for (int i = 0; runs != NULL && i < 2; i++)
-    {
-      check_waits (*state, &((Names *) *state)->holders[i]);
     }
 }
 
@@ -544,8 +610,10 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_rolling_restart),
-    cmocka_unit_test (test_all_runs),
+    cmocka_unit_test (test_rolling_restarts),
     cmocka_unit_test (test_hanging_resolver),
+    cmocka_unit_test (test_new_client_and_hanging_resolver),
+    cmocka_unit_test (test_other_runs),
   };
   return cmocka_run_group_tests (tests, start, stop);
 }
