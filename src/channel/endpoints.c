@@ -108,17 +108,18 @@ curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
 {
   const CuratorAddress *address = curator_endpoints_address (endpoints);
   const CuratorAddress before = address != NULL ? *address : (CuratorAddress){ 0 };
-  g_autoptr (GPtrArray) old = endpoints->servers;
+  GPtrArray *old = endpoints->servers;
   const char *host = current (endpoints)->host;
   const guint n_tried = endpoints->n_tried;
 
   set_servers (endpoints, servers);
-  if (address == NULL || !go_to (endpoints, host, &before))
+  const gboolean stays = address != NULL && go_to (endpoints, host, &before);
+  if (stays)
     {
-      return FALSE;
+      endpoints->n_tried = n_tried;
     }
-  endpoints->n_tried = n_tried;
-  return TRUE;
+  g_ptr_array_unref (old);
+  return stays;
 }
 
 const char *
