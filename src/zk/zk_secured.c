@@ -144,7 +144,8 @@ open_through (CuratorZkSecured *secured, int session_timeout_ms)
   return handle;
 }
 
-static CuratorZkHandle *
+/* Handles are opened with the client's mutex. */
+static CURATOR_LOCKED CuratorZkHandle *
 secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
               CuratorZkWatcher watcher, gpointer context)
 {
