@@ -58,6 +58,10 @@ endforeach()
 
 # GObject-style casts violate the aliasing rules, so the optimiser must not assume them.
 set(CURATOR_CODE_FLAGS -fno-strict-aliasing -fno-common)
+# Optimised builds contain no folder of the machine that made them.
+foreach(folder IN ITEMS BINARY SOURCE)
+  list(APPEND CURATOR_CODE_FLAGS "$<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${PROJECT_${folder}_DIR}=.>")
+endforeach()
 
 function(curator_set_warnings target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:${CURATOR_SUPPORTED_WARNING_FLAGS}>
