@@ -180,6 +180,20 @@ views_show_both_kinds (void **state)
       assert_non_null (strstr (tree, wanted));
       g_autofree char *doctor = cli_run (*state, 1, "doctor", path, NULL);
       assert_non_null (strstr (doctor, wanted));
+      g_autofree char *in_top =
+          g_strdup_printf ("%s: also used as %s: they do not exclude each other", path, others[i]);
+      g_autofree char *top = cli_run (*state, 0, "top", "--iterations", "1", path, NULL);
+      assert_non_null (strstr (top, in_top));
+      g_autofree char *in_json =
+          g_strdup_printf ("\"kinds_not_excluded\":[\"%s\"]", i < 3 ? "read-write" : "semaphore");
+      static const char *const verbs[] = { "who", "tree", "top" };
+      for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
+        {
+          g_autofree char *json =
+              k == 2 ? cli_run (*state, 0, verbs[k], "--json", "--iterations", "1", path, NULL)
+                     : cli_run (*state, 0, verbs[k], "--json", path, NULL);
+          assert_non_null (strstr (json, in_json));
+        }
     }
 }
 

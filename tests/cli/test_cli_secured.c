@@ -702,7 +702,7 @@ recipes_of_zkflock (void **state)
   assert_string_equal (second, "/reports/hourly\n");
 }
 
-/* zkflock.conf with every line in force, as the unit reads it. */
+/* scheduler.conf with every line in force, as the unit reads it. */
 static void
 environment_file_of_the_unit (void **state)
 {
@@ -713,7 +713,7 @@ environment_file_of_the_unit (void **state)
   g_autofree char *folder = g_strconcat (secured->directory, "/", NULL);
 
   assert_true (
-      g_file_get_contents (CURATOR_SOURCE_DIR "/tools/zkflock/zkflock.conf", &text, NULL, NULL));
+      g_file_get_contents (CURATOR_SOURCE_DIR "/tools/zkflock/scheduler.conf", &text, NULL, NULL));
   g_autoptr (GString) lines = g_string_new (text);
   replace (lines, "#ZKFLOCK_", "ZKFLOCK_");
   replace (lines, "tls://zk1,tls://zk2,tls://zk3", by_tls);

@@ -24,6 +24,16 @@ kind_to_string (Kind kind)
   return names[kind];
 }
 
+const char *
+kind_to_word (Kind kind)
+{
+  static const char *const words[] = {
+    [KIND_MUTEX] = "mutex",        [KIND_READ_WRITE] = "read-write", [KIND_SEMAPHORE] = "semaphore",
+    [KIND_LATCH] = "leader latch", [KIND_KAZOO] = "kazoo",
+  };
+  return words[kind];
+}
+
 gboolean
 kind_of_node (const char *node, Kind *kind)
 {

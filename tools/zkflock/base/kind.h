@@ -17,6 +17,8 @@ typedef enum
 
 /* With its article. */
 const char *kind_to_string (Kind kind);
+/* One word, for programs. */
+const char *kind_to_word (Kind kind);
 /* FALSE: the name, or path, is of no lock node. */
 gboolean kind_of_node (const char *node, Kind *kind);
 

@@ -1,5 +1,6 @@
 /* Parses the command line. Short options mean what they mean in flock(1). Options end at PATH or
  * the verb. */
+#include "base/config.h"
 #include "base/exit_code.h"
 #include "base/hint.h"
 #include "base/message.h"
@@ -65,7 +66,7 @@ take (char **to, char **from)
 
 /* FALSE: the settings of TLS and SASL make no sense; the reason has been printed. */
 static gboolean
-take_hosts (Options *options, RawOptions *raw)
+take_hosts (Options *options, RawOptions *raw, RawOptions *defaults)
 {
   const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
 
@@ -76,7 +77,11 @@ take_hosts (Options *options, RawOptions *raw)
     {
       options->hosts = g_strdup (hosts);
     }
-  g_autofree char *mistake = secure_settle (&options->secure, options->hosts);
+  else if (options->hosts == NULL)
+    {
+      take (&options->hosts, &defaults->hosts);
+    }
+  g_autofree char *mistake = secure_settle (&options->secure, &defaults->secure, options->hosts);
   if (mistake != NULL)
     {
       options_usage ("%s", mistake);
@@ -244,9 +249,30 @@ parse_options (Options *options, RawOptions *raw, char ***words)
   return options_parse_raw (raw, words, TRUE);
 }
 
-static gboolean
-parse (Options *options, RawOptions *raw, char ***words)
+/* What no variable of the environment sets but ZKFLOCK_OPTIONS. */
+static void
+take_defaults (RawOptions *raw, RawOptions *defaults)
 {
+  char **const pairs[][2] = { { &raw->session_timeout, &defaults->session_timeout },
+                              { &raw->connect_timeout, &defaults->connect_timeout },
+                              { &raw->kill_after, &defaults->kill_after },
+                              { &raw->auth_file, &defaults->auth_file },
+                              { &raw->acl, &defaults->acl } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
+    {
+      if (*pairs[i][0] == NULL)
+        {
+          take (pairs[i][0], pairs[i][1]);
+        }
+    }
+}
+
+static gboolean
+parse (Options *options, RawOptions *raw, char ***words, int *exit_code)
+{
+  RawOptions defaults = { 0 };
+
   if (!parse_options (options, raw, words))
     {
       return FALSE;
@@ -256,9 +282,16 @@ parse (Options *options, RawOptions *raw, char ***words)
       return TRUE;
     }
   drop_separator (*words + 1);
-  take_strings (options, raw);
-  return take_hosts (options, raw) && options_parse_values (options, raw)
-         && options_check_combination (options, raw)
+  gboolean good = config_read (&defaults, exit_code);
+  if (good)
+    {
+      take_defaults (raw, &defaults);
+      take_strings (options, raw);
+      *exit_code = EXIT_CODE_USAGE;
+      good = take_hosts (options, raw, &defaults);
+    }
+  options_clear_raw (&defaults);
+  return good && options_parse_values (options, raw) && options_check_combination (options, raw)
          && (options->verb == VERB_LOCK ? parse_lock_words (options, *words + 1, raw->multi)
                                         : parse_verb_words (options, *words + 1));
 }
@@ -325,15 +358,16 @@ options_parse (Options *options, int argc, char **argv, int *exit_code)
   g_auto (GStrv) words = g_strdupv (argv);
 
   set_defaults (options);
+  *exit_code = EXIT_CODE_USAGE;
   const gboolean parsed = check_command_line (argv, &options->waits) && add_environment (&words)
-                          && parse (options, &raw, &words);
+                          && parse (options, &raw, &words, exit_code);
   const gboolean version = raw.version;
   options_clear_raw (&raw);
   if (parsed && version)
     {
       print_versions ();
     }
-  *exit_code = parsed ? 0 : EXIT_CODE_USAGE;
+  *exit_code = parsed ? 0 : *exit_code;
   return parsed && !version;
 }
 

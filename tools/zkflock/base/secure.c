@@ -72,6 +72,40 @@ fill_in_all (Secure *secure)
     }
 }
 
+static void
+take_default (char **value, char **from)
+{
+  if (*value == NULL)
+    {
+      *value = g_steal_pointer (from);
+    }
+}
+
+/* By the same rules as the environment. */
+static void
+take_defaults (Secure *secure, Secure *from)
+{
+  if (secure->tls_cert == NULL)
+    {
+      take_default (&secure->tls_cert, &from->tls_cert);
+      take_default (&secure->tls_key, &from->tls_key);
+      take_default (&secure->tls_key_password_file, &from->tls_key_password_file);
+    }
+  take_default (&secure->tls_ca, &from->tls_ca);
+  take_default (&secure->tls_crl, &from->tls_crl);
+  take_default (&secure->tls_server_name, &from->tls_server_name);
+  take_default (&secure->sasl_mechanism, &from->sasl_mechanism);
+  if (g_strcmp0 (secure->sasl_mechanism, "gssapi") != 0)
+    {
+      take_default (&secure->sasl_user, &from->sasl_user);
+      take_default (&secure->sasl_password_file, &from->sasl_password_file);
+    }
+  if (g_strcmp0 (secure->sasl_mechanism, "digest") != 0)
+    {
+      take_default (&secure->sasl_server_principal, &from->sasl_server_principal);
+    }
+}
+
 static const char *
 check_tls (const Secure *secure)
 {
@@ -131,9 +165,10 @@ has_tls_prefix (const char *hosts)
 }
 
 char *
-secure_settle (Secure *secure, const char *hosts)
+secure_settle (Secure *secure, Secure *defaults, const char *hosts)
 {
   fill_in_all (secure);
+  take_defaults (secure, defaults);
   /* An option about TLS asks for TLS: it is never ignored for a connection in clear text. */
   secure->is_tls = secure->tls_ca != NULL || secure->tls_crl != NULL || secure->tls_cert != NULL
                    || secure->tls_server_name != NULL || has_tls_prefix (hosts);

@@ -9,6 +9,7 @@
 #define MIN_QUEUE   17
 #define MIN_NAME    12
 #define MAX_QUEUED  5
+#define MAX_MIXED   3 /* lines about paths of several kinds */
 /* Narrower terminals do not show the column. */
 #define WIDTH_FOR_KIND  64
 #define WIDTH_FOR_QUEUE 48
@@ -205,6 +206,28 @@ append_choice (Frame *frame, const Screen *screen, guint n_shown)
     }
 }
 
+/* Locks of several kinds at one path do not exclude each other. */
+static void
+append_mixed (Frame *frame, GPtrArray *locks)
+{
+  guint n = 0;
+
+  for (guint i = 0; frame->style->others != NULL && i < locks->len && n < MAX_MIXED; i++)
+    {
+      const char *path = curator_inspection_get_path (g_ptr_array_index (locks, i));
+      const guint kinds = GPOINTER_TO_UINT (g_hash_table_lookup (frame->style->others, path));
+      if (kinds != 0)
+        {
+          g_autofree char *names = who_describe_kinds (kinds);
+          g_autofree char *shown = curator_escape_name (path, -1);
+          g_autofree char *text =
+              g_strdup_printf ("%s: also used as %s: they do not exclude each other", shown, names);
+          frame_append_line (frame, RED, text);
+          n++;
+        }
+    }
+}
+
 static void
 append_cell (Frame *frame, const char *title, int width, gboolean left)
 {
@@ -330,6 +353,7 @@ frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen)
           &frame, NULL, locks->len == 0 ? "no lock is held or waited for" : "no lock is like this");
       return g_string_free (frame.out, FALSE);
     }
+  append_mixed (&frame, shown);
   append_cells (&frame);
   append_locks (&frame, shown, screen);
   if (locks->len == 1)

@@ -11,8 +11,9 @@ typedef struct
   int width;  /* columns; 0: no limit */
   int height; /* rows; 0: no limit */
   gboolean in_colour;
-  gboolean is_stale; /* the locks are shown dimmed */
-  gboolean is_live;  /* on a terminal: every line is cleared before it is written */
+  gboolean is_stale;  /* the locks are shown dimmed */
+  gboolean is_live;   /* on a terminal: every line is cleared before it is written */
+  GHashTable *others; /* path to the bits of other kinds there (views.h) */
   const char *hosts;
   const char *clock;   /* "14:03:22" */
   const char *trouble; /* NULL, or why the display is out of date */

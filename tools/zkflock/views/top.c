@@ -39,6 +39,7 @@ typedef struct
   GMutex mutex;
   GCond cond;
   GPtrArray *locks;           /* guarded; the newest result */
+  GHashTable *others;         /* guarded; of their paths, see frame.h */
   gint64 answered_us;         /* guarded; when locks was read */
   char *wanted;               /* guarded; path of the lock whose details are shown, or NULL */
   gboolean is_hurried;        /* guarded; the next look is due at once */
@@ -83,15 +84,37 @@ inspect_all (Top *top, GPtrArray *previous, GError **error)
   return g_steal_pointer (&all);
 }
 
+static GHashTable *
+find_others (Top *top, GPtrArray *locks)
+{
+  GHashTable *others = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < locks->len; i++)
+    {
+      const CuratorInspection *lock = g_ptr_array_index (locks, i);
+      const guint kinds = who_find_other_kinds (top->client, lock);
+      if (kinds != 0)
+        {
+          g_hash_table_insert (others, g_strdup (curator_inspection_get_path (lock)),
+                               GUINT_TO_POINTER (kinds));
+        }
+    }
+  return others;
+}
+
 static void
 publish (Top *top, GPtrArray *locks, GError *error)
 {
+  g_autoptr (GHashTable) others = locks != NULL ? find_others (top, locks) : NULL;
+
   g_mutex_lock (&top->mutex);
   if (locks != NULL)
     {
       top->answered_us = g_get_monotonic_time ();
       g_clear_pointer (&top->locks, g_ptr_array_unref);
       top->locks = g_ptr_array_ref (locks);
+      g_clear_pointer (&top->others, g_hash_table_unref);
+      top->others = g_steal_pointer (&others);
     }
   /* Without an answer, draw_text() shows how old the last one is. */
   else if (!is_no_answer (error))
@@ -260,6 +283,7 @@ draw_text (Top *top)
   g_autofree char *clock = g_date_time_format (now, "%H:%M:%S");
   FrameStyle style = { .in_colour = top->in_colour,
                        .is_live = top->is_live,
+                       .others = top->others,
                        .hosts = top->options->hosts,
                        .clock = clock };
   const int overdue = overdue_seconds (top);
@@ -280,14 +304,17 @@ draw_text (Top *top)
 }
 
 static void
-draw_json (GPtrArray *locks)
+draw_json (GPtrArray *locks, GHashTable *others)
 {
   g_autoptr (GString) out = g_string_new (NULL);
 
   json_begin_array (out, NULL);
   for (guint i = 0; i < locks->len; i++)
     {
-      who_append_json (out, g_ptr_array_index (locks, i));
+      const CuratorInspection *lock = g_ptr_array_index (locks, i);
+      who_append_json (
+          out, lock,
+          GPOINTER_TO_UINT (g_hash_table_lookup (others, curator_inspection_get_path (lock))));
     }
   json_end_array (out);
   puts (out->str);
@@ -300,7 +327,7 @@ draw (Top *top)
   g_mutex_lock (&top->mutex);
   if (top->locks != NULL && top->options->json)
     {
-      draw_json (top->locks);
+      draw_json (top->locks, top->others);
     }
   else if (top->locks != NULL)
     {
@@ -446,6 +473,7 @@ top_run (const Options *options)
       fail_with (options, top.fatal);
     }
   g_clear_pointer (&top.locks, g_ptr_array_unref);
+  g_clear_pointer (&top.others, g_hash_table_unref);
   g_clear_pointer (&top.details, curator_inspection_unref);
   g_clear_pointer (&top.addresses, g_hash_table_unref);
   g_free (top.wanted);

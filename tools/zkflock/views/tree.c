@@ -105,7 +105,8 @@ tree_run (const Options *options)
       json_begin_array (out, NULL);
       for (guint i = 0; i < found->len; i++)
         {
-          who_append_json (out, g_ptr_array_index (found, i));
+          CuratorInspection *one = g_ptr_array_index (found, i);
+          who_append_json (out, one, who_find_other_kinds (client, one));
         }
       json_end_array (out);
       g_string_append_c (out, '\n');

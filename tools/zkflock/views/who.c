@@ -158,7 +158,7 @@ append_participant_json (GString *out, const CuratorParticipant *one)
 }
 
 void
-who_append_json (GString *out, const CuratorInspection *inspection)
+who_append_json (GString *out, const CuratorInspection *inspection, guint other_kinds)
 {
   json_begin_object (out, NULL);
   json_string (out, "path", curator_inspection_get_path (inspection), -1);
@@ -166,6 +166,15 @@ who_append_json (GString *out, const CuratorInspection *inspection)
                -1);
   json_int (out, "holders", curator_inspection_get_n_holders (inspection));
   json_int (out, "waiting", curator_inspection_get_n_waiting (inspection));
+  json_begin_array (out, "kinds_not_excluded");
+  for (guint kind = 0; other_kinds >> kind != 0; kind++)
+    {
+      if ((other_kinds >> kind & 1) != 0)
+        {
+          json_string (out, NULL, kind_to_word ((Kind) kind), -1);
+        }
+    }
+  json_end_array (out);
   json_share (out, "counter_used", curator_inspection_get_counter_used (inspection));
   json_begin_array (out, "participants");
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
@@ -199,35 +208,53 @@ find_other_kind (CuratorClient *client, const CuratorInspection *inspection, con
   return leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
 }
 
-char *
-who_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
+guint
+who_find_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
 {
   const char *const *names = curator_inspection_get_foreign_children (inspection);
-  GString *text = g_string_new (NULL);
   guint seen = 0;
   Kind kind;
 
   if (curator_inspection_get_kind (inspection) == CURATOR_LOCK_KIND_NONE
       || curator_inspection_get_kind (inspection) == CURATOR_LOCK_KIND_SEMAPHORE)
     {
-      names += g_strv_length ((char **) names);
+      return 0;
     }
   for (; *names != NULL; names++)
     {
-      if (find_other_kind (client, inspection, *names, &kind) && (seen & 1U << kind) == 0)
+      if (find_other_kind (client, inspection, *names, &kind))
         {
-          g_string_append_printf (text, "%s%s", seen != 0 ? " and " : "", kind_to_string (kind));
           seen |= 1U << kind;
         }
     }
-  if (seen == 0)
+  return seen;
+}
+
+char *
+who_describe_kinds (guint kinds)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint kind = 0; kinds >> kind != 0; kind++)
     {
-      g_string_free (text, TRUE);
-      return NULL;
+      if ((kinds >> kind & 1) != 0)
+        {
+          g_string_append_printf (text, "%s%s", text->len > 0 ? " and " : "",
+                                  kind_to_string ((Kind) kind));
+        }
     }
-  g_string_append (text, ", which the lock above does not exclude");
-  g_string_prepend (text, "also used as ");
   return g_string_free (text, FALSE);
+}
+
+char *
+who_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
+{
+  const guint kinds = who_find_other_kinds (client, inspection);
+  g_autofree char *names = who_describe_kinds (kinds);
+
+  return kinds != 0
+             ? g_strdup_printf ("also used as %s, which the lock above does not exclude", names)
+             : NULL;
 }
 
 int
@@ -249,7 +276,7 @@ who_run (const Options *options)
     }
   if (options->json)
     {
-      who_append_json (out, inspection);
+      who_append_json (out, inspection, who_find_other_kinds (client, inspection));
       g_string_append_c (out, '\n');
     }
   else

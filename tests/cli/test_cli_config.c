@@ -1,0 +1,249 @@
+/* The configuration file: which one counts, what it may hold, and who may write it. */
+#include "cli.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOWHERE "localhost:1"
+
+static char *folder;
+
+static char *write_config (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static char *
+write_config (const char *name, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  char *file = g_build_filename (folder, name, NULL);
+  g_autofree char *parent = g_path_get_dirname (file);
+  assert_int_equal (g_mkdir_with_parents (parent, 0700), 0);
+  assert_true (g_file_set_contents (file, text, -1, NULL));
+  assert_int_equal (chmod (file, 0644), 0);
+  return file;
+}
+
+/* zkflock with these words and no -Z. */
+static Cli *run (const char *first, ...) G_GNUC_NULL_TERMINATED;
+
+static Cli *
+run (const char *first, ...)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  va_list args;
+
+  g_ptr_array_add (argv, (gpointer) ZKFLOCK);
+  va_start (args, first);
+  for (const char *word = first; word != NULL; word = va_arg (args, const char *))
+    {
+      g_ptr_array_add (argv, (gpointer) word);
+    }
+  va_end (args);
+  g_ptr_array_add (argv, NULL);
+  return cli_start_strv ((char *const *) argv->pdata);
+}
+
+static void
+assert_ends (Cli *cli, int code, const char *text)
+{
+  const int ended = cli_wait (cli, CLI_MS);
+  g_autofree char *err = cli_stderr (cli);
+  if (ended != code || strstr (err, text) == NULL)
+    {
+      fail_msg ("%d, not %d with \"%s\":\n%s", ended, code, text, err);
+    }
+}
+
+static int
+clean (void **state)
+{
+  static const char *const names[] = { "ZKFLOCK_CONFIG", "XDG_CONFIG_HOME", "ZKFLOCK_HOSTS",
+                                       "ZKFLOCK_OPTIONS", "ZKFLOCK_TLS_CA" };
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_unsetenv (names[i]);
+    }
+  g_setenv ("HOME", folder, TRUE);
+  return 0;
+}
+
+static void
+the_servers_come_from_a_file (void **state)
+{
+  g_autofree char *named =
+      write_config ("named", "# our ensemble\n[zkflock]\nhosts = %s\n", fixture_server (*state));
+  g_setenv ("ZKFLOCK_CONFIG", named, TRUE);
+  g_autoptr (Cli) by_name = run ("/config", CLI_COMMAND, "exit", "3", NULL);
+  assert_ends (by_name, 3, "");
+  g_unsetenv ("ZKFLOCK_CONFIG");
+
+  g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (*state)));
+  g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
+  g_autoptr (Cli) by_folder = run ("/config", CLI_COMMAND, "exit", "4", NULL);
+  assert_ends (by_folder, 4, "");
+  g_unsetenv ("XDG_CONFIG_HOME");
+
+  g_free (write_config (".config/zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (*state)));
+  g_autoptr (Cli) by_home = run ("/config", CLI_COMMAND, "exit", "5", NULL);
+  assert_ends (by_home, 5, "");
+}
+
+/* Options, then ZKFLOCK_OPTIONS, then the variables, then the file. */
+static void
+what_is_nearer_counts (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autofree char *file = write_config ("nearer", "[zkflock]\nhosts=" NOWHERE
+                                                  "\nconnect-timeout=0.2\nsession-timeout=30\n");
+  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+
+  g_autoptr (Cli) alone = run ("/nearer", "true", NULL);
+  assert_ends (alone, 69, NOWHERE);
+  g_autoptr (Cli) option = run ("-Z", server, "/nearer", "true", NULL);
+  assert_ends (option, 0, "");
+  g_setenv ("ZKFLOCK_HOSTS", server, TRUE);
+  g_autoptr (Cli) variable = run ("/nearer", "true", NULL);
+  assert_ends (variable, 0, "");
+  g_setenv ("ZKFLOCK_OPTIONS", "-Z localhost:2", TRUE);
+  g_autoptr (Cli) options = run ("/nearer", "true", NULL);
+  assert_ends (options, 69, "localhost:2");
+  /* The file of another set-up is not read at all. */
+  g_setenv ("ZKFLOCK_CONFIG", "", TRUE);
+  g_unsetenv ("ZKFLOCK_OPTIONS");
+  g_autoptr (Cli) empty = run ("/nearer", "true", NULL);
+  assert_ends (empty, 0, "");
+}
+
+static void
+the_file_of_the_user_comes_before_that_of_the_system (void **state)
+{
+  g_autoptr (Cli) probe = cli_start (
+      "/bin/sh", "-c", "exec unshare --mount --map-root-user mount -t tmpfs x /etc", NULL);
+  if (cli_wait (probe, CLI_MS) != 0)
+    {
+      skip ();
+    }
+  const char *const script =
+      "exec unshare --mount --map-root-user /bin/sh -c 'mount -t tmpfs x /etc\n"
+      "printf \"[zkflock]\\nhosts=$1\\nconnect-timeout=0.2\\n\" >/etc/zkflock.conf\n"
+      "shift; exec \"$@\"' sh \"$@\"";
+  g_autoptr (Cli) system = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (*state),
+                                      ZKFLOCK, "/system", CLI_COMMAND, "exit", "3", NULL);
+  assert_ends (system, 3, "");
+  g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=localhost:3\n"));
+  g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
+  g_autoptr (Cli) user = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (*state), ZKFLOCK,
+                                    "/system", "true", NULL);
+  assert_ends (user, 69, "localhost:3");
+}
+
+static void
+mistakes_name_file_line_and_key (void **state)
+{
+  static const struct
+  {
+    const char *text;
+    const char *says;
+  } rows[] = {
+    { "[zkflock]\n\n# x\nhost=a\n", "mistake, line 4: host is no key of this file" },
+    { "[zkflock]\nhosts=a\nverbose=true\n", "mistake, line 3: verbose is no key" },
+    { "[zkflock]\nhosts=a\n[other]\nx=y\n", "mistake, line 3: [other] is no group" },
+    { "[zkflock]\nsession-timeout=long\n", "line 2: session-timeout takes a number of seconds" },
+    { "[zkflock]\nhosts=\n", "line 2: hosts has no value" },
+    { "hosts=a\n", "mistake: " },
+    { "[zkflock]\nhosts\n", "hosts" },
+    { "[zkflock]\nsasl=magic\n", "--sasl is one of" },
+    { "[zkflock]\nacl=all\n", "--acl is one of" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *file = write_config ("mistake", "%s", rows[i].text);
+      g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+      g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
+      assert_ends (cli, 64, rows[i].says);
+    }
+  g_autofree char *file = write_config ("mistake", "[zkflock]\nnonsense=1\n");
+  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+  g_autoptr (Cli) version = run ("--version", NULL);
+  assert_ends (version, 0, "");
+  g_autofree char *absent = g_build_filename (folder, "absent", NULL);
+  g_setenv ("ZKFLOCK_CONFIG", absent, TRUE);
+  g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
+  assert_ends (cli, 77, "No such file");
+}
+
+/* It decides which servers get the passwords. */
+static void
+a_file_that_others_can_write_is_refused (void **state)
+{
+  g_autofree char *file = write_config ("open",
+                                        "[zkflock]\nhosts=%s\nsasl=digest\nsasl-user=me\n"
+                                        "sasl-password-file=/nowhere\n",
+                                        fixture_server (*state));
+  static const mode_t modes[] = { 0664, 0646, 0666, 0620 };
+
+  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      assert_int_equal (chmod (file, modes[i]), 0);
+      g_autoptr (Cli) cli = run ("/open", "true", NULL);
+      assert_ends (cli, 77, "other users can write it");
+    }
+  assert_int_equal (chmod (file, 0600), 0);
+  g_autoptr (Cli) closed = run ("/open", "true", NULL);
+  assert_ends (closed, 77, "SASL password file /nowhere"); /* so the file was used */
+  if (geteuid () == 0)
+    {
+      assert_int_equal (chown (file, 4321, 4321), 0);
+      g_autoptr (Cli) foreign = run ("/open", "true", NULL);
+      assert_ends (foreign, 77, "it belongs to another user");
+    }
+  g_setenv ("ZKFLOCK_CONFIG", "/dev/null", TRUE);
+  g_autoptr (Cli) device = run ("/open", "true", NULL);
+  assert_ends (device, 77, "not a regular file");
+}
+
+/* The example, with every line in force. */
+static void
+the_example_is_right (void **state)
+{
+  g_autofree char *text = NULL;
+  assert_true (
+      g_file_get_contents (CURATOR_SOURCE_DIR "/tools/zkflock/zkflock.conf", &text, NULL, NULL));
+  g_autoptr (GRegex) comment = g_regex_new ("^#([a-z-]+ = )", G_REGEX_MULTILINE, 0, NULL);
+  g_autofree char *in_force = g_regex_replace (comment, text, -1, 0, "\\1", 0, NULL);
+  assert_non_null (strstr (in_force, "\nsasl-password-file = "));
+  g_autofree char *file = write_config ("example", "%s", in_force);
+  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+  g_autoptr (Cli) cli = run ("/example", "true", NULL);
+  const int code = cli_wait (cli, CLI_MS);
+  g_autofree char *err = cli_stderr (cli);
+  assert_true (code == 76 || code == 77); /* a file that it names is not here */
+  assert_non_null (strstr (err, "/etc/zkflock/"));
+}
+
+static int
+start (void **state)
+{
+  folder = g_dir_make_tmp ("config-XXXXXX", NULL);
+  return folder != NULL ? fixture_start (state) : -1;
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup (the_servers_come_from_a_file, clean),
+    cmocka_unit_test_setup (what_is_nearer_counts, clean),
+    cmocka_unit_test_setup (the_file_of_the_user_comes_before_that_of_the_system, clean),
+    cmocka_unit_test_setup (mistakes_name_file_line_and_key, clean),
+    cmocka_unit_test_setup (a_file_that_others_can_write_is_refused, clean),
+    cmocka_unit_test_setup (the_example_is_right, clean),
+  };
+  return cmocka_run_group_tests (tests, start, fixture_stop);
+}
