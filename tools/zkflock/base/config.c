@@ -203,6 +203,15 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   return TRUE;
 }
 
+/* FALSE also if it is in a folder that is closed to us, such as the home of root in a container that
+ * runs as somebody else. */
+static gboolean
+is_there (const char *file)
+{
+  struct stat info;
+  return stat (file, &info) == 0;
+}
+
 /* A file that nobody named may be missing. */
 static gboolean
 read_one (RawOptions *defaults, const char *file, gboolean is_optional, int *exit_code)
@@ -213,8 +222,8 @@ read_one (RawOptions *defaults, const char *file, gboolean is_optional, int *exi
   *exit_code = EXIT_CODE_REFUSED;
   if (fd < 0)
     {
-      return (is_optional && (errno == ENOENT || errno == ENOTDIR))
-             || refuse (shown, g_strerror (errno));
+      const int number = errno;
+      return (is_optional && !is_there (file)) || refuse (shown, g_strerror (number));
     }
   g_autofree char *text = check_file (fd, shown) ? read_file (fd, shown) : NULL;
   close (fd);
