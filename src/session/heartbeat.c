@@ -53,12 +53,11 @@ static CURATOR_LOCKED void
 enqueue (CuratorStake *stake, CuratorStakeKind kind)
 {
   CuratorSession *session = stake->session;
-  stake->kind = kind;
   if (kind == CURATOR_STAKE_FAR)
     {
       curator_beat_note_far (session, stake);
     }
-  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
+  curator_stake_link (stake, kind);
   beat_arm (session, curator_beat_due_us (session, stake));
 }
 
@@ -92,12 +91,7 @@ curator_stake_set_near (CuratorStake *stake, gboolean near)
 void
 curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *session)
 {
-  guint index;
-
-  if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, from, &index))
-    {
-      session->beat_stakes->pdata[index] = to;
-    }
+  curator_stake_replace_in_beat (session, from, to);
   curator_stake_unlink (from);
   to->checked_us = from->checked_us;
   curator_stake_register (to, session, CURATOR_STAKE_HELD);

@@ -12,48 +12,7 @@
 #define CURATOR_LEASE_CLOCK_H
 
 #include "base/guards.h"
-#include "session/session.h"
-
-/* A node that is held (state) or waits in a queue (no state): what the heartbeat looks after. */
-typedef struct _CuratorStake CuratorStake;
-/* How often the heartbeat checks a node. */
-typedef enum
-{
-  CURATOR_STAKE_HELD,
-  CURATOR_STAKE_NEAR, /* waits right behind what holds the lock */
-  CURATOR_STAKE_FAR   /* waits further back */
-} CuratorStakeKind;
-/* A read of a stake's node, which may outlive the stake. */
-typedef struct
-{
-  CuratorStake *stake CURATOR_GUARDED; /* NULL when it was unregistered */
-} CuratorStakeRead;
-struct _CuratorStake
-{
-  GList link;
-  CuratorSession *session CURATOR_GUARDED; /* NULL while not registered */
-  const char *path; /* the full one; owned by the record that embeds the stake */
-  CuratorStakeKind kind CURATOR_GUARDED;
-  CuratorLeaseState state CURATOR_GUARDED;
-  CuratorCounter loss CURATOR_GUARDED;     /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
-  unsigned needs_read : 1 CURATOR_GUARDED; /* the check of its path proves nothing of the node */
-  unsigned
-      refuses_check : 1 CURATOR_GUARDED; /* and is refused: it would fail the whole transaction */
-  /* Called with the client's mutex held. LOST: the node is gone, or no longer provable, and the stake is
-   * unregistered before the call. A waiting stake hears of nothing else. */
-  void (*changed) (CuratorStake *stake, CuratorLeaseState state);
-
-  gint64 czxid;                           /* of the node; 0 where only its name is known */
-  gint64 checked_us CURATOR_GUARDED;      /* CLOCK_BOOTTIME: the node existed then, or later */
-  CuratorStakeRead *read CURATOR_GUARDED; /* the one that compares czxid, if in flight */
-};
-
-void curator_stake_unregister (CuratorStake *stake) CURATOR_LOCKED;
-/* The same, except that a heartbeat under way still has it. */
-void curator_stake_unlink (CuratorStake *stake) CURATOR_LOCKED;
-
-/* Whether somebody here holds, or waits with, the node of that full path. */
-gboolean curator_session_has_stake (CuratorSession *session, const char *path) CURATOR_LOCKED;
+#include "session/stakes.h"
 
 /* What a server grants from now on. Before, a hold may have been thought to last longer. */
 void curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms) CURATOR_LOCKED;
@@ -77,8 +36,6 @@ gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCK
 /* The stake's own node was seen as recently as a proof must be to grant something on it. */
 gboolean curator_stake_is_checked (const CuratorStake *stake) CURATOR_LOCKED;
 
-/* For heartbeat.c. */
-GQueue *curator_stake_queue (const CuratorStake *stake) CURATOR_LOCKED;
 /* There is a connection, with the timeout that was set before. */
 void curator_lease_clock_connected (CuratorSession *session) CURATOR_LOCKED;
 /* A hold was found to be over by the clock, and is LOST. The others, and the connection state, follow
