@@ -188,6 +188,16 @@ note_checked (GPtrArray *stakes, gint64 sent_us)
     }
 }
 
+/* The answer came too late to prove anything, and the hold has little time left: after an outage the next
+ * one proves it. Only once, until one is in time: a server that is always late gets no more requests. */
+static CURATOR_LOCKED gboolean
+is_worth_another (CuratorSession *session, int rc, gboolean in_time)
+{
+  const gboolean is_first = !session->was_late;
+  session->was_late = rc == ZOK && !in_time;
+  return session->was_late && is_first && session->held.length > 0;
+}
+
 static CURATOR_LOCKED void
 beat_arm_next (CuratorSession *session)
 {
@@ -220,6 +230,11 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   if (rc == ZOK)
     {
       note_checked (stakes, sent_us);
+    }
+  if (is_worth_another (session, rc, in_time))
+    {
+      beat_send (session);
+      return;
     }
   beat_arm_next (session);
 }

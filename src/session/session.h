@@ -108,6 +108,7 @@ struct _CuratorSession
   CuratorTimer *lapse_timer CURATOR_GUARDED;
   CuratorRequest *beat CURATOR_GUARDED;   /* the check in flight */
   GPtrArray *beat_stakes CURATOR_GUARDED; /* what it checks; NULL where a stake was removed */
+  gboolean was_late CURATOR_GUARDED;      /* the newest answer to one, so that it proved nothing */
 };
 
 CuratorSession *curator_session_ref (CuratorSession *session);

@@ -64,6 +64,9 @@ the_table_in_the_documents (void **state)
       seconds (row, most_ms - moments.term);
       seconds (row, most_ms - moments.kill);
       seconds (row, most_ms);
+      /* Of the next grant, and of an outage that begins when a heartbeat is just due. */
+      seconds (row, session_ms);
+      seconds (row, most_ms - moments.term - session_ms / 6);
       if (strstr (page, row->str) == NULL)
         {
           fail_msg ("docs/zkflock.md lacks the row %s", row->str);
