@@ -95,14 +95,21 @@ start_server (Realm *realm, const char *host)
 }
 
 int
-realm_start (void **state)
+realm_start_kdc (void **state)
 {
   Realm *realm = g_new0 (Realm, 1);
   g_autofree char *host = zk_server_new_host ();
 
   *state = realm;
   realm->directory = g_dir_make_tmp ("curator-realm-XXXXXX", NULL);
-  return start_kdc (realm, host) && start_server (realm, host) ? 0 : -1;
+  return start_kdc (realm, host) ? 0 : -1;
+}
+
+int
+realm_start (void **state)
+{
+  g_autofree char *host = zk_server_new_host ();
+  return realm_start_kdc (state) == 0 && start_server (*state, host) ? 0 : -1;
 }
 
 int
@@ -112,8 +119,11 @@ realm_stop (void **state)
   GDir *dir = g_dir_open (realm->directory, 0, NULL);
   const char *name;
 
-  raw_zk_close (realm->raw);
-  zk_server_stop (realm->server);
+  if (realm->server != NULL)
+    {
+      raw_zk_close (realm->raw);
+      zk_server_stop (realm->server);
+    }
   process_kill (realm->kdc);
   while ((name = g_dir_read_name (dir)) != NULL)
     {

@@ -18,6 +18,8 @@ typedef struct
  * run yet. */
 int realm_start (void **state);
 int realm_stop (void **state);
+/* The same without a server. */
+int realm_start_kdc (void **state);
 
 /* A new ticket of alice, and no ticket for a server. */
 gboolean realm_log_in (Realm *realm);
