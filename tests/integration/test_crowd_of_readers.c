@@ -79,6 +79,7 @@ static guint64
 cost_of (Fixture *fixture, const char *path, int n)
 {
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (GError) error = NULL;
   Crowd crowd;
 
   curator_client_set_session_timeout (client, LONG_SESSION_MS);
@@ -86,7 +87,7 @@ cost_of (Fixture *fixture, const char *path, int n)
   const guint64 before = requests_of (client);
   crowd_start (&crowd, client, path, n);
   assert_true (raw_zk_wait_children (fixture->raw, path, n + 1, 8 * LONG_MS));
-  assert_true (curator_lease_release (crowd.writer, NULL));
+  assert_ok (curator_lease_release (crowd.writer, &error), &error);
   crowd_wait_granted (&crowd, n);
   const guint64 cost = requests_of (client) - before;
   crowd_stop (&crowd);
