@@ -135,6 +135,17 @@ void curator_client_set_default_data (CuratorClient *client, const void *data, g
 CURATOR_API
 void curator_client_set_compression (CuratorClient *client, gboolean compression);
 
+/** Whether the client follows the configuration of the ensemble: it reads and watches /zookeeper/config,
+ *  and connects to the servers that are named there, as with curator_client_update_servers(). FALSE, the
+ *  default, keeps to the connect string. The addresses for clients in that node must be reachable from here;
+ *  0.0.0.0 stands for the host of the server. What cannot be read is ignored with a warning. With TLS a server
+ *  has the port for TLS that its line names, or else the one that all servers of the client's list share.
+ *  Reading the node needs READ on it, which everybody has unless it was changed. start refuses this with
+ *  UNSUPPORTED for a client on a handle of the program's. Mirrors Builder.ensembleTracker, which is TRUE by
+ *  default, and EnsembleTracker. */
+CURATOR_API
+void curator_client_set_follow_configuration (CuratorClient *client, gboolean follow);
+
 /** Runs callbacks in @p context, which the program must iterate; NULL, the default, runs them on
  *  threads of the client. Other work in the context delays the callbacks. The client takes its own
  *  reference. Mirrors passing an Executor to Curator's listeners. */
@@ -147,6 +158,19 @@ void curator_client_set_callback_context (CuratorClient *client, GMainContext *c
  *          UNSUPPORTED or LIMIT_EXCEEDED */
 CURATOR_API
 gboolean curator_client_start (CuratorClient *client, GError **error);
+
+/** Gives a running client other servers of the same ensemble. Its session, holds and waiting calls go on. If
+ *  the client is connected to a server that is not among them, it leaves that one as soon as the new names are
+ *  resolved, and connects to another; holds are SUSPECT meanwhile. Returns at once; may be called from any
+ *  thread and callback. The servers of another ensemble do not know the session, which ends there. Mirrors
+ *  ZooKeeper.updateServerList.
+ *  @param connect_string  as for curator_client_new(). Without a chroot the client keeps its own; another one
+ *                         is refused, and so is "tls://" if the client was started without TLS
+ *  @return FALSE, and nothing has changed, with INVALID_ARGUMENT, NOT_STARTED, CLOSED, FORKED, or UNSUPPORTED
+ *          if the client uses a handle of the program's: call zoo_set_servers() on that */
+CURATOR_API
+gboolean curator_client_update_servers (CuratorClient *client, const char *connect_string,
+                                        GError **error);
 
 /** Waits for a connection. Mirrors CuratorFramework.blockUntilConnected.
  *  @param timeout_ms  milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks

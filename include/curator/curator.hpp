@@ -737,6 +737,8 @@ struct client_options
   std::optional<std::string> default_data{};
   /** curator_client_set_compression() */
   bool compression = false;
+  /** curator_client_set_follow_configuration() */
+  bool follow_configuration = false;
   /** curator_client_set_callback_context() */
   GMainContext *callback_context = nullptr;
   /** curator_client_set_server_tick() */
@@ -814,6 +816,10 @@ public:
       {
         curator_client_set_compression (detail::require (native_handle ()), TRUE);
       }
+    if (options.follow_configuration)
+      {
+        curator_client_set_follow_configuration (detail::require (native_handle ()), TRUE);
+      }
     if (options.callback_context != nullptr)
       {
         curator_client_set_callback_context (detail::require (native_handle ()),
@@ -838,6 +844,17 @@ public:
   {
     detail::outcome outcome;
     outcome.check (curator_client_start (detail::require (native_handle ()), outcome) != FALSE);
+  }
+
+  /** Gives a running client other servers of the same ensemble; see curator_client_update_servers().
+   *  @throws error  INVALID_ARGUMENT, NOT_STARTED, CLOSED, UNSUPPORTED; nothing has changed then */
+  void
+  update_servers (const std::string &connect_string)
+  {
+    detail::outcome outcome;
+    outcome.check (curator_client_update_servers (detail::require (native_handle ()),
+                                                  connect_string.c_str (), outcome)
+                   != FALSE);
   }
 
   /** Waits for a connection.

@@ -97,7 +97,8 @@ tell_handle (CuratorSession *session)
 {
   CuratorClient *client = session->client;
   CuratorZkOps *ops = client->ops;
-  const gboolean may_leave = session->state == CURATOR_SESSION_DISCONNECTED;
+  const gboolean may_leave = session->state == CURATOR_SESSION_DISCONNECTED
+                             || (client->leaves_others && !curator_resolve_is_busy (client));
 
   if (session->handle == NULL || ops->set_servers == NULL)
     {
@@ -114,7 +115,9 @@ tell_handle (CuratorSession *session)
       curator_info ("the servers are now at %s", addresses);
       curator_connection_error_opened (client, addresses, NULL);
     }
-  return !ops->set_servers (ops, session->handle, servers, addresses, may_leave);
+  const gboolean is_done = ops->set_servers (ops, session->handle, servers, addresses, may_leave);
+  client->leaves_others &= !(is_done && may_leave);
+  return !is_done;
 }
 
 static CURATOR_LOCKED gint64
@@ -198,8 +201,15 @@ curator_session_servers_connected (CuratorSession *session)
 {
   if (session->client->known != NULL && session->client->ops->set_servers != NULL)
     {
-      tick_later (session, FALSE);
+      tick_later (session, session->client->leaves_others);
     }
+}
+
+void
+curator_session_servers_replaced (CuratorClient *client)
+{
+  curator_resolve_start (client, on_names_found);
+  on_names_found (client);
 }
 
 void

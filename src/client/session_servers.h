@@ -9,6 +9,8 @@
 void curator_session_servers_find (CuratorSession *session, CuratorWork open) CURATOR_LOCKED;
 void curator_session_servers_follow (CuratorSession *session) CURATOR_LOCKED;
 void curator_session_servers_connected (CuratorSession *session) CURATOR_LOCKED;
+/* client->known has other servers. */
+void curator_session_servers_replaced (CuratorClient *client) CURATOR_LOCKED;
 void curator_session_servers_stop (CuratorSession *session) CURATOR_LOCKED;
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/server_list.h"
 #include "base/thread_role.h"
 #include "client/connect_deadline.h"
+#include "client/follow_configuration.h"
 #include "client/session_close.h"
 #include "client/session_servers.h"
 #include "core/client-record.h"
@@ -118,6 +119,7 @@ curator_session_open (CuratorClient *client)
   curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
   set_loss_timer (session, client->connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
+  curator_follow_configuration (session);
   if (client->address_pending)
     {
       session->reopen_timer =

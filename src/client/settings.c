@@ -208,6 +208,13 @@ curator_client_set_compression (CuratorClient *client, gboolean compression)
 }
 
 void
+curator_client_set_follow_configuration (CuratorClient *client, gboolean follow)
+{
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  client->follows_configuration = follow != FALSE;
+}
+
+void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
@@ -246,6 +253,19 @@ check_features (CuratorClient *client, GError **error)
 }
 
 static gboolean
+check_follow (CuratorClient *client, GError **error)
+{
+  if (client->follows_configuration && client->ops->is_shared)
+    {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                           "the client uses the program's handle, whose servers it cannot change: "
+                           "it cannot follow the configuration of the ensemble");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
 check_default_data (CuratorClient *client, GError **error)
 {
   return client->default_data == NULL
@@ -263,6 +283,16 @@ out_of_range_time (const CuratorClient *client)
                                                                   : NULL;
 }
 
+void
+curator_settings_give_ports (CuratorClient *client, CuratorConnectString *servers)
+{
+  for (guint i = 0; client->tls != NULL && i < servers->hosts->len; i++)
+    {
+      CuratorHostPort *host = servers->hosts->pdata[i];
+      host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
+    }
+}
+
 static gboolean
 prepare_servers (CuratorClient *client, GError **error)
 {
@@ -276,11 +306,7 @@ prepare_servers (CuratorClient *client, GError **error)
     {
       client->tls = curator_tls_new ();
     }
-  for (guint i = 0; client->tls != NULL && i < client->servers->hosts->len; i++)
-    {
-      CuratorHostPort *host = client->servers->hosts->pdata[i];
-      host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
-    }
+  curator_settings_give_ports (client, client->servers);
   g_clear_pointer (&client->known, g_ptr_array_unref);
   if ((client->tls != NULL || client->sasl != NULL) && client->ops->dup_failure == NULL)
     {
@@ -300,7 +326,8 @@ curator_settings_prepare (CuratorClient *client, GError **error)
                    "the %s is not between 1 and %d ms", bad, G_MAXINT32);
       return FALSE;
     }
-  if (!check_features (client, error) || !check_default_data (client, error))
+  if (!check_features (client, error) || !check_follow (client, error)
+      || !check_default_data (client, error))
     {
       return FALSE;
     }

@@ -8,6 +8,8 @@
 void curator_settings_init (CuratorClient *client, const char *connect_string,
                             CuratorRetryPolicy *retry_policy);
 void curator_settings_clear (CuratorClient *client);
+/* Servers without a port have the default one for TLS if the client uses that. */
+void curator_settings_give_ports (CuratorClient *client, CuratorConnectString *servers);
 /* For start: checks the settings and fills in defaults. */
 gboolean curator_settings_prepare (CuratorClient *client, GError **error);
 

@@ -60,7 +60,7 @@ struct _CuratorClient
   CuratorZkOps *ops;
   void (*free) (CuratorClient *client); /* called once, by the last memory reference */
 
-  /* Settings: written before start, constant afterwards. */
+  /* Settings: written before start, constant afterwards; the first one guarded by mutex then. */
   char *connect_string;
   CuratorConnectString *servers;
   char *namespace_; /* "a/b", or NULL */
@@ -79,7 +79,8 @@ struct _CuratorClient
   GBytes *default_data;   /* guarded by mutex once started: see host_address.h */
   gboolean wants_address; /* default_data stands for this host's address */
   gboolean compression;   /* of payloads */
-  guint long_queue;       /* of so many nodes a list costs more than several reads */
+  gboolean follows_configuration;
+  guint long_queue; /* of so many nodes a list costs more than several reads */
   GMainContext *callback_context;
   CuratorTraceFunc trace;
   gpointer trace_data;
@@ -113,7 +114,9 @@ struct _CuratorClient
   GQueue ops_running CURATOR_GUARDED;               /* CuratorOp, to be cancelled by close */
   CuratorListeners error_listeners CURATOR_GUARDED; /* CuratorConnectionErrorListener */
   char *addresses CURATOR_GUARDED;                  /* what the newest handle connects to */
-  GPtrArray *known CURATOR_GUARDED;       /* CuratorServer; NULL if the handle is the program's */
+  GPtrArray *known CURATOR_GUARDED; /* CuratorServer; NULL if the handle is the program's */
+  gboolean leaves_others
+      CURATOR_GUARDED; /* a server that is not known is left once they are resolved */
   GHashTable *looking_up CURATOR_GUARDED; /* names, see resolve.c */
   GError *open_error CURATOR_GUARDED;     /* why no handle could be opened; NULL if one was */
   char *cause_told CURATOR_GUARDED;       /* what the error listeners were last notified of */

@@ -521,9 +521,8 @@ give_addresses (ZkEnsemble *ensemble, gboolean by_links)
     }
 }
 
-/* A line for each server, as this member finds it. */
 static void
-add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup, GString *config)
+add_quorum_settings (const ZkEnsembleSetup *setup, GString *config)
 {
   g_string_append_printf (config, "initLimit=%d\nsyncLimit=%d\nstandaloneEnabled=false\n",
                           MAX (10, setup->sync_limit), setup->sync_limit);
@@ -531,6 +530,13 @@ add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup
     {
       g_string_append (config, "reconfigEnabled=true\n");
     }
+}
+
+/* A line for each server, as this member finds it. */
+static void
+add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup, GString *config)
+{
+  add_quorum_settings (setup, config);
   for (int i = 0; i < N_SERVERS; i++)
     {
       g_autofree char *direct =
@@ -544,10 +550,8 @@ add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup
 }
 
 static void
-configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
+add_session_limits (const ZkEnsembleSetup *setup, int i, GString *config)
 {
-  ZkServer *server = ensemble->servers[i];
-  GString *config = common_config (server, setup->tick_ms);
   if (setup->min_session_ms[i] > 0)
     {
       g_string_append_printf (config, "minSessionTimeout=%d\n", setup->min_session_ms[i]);
@@ -556,17 +560,55 @@ configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
     {
       g_string_append_printf (config, "maxSessionTimeout=%d\n", setup->max_session_ms[i]);
     }
-  add_quorum_lines (ensemble, i, setup, config);
+}
+
+/* Takes config. */
+static void
+configure_peer (ZkServer *server, int id, const ZkEnsembleSetup *setup, GString *config)
+{
   add_security (server, setup->security, config);
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);
-  g_autofree char *id = g_strdup_printf ("%d\n", i + 1);
-  write_file (server, "data/myid", id);
+  g_autofree char *text = g_strdup_printf ("%d\n", id);
+  write_file (server, "data/myid", text);
 
   g_autofree char *config_path = g_build_filename (server->dir, "zoo.cfg", NULL);
   g_strfreev (server->argv);
   server->argv = make_argv ("org.apache.zookeeper.server.quorum.QuorumPeerMain", config_path,
                             setup->security != NULL, setup->security, setup->java_options);
+}
+
+static void
+configure_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup)
+{
+  ZkServer *server = ensemble->servers[i];
+  GString *config = common_config (server, setup->tick_ms);
+
+  add_session_limits (setup, i, config);
+  add_quorum_lines (ensemble, i, setup, config);
+  configure_peer (server, i + 1, setup, config);
+}
+
+ZkServer *
+zk_server_start_joiner (int id, const char *lines, const ZkEnsembleSetup *setup, char **line)
+{
+  ZkServer *server = server_new (NULL);
+  GString *config = common_config (server, setup->tick_ms);
+  g_autofree char *quorum = own_address (server);
+  const int election = zk_server_free_port (server->host);
+
+  server->address = own_address (server);
+  *line = g_strdup_printf ("server.%d=%s:%d:participant;%s", id, quorum, election, server->address);
+  add_session_limits (setup, 0, config);
+  add_quorum_settings (setup, config);
+  g_string_append_printf (config, "%s\n%s\n", lines, *line);
+  configure_peer (server, id, setup, config);
+  zk_server_relaunch (server);
+  if (!zk_server_wait_serving (server, START_TIMEOUT_MS))
+    {
+      g_clear_pointer (&server, zk_server_stop);
+    }
+  return server;
 }
 
 char *
