@@ -86,9 +86,13 @@ static char *
 entry_of (const char *line, int secure_port)
 {
   g_auto (GStrv) parts = g_strsplit (line, ";", -1);
-  g_autofree char *server = host_of (parts[0] != NULL ? parts[0] : "");
-  g_auto (Place) place = choose (parts, server, secure_port);
 
+  if (parts[0] == NULL)
+    {
+      return NULL; /* an empty line has no parts */
+    }
+  g_autofree char *server = host_of (parts[0]);
+  g_auto (Place) place = choose (parts, server, secure_port);
   if (place.port == NULL)
     {
       return NULL;

@@ -283,6 +283,11 @@ test_errors (void **state)
   curator::client idle (fixture_server (fixture));
   assert_int_equal (code_of ([&] { (void) idle.block_until_connected (1ms); }),
                     CURATOR_ERROR_NOT_STARTED);
+  assert_int_equal (code_of ([&] { idle.update_servers ("127.0.0.1:1"); }),
+                    CURATOR_ERROR_NOT_STARTED);
+  assert_int_equal (code_of ([&] { client.update_servers ("127.0.0.1:0"); }),
+                    CURATOR_ERROR_INVALID_ARGUMENT);
+  client.update_servers (fixture_server (fixture));
   std::unique_lock hold (mutex, 5s);
   client.close ();
   assert_int_equal (code_of ([&] { curator::mutex (client, "/cpp/errors").lock (); }),

@@ -113,6 +113,8 @@ const operations<curator::client> of_client = {
   { "client::start", logic, refused, [] (curator::client &it) { it.start (); } },
   { "client::block_until_connected", logic, refused,
     [] (curator::client &it) { (void) it.block_until_connected (1ms); } },
+  { "client::update_servers", logic, refused,
+    [] (curator::client &it) { it.update_servers ("127.0.0.1:1"); } },
   { "client::state", logic, returns, [] (curator::client &it) { (void) it.state (); } },
   { "client::session_id", logic, returns, [] (curator::client &it) { (void) it.session_id (); } },
   { "client::session_timeout", logic, returns,

@@ -130,6 +130,7 @@ test_settings_too_late (void **state)
       assert_refused (curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE));
       assert_refused (curator_client_set_default_data (client, "", 0));
       assert_refused (curator_client_set_compression (client, TRUE));
+      assert_refused (curator_client_set_follow_configuration (client, TRUE));
       assert_refused (curator_client_set_callback_context (client, NULL));
       assert_refused (curator_client_set_trace (client, NULL, NULL, NULL));
     }

@@ -159,6 +159,57 @@ ignore_event (const CuratorTraceEvent *event, gpointer data)
 {
 }
 
+static void
+assert_joined (GPtrArray *servers, gboolean with_former, const char *expected)
+{
+  g_autoptr (GPtrArray) copy = curator_servers_copy (servers, with_former);
+  g_autofree char *joined = curator_servers_join (copy);
+  assert_int_equal (g_strcmp0 (joined, expected), 0);
+}
+
+/* The list of a client that was never connected. What is refused has changed nothing. */
+static void
+test_update_servers (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE "/app", NULL);
+  g_autoptr (GError) error = NULL;
+
+  assert_false (curator_client_update_servers (client, NOWHERE, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
+  assert_true (curator_client_start (client, &error));
+  static const char *const bad[] = { "", "a:0", "a:1/other", "tls://a:1" };
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      assert_false (curator_client_update_servers (client, bad[i], &error));
+      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+    }
+  assert_joined (client->known, FALSE, "127.0.0.1:1");
+  assert_true (curator_client_update_servers (client, "127.0.0.2:1,127.0.0.3", &error));
+  assert_joined (client->known, FALSE, "127.0.0.2:1,127.0.0.3:2181,127.0.0.2:1");
+  assert_true (curator_client_update_servers (client, "[::1]:7/app", &error));
+  assert_joined (client->known, FALSE, "::1:7");
+  curator_client_close (client);
+  assert_false (curator_client_update_servers (client, NOWHERE, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
+}
+
+static void
+test_servers_of_an_adopted_handle (void **state)
+{
+  g_autoptr (CuratorClient) client = curator_client_new_for_zhandle (NULL, NULL);
+  g_autoptr (CuratorClient) other = curator_client_new_for_zhandle (NULL, NULL);
+  g_autoptr (GError) error = NULL;
+
+  curator_client_set_follow_configuration (other, TRUE);
+  assert_false (curator_client_start (other, &error));
+  assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
+  assert_true (curator_client_start (client, &error));
+  assert_false (curator_client_update_servers (client, NOWHERE, &error));
+  assert_non_null (strstr (error->message, "zoo_set_servers ()"));
+  assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
+  curator_client_close (client);
+}
+
 /* The latest value counts, and the one before is freed. */
 static void
 test_set_twice (void **state)
@@ -257,14 +308,6 @@ resolved (GPtrArray *servers, guint index, const char *addresses)
                            addresses != NULL ? NULL : g_strdup ("unknown"));
 }
 
-static void
-assert_joined (GPtrArray *servers, gboolean with_former, const char *expected)
-{
-  g_autoptr (GPtrArray) copy = curator_servers_copy (servers, with_former);
-  g_autofree char *joined = curator_servers_join (copy);
-  assert_int_equal (g_strcmp0 (joined, expected), 0);
-}
-
 /* A name without an address is left out as long as another has one, and keeps what it had; and the
  * number of addresses is odd, since libzookeeper leaves half of an even one out. */
 static void
@@ -343,6 +386,8 @@ main (void)
     cmocka_unit_test (test_no_connect_string),
     cmocka_unit_test (test_not_started),
     cmocka_unit_test (test_namespace),
+    cmocka_unit_test (test_update_servers),
+    cmocka_unit_test (test_servers_of_an_adopted_handle),
     cmocka_unit_test (test_set_twice),
     cmocka_unit_test (test_deadlines),
     cmocka_unit_test (test_names_of_locks),
