@@ -259,15 +259,15 @@ revoke_waits_for_the_release (void **state)
   Fixture *fixture = *state;
   LOG log = cli_new_file ();
   LOG beats = cli_new_file ();
-  g_autoptr (Cli) polite = cli_zkflock (fixture_server (fixture), "--revocable", "/back",
-                                        CLI_COMMAND, "polite", log, "0", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) polite = cli_zkflock (
+      fixture_server (fixture), "--revocable", "/back", CLI_COMMAND, "polite", log, "0", NULL);
   assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
   g_free (cli_run (fixture, 0, "revoke", "--wait", "50", "/back", NULL));
   assert_true (cli_wait_lines (log, "GOT", 1, 0));
   g_free (cli_run (fixture, 0, "wait", "-n", "/back", NULL));
 
-  g_autoptr (Cli) stubborn = cli_zkflock (fixture_server (fixture), "--revocable", "/kept",
-                                          CLI_COMMAND, "stubborn", beats, NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) stubborn = cli_zkflock (
+      fixture_server (fixture), "--revocable", "/kept", CLI_COMMAND, "stubborn", beats, NULL);
   assert_true (cli_wait_lines (beats, "BEAT", 2, CLI_MS));
   g_free (cli_run (fixture, 0, "revoke", "/kept", NULL));
   g_free (cli_run (fixture, 1, "revoke", "-w", "0.3", "/kept", NULL));

@@ -35,6 +35,7 @@ typedef struct
   Launcher launcher;
   Guard guard;
   Cgroup cgroup;
+  int cgroup_error; /* why there is none, or 0 */
   CuratorClient *client;
   GCancellable *cancellable;
   Contest *contest;
@@ -310,6 +311,24 @@ report_failed_wait (Run *run)
   return code;
 }
 
+/* Without one, the process group alone is killed. The kernel takes some milliseconds to move a process, so
+ * that is done while the servers answer. */
+static void
+use_cgroup (Run *run)
+{
+  if (run->options->command == NULL)
+    {
+      return;
+    }
+  if (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid))
+    {
+      print_verbose (run->options, "the command has a control group of its own");
+      return;
+    }
+  print_verbose (run->options, "no control group (%s): only the command's process group is killed",
+                 g_strerror (run->cgroup_error != 0 ? run->cgroup_error : errno));
+}
+
 /* Returns TRUE with run->lease once the lock is held. Otherwise FALSE with *exit_code, which may be
  * 0: -E sets the code of a conflict. */
 static gboolean
@@ -326,6 +345,7 @@ wait_for_lock (Run *run, int *exit_code)
       *exit_code = fail_with (run->options, error);
       return FALSE;
     }
+  use_cgroup (run);
   iterate_until_decided (run);
   if (run->signal == 0 && run->lease != NULL && run->conflict == NULL && run->error == NULL)
     {
@@ -607,22 +627,6 @@ run_with_client (Run *run)
   return code;
 }
 
-/* Without one, the process group alone is killed. */
-static void
-own_cgroup (Run *run)
-{
-  if (cgroup_create (&run->cgroup) && cgroup_add (&run->cgroup, run->launcher.pid))
-    {
-      print_verbose (run->options, "the command has a control group of its own");
-    }
-  else
-    {
-      print_verbose (run->options,
-                     "no control group (%s): only the command's process group is killed",
-                     g_strerror (errno));
-    }
-}
-
 int
 lock_and_run (const Options *options)
 {
@@ -634,7 +638,7 @@ lock_and_run (const Options *options)
   if (options->command != NULL)
     {
       run.has_helpers = launcher_start (&run.launcher, options->command);
-      own_cgroup (&run);
+      run.cgroup_error = cgroup_create (&run.cgroup) ? 0 : errno;
       if (!run.has_helpers || !guard_start (&run.guard, run.launcher.pid, &run.cgroup))
         {
           print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
