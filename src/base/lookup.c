@@ -9,6 +9,8 @@
  */
 #include "base/lookup.h"
 
+#include "base/fork_gate.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -22,17 +24,20 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* locked while fork() runs */
 static pthread_cond_t is_idle = PTHREAD_COND_INITIALIZER;
-static guint n_under_way;
-static struct timespec last_began; /* of those under way */
+static guint n_under_way[CURATOR_N_LOOKUPS];
+static struct timespec last_began[CURATOR_N_LOOKUPS]; /* of those under way */
 
 static void
 before_fork (void)
 {
   pthread_mutex_lock (&gate);
-  struct timespec until = last_began;
-  until.tv_sec += FORK_PATIENCE_S;
-  while (n_under_way > 0 && pthread_cond_timedwait (&is_idle, &gate, &until) == 0)
+  for (int kind = 0; kind < CURATOR_N_LOOKUPS; kind++)
     {
+      struct timespec until = last_began[kind];
+      until.tv_sec += FORK_PATIENCE_S;
+      while (n_under_way[kind] > 0 && pthread_cond_timedwait (&is_idle, &gate, &until) == 0)
+        {
+        }
     }
 }
 
@@ -46,7 +51,7 @@ in_parent (void)
 static void
 in_child (void)
 {
-  n_under_way = 0;
+  memset (n_under_way, 0, sizeof n_under_way);
   pthread_cond_init (&is_idle, NULL);
   pthread_mutex_unlock (&gate);
 }
@@ -54,24 +59,30 @@ in_child (void)
 static void
 watch_forks (void)
 {
-  pthread_atfork (before_fork, in_parent, in_child);
+  curator_gate_at_fork (before_fork, in_parent, in_child);
 }
 
 void
-curator_lookup_enter (void)
+curator_lookup_watch_forks (void)
 {
   pthread_once (&once, watch_forks);
+}
+
+void
+curator_lookup_enter (CuratorLookupKind kind)
+{
+  curator_lookup_watch_forks ();
   pthread_mutex_lock (&gate);
-  n_under_way++;
-  clock_gettime (CLOCK_REALTIME, &last_began);
+  n_under_way[kind]++;
+  clock_gettime (CLOCK_REALTIME, &last_began[kind]);
   pthread_mutex_unlock (&gate);
 }
 
 void
-curator_lookup_leave (void)
+curator_lookup_leave (CuratorLookupKind kind)
 {
   pthread_mutex_lock (&gate);
-  if (--n_under_way == 0)
+  if (--n_under_way[kind] == 0)
     {
       pthread_cond_broadcast (&is_idle);
     }
@@ -109,9 +120,11 @@ ask (GPtrArray *addresses, const char *host, guint16 port, int flags)
   char service[8];
 
   g_snprintf (service, sizeof service, "%u", port);
-  curator_lookup_enter ();
+  const guint depth = curator_gate_suspend ();
+  curator_lookup_enter (CURATOR_LOOKUP_BY_US);
   const int failed = getaddrinfo (host, service, &hints, &found);
-  curator_lookup_leave ();
+  curator_lookup_leave (CURATOR_LOOKUP_BY_US);
+  curator_gate_resume (depth);
   for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
     {
       add_once (addresses, next);
@@ -126,6 +139,7 @@ ask (GPtrArray *addresses, const char *host, guint16 port, int flags)
 GPtrArray *
 curator_lookup (const char *host, guint16 port, int *failed)
 {
+  CURATOR_INSIDE_GATE;
   GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
 
   /* Addresses of a kind that this machine cannot reach are worth nothing, unless there are no others. */

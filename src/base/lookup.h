@@ -19,8 +19,17 @@ GPtrArray *curator_lookup (const char *host, guint16 port, int *failed);
 /* The same for a host that may be an address in digits. Empty: it is a name. Does not block. */
 GPtrArray *curator_lookup_digits (const char *host, guint16 port);
 
-/* getaddrinfo(), and whatever else calls it, is called between these two. */
-void curator_lookup_enter (void);
-void curator_lookup_leave (void);
+typedef enum
+{
+  CURATOR_LOOKUP_BY_US,
+  CURATOR_LOOKUP_BY_LIBRARY, /* by libzookeeper's own thread */
+  CURATOR_N_LOOKUPS
+} CuratorLookupKind;
+
+/* Makes fork() wait for look-ups; called before all else that fork() waits for. */
+void curator_lookup_watch_forks (void);
+/* getaddrinfo(), and whatever else calls it, is called between these two, of any thread. */
+void curator_lookup_enter (CuratorLookupKind kind);
+void curator_lookup_leave (CuratorLookupKind kind);
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "base/threads.h"
 
+#include "base/lookup.h"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,6 +30,7 @@ watch_forks (void)
   cancelled = g_cancellable_new ();
   g_cancellable_cancel (cancelled);
   pthread_atfork (NULL, NULL, in_child);
+  curator_lookup_watch_forks ();
 }
 
 GCancellable *

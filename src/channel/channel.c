@@ -10,6 +10,7 @@
  */
 #include "channel/channel.h"
 
+#include "base/fork_gate.h"
 #include "base/thread_start.h"
 #include "channel/channel_link.h"
 #include "channel/link_server.h"
@@ -167,6 +168,7 @@ run (void *data)
          || (channel->link != NULL && g_get_monotonic_time () < stop_at_us))
     {
       wait_for_events (channel, fds, stop_at_us);
+      CURATOR_INSIDE_GATE;
       if (stop_at_us == G_MAXINT64 && atomic_load (&channel->is_stopping))
         {
           stop_at_us = g_get_monotonic_time () + STOP_US;
@@ -261,7 +263,9 @@ curator_channel_close (CuratorChannel *channel)
 {
   atomic_store (&channel->is_stopping, TRUE);
   eventfd_write (channel->context.wake_fd, 1);
+  const guint depth = curator_gate_suspend ();
   pthread_join (channel->thread, NULL);
+  curator_gate_resume (depth);
   channel_free (channel);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "core/client-record.h"
 
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
@@ -30,6 +31,7 @@ free_now (void *data)
   curator_settings_clear (client);
   curator_listeners_clear (&client->listeners);
   curator_connection_error_clear (client);
+  curator_gate_enter ();
   curator_reaper_free (client->reaper);
   g_hash_table_unref (client->mixed_paths);
   g_hash_table_unref (client->looking_up);
@@ -37,6 +39,7 @@ free_now (void *data)
   g_clear_pointer (&client->listings, g_hash_table_unref);
   g_clear_pointer (&client->spare_holds, g_hash_table_unref);
   curator_dispatch_free (client->dispatch);
+  curator_gate_leave ();
   if (client->ops->free != NULL)
     {
       client->ops->free (client->ops);
@@ -72,6 +75,7 @@ CuratorClient *
 curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *retry_policy,
                              CuratorZkOps *ops)
 {
+  CURATOR_INSIDE_GATE;
   CuratorClient *client = g_new0 (CuratorClient, 1);
   pthread_condattr_t monotonic;
 

@@ -11,6 +11,7 @@
  * only the forwarded ones count.
  */
 #include "base/container.h"
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "client/session_states.h"
 #include "core/client-record.h"
@@ -76,7 +77,7 @@ unlock_in_child (void)
 static void
 watch_forks (void)
 {
-  pthread_atfork (lock_handles, unlock_handles, unlock_in_child);
+  curator_gate_at_fork (lock_handles, unlock_handles, unlock_in_child);
 }
 
 /* Called with the mutex of this file held. */
@@ -259,7 +260,7 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
     }
   while (handle->delivering > 0)
     {
-      pthread_cond_wait (&delivered, &mutex);
+      curator_gate_cond_wait (&delivered, &mutex, NULL);
     }
   pthread_mutex_unlock (&mutex);
   g_free (handle);

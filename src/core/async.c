@@ -6,6 +6,7 @@
  */
 #include "core/async.h"
 
+#include "base/fork_gate.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 
@@ -52,7 +53,9 @@ async_free (gpointer data)
 {
   CuratorAsync *async = data;
   g_clear_object (&async->cancellable);
+  curator_gate_enter ();
   g_clear_error (&async->error);
+  curator_gate_leave ();
   async->spec.unref_owner (async->spec.owner);
   g_clear_pointer (&async->client, curator_client_memory_unref);
   g_free (async);

@@ -11,6 +11,7 @@
 #include "core/await.h"
 
 #include "base/cond_init.h"
+#include "base/fork_gate.h"
 #include "core/client-record.h"
 
 struct _CuratorSeat
@@ -123,6 +124,7 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
     }
   pthread_mutex_unlock (&seat->mutex);
   pthread_setcancelstate (cancel_state, NULL);
+  CURATOR_INSIDE_GATE;
   if (await->error != NULL)
     {
       g_propagate_error (error, await->error);

@@ -10,6 +10,7 @@
  */
 #include "core/connect_failures.h"
 
+#include "base/fork_gate.h"
 #include "curator/tls.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static void
 create_table (void)
 {
   failures = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_failure);
-  pthread_atfork (lock_table, unlock_table, unlock_table);
+  curator_gate_at_fork (lock_table, unlock_table, unlock_table);
 }
 
 /* The library sets these codes itself; the system's text for them would mislead. */

@@ -9,6 +9,7 @@
 
 #include "base/alarm.h"
 #include "base/cond_init.h"
+#include "base/fork_gate.h"
 #include "base/guards.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
@@ -57,7 +58,6 @@ CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-
   curator_timers_init (&dispatch->timers);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
@@ -269,6 +269,13 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
     }
   Job *job = g_queue_pop_head (&client->dispatch->jobs[lane]);
   curator_client_unlock (client);
+  if (is_ours (lane))
+    {
+      CURATOR_INSIDE_GATE;
+      run_job (job);
+      free_job (job);
+      return TRUE;
+    }
   pthread_cleanup_push (free_job, job);
   run_job (job);
   pthread_cleanup_pop (TRUE);
@@ -326,7 +333,6 @@ static CURATOR_LOCKED void
 wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
   CuratorDispatch *dispatch = client->dispatch;
-
   dispatch->asleep_until_us[lane] = until_us;
   if (lane == CURATOR_LANE_TIMERS)
     {
@@ -334,8 +340,7 @@ wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
     }
   else
     {
-      pthread_cond_wait (&dispatch->work_added[lane], &client->mutex);
-      /* See wait_for_change(). */
+      curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
       client->cancel_state = PTHREAD_CANCEL_DISABLE;
     }
   dispatch->asleep_until_us[lane] = 0;
@@ -471,7 +476,7 @@ wait_for_change (CuratorClient *client, gint64 until_us)
     }
   /* Whoever holds the mutex meanwhile leaves the state of his own thread. */
   const int cancel_state = client->cancel_state;
-  const int failed = pthread_cond_timedwait (&client->changed, &client->mutex, &until);
+  const int failed = curator_gate_cond_wait (&client->changed, &client->mutex, &until);
   client->cancel_state = cancel_state;
   return failed != ETIMEDOUT;
 }

@@ -42,9 +42,9 @@ host_address (void)
     {
       return NULL;
     }
-  curator_lookup_enter ();
+  curator_lookup_enter (CURATOR_LOOKUP_BY_US);
   const int failed = getaddrinfo (name, NULL, &hints, &found);
-  curator_lookup_leave ();
+  curator_lookup_leave (CURATOR_LOOKUP_BY_US);
   if (failed != 0)
     {
       return NULL;

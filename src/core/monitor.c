@@ -6,6 +6,7 @@
  */
 #include "core/monitor.h"
 
+#include "base/fork_gate.h"
 #include "base/threads.h"
 #include "core/client-record.h"
 
@@ -46,6 +47,7 @@ curator_client_lock (CuratorClient *client)
   int cancel_state;
 
   pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  curator_gate_enter ();
   pthread_mutex_lock (&client->mutex);
   client->cancel_state = cancel_state;
   locked_client = client;
@@ -74,6 +76,7 @@ curator_client_unlock (CuratorClient *client)
       g_free (after);
       after = next;
     }
+  curator_gate_leave ();
   pthread_setcancelstate (cancel_state, NULL);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "core/op.h"
 
+#include "base/fork_gate.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/zk_error.h"
@@ -42,6 +43,7 @@ curator_op_unref (CuratorOp *op)
     {
       return;
     }
+  CURATOR_INSIDE_GATE;
   if (op->klass->finalize != NULL)
     {
       op->klass->finalize (op);

@@ -10,6 +10,7 @@
  */
 #include "zk/resolve.h"
 
+#include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/server_list.h"
 #include "base/thread_start.h"
@@ -91,6 +92,7 @@ free_look_up (LookUp *job)
 static CURATOR_UNLOCKED void *
 look_up (void *data)
 {
+  CURATOR_INSIDE_GATE; /* not while it looks up */
   LookUp *job = data;
   CuratorClient *client = job->client;
   g_autofree char *why = NULL;

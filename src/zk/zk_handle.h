@@ -19,6 +19,7 @@ struct _CuratorZkHandle
   /* Of a handle of our own. */
   pthread_mutex_t opening; /* held until io is complete */
   CuratorIoThread io;
+  atomic_uint settling;      /* CuratorSettling, see settling.h */
   guint64 attempt;           /* the inode of the socket at the last check, or 0 */
   gint64 attempt_since_us;   /* when it was first seen */
   CuratorZkSecured *secured; /* of zk_secured.c, or NULL */

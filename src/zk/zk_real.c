@@ -10,10 +10,12 @@
  * zoo_aremove_all_watches; but that removes the watches of others too, so not on a shared handle.
  */
 #include "zk/zk_real.h"
+#include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "zk/cloexec.h"
+#include "zk/settling.h"
 #include "zk/zk_multi.h"
 #include "zk/zk_servers.h"
 
@@ -53,6 +55,8 @@ static void
 on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
   CuratorZkHandle *handle = context;
+  curator_settling_note (handle, CURATOR_SETTLING_TURNED);
+  CURATOR_INSIDE_GATE;
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
     {
       hide_socket (handle, zh);
@@ -151,11 +155,14 @@ open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
       return NULL;
     }
   curator_io_thread_prepare (&handle->io, name);
-  curator_lookup_enter ();
+  curator_lookup_enter (CURATOR_LOOKUP_BY_LIBRARY);
   zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, id, handle,
                                    ZOO_NO_LOG_CLIENTENV, curator_zk_servers_log_line);
   const int error = errno;
-  curator_lookup_leave ();
+  if (zh == NULL)
+    {
+      curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
+    }
   curator_io_thread_find (&handle->io, name, newest);
   errno = error;
   return zh;
@@ -218,6 +225,7 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
       return NULL;
     }
   zoo_set_servers_resolution_delay (handle->zh, -1);
+  curator_settling_note (handle, CURATOR_SETTLING_TOLD);
   curator_zk_servers_add (handle, hosts);
   return handle;
 }
@@ -233,7 +241,11 @@ void
 curator_zk_real_close (CuratorZkHandle *handle)
 {
   curator_zk_servers_remove (handle);
+  /* Joins threads that may be waiting at the gate. */
+  const guint depth = curator_gate_suspend ();
   zookeeper_close (handle->zh);
+  curator_settling_note (handle, CURATOR_SETTLING_BOTH);
+  curator_gate_resume (depth);
   handle_free (handle);
 }
 

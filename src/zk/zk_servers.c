@@ -11,8 +11,10 @@
  */
 #include "zk/zk_servers.h"
 
+#include "base/fork_gate.h"
 #include "base/server_list.h"
 #include "core/log.h"
+#include "zk/settling.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,7 +44,7 @@ static void
 create_handles (void)
 {
   handles = g_ptr_array_new ();
-  pthread_atfork (lock_handles, unlock_handles, unlock_handles);
+  curator_gate_at_fork (lock_handles, unlock_handles, unlock_handles);
 }
 
 void
@@ -101,8 +103,10 @@ on_failure (void)
       return;
     }
   const gboolean was_connected = zoo_state (handle->zh) == ZOO_CONNECTED_STATE;
+  curator_lookup_enter (CURATOR_LOOKUP_BY_LIBRARY);
   zoo_set_servers (handle->zh, NOBODY);
   zoo_set_servers (handle->zh, addresses);
+  curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
   if (was_connected)
     {
       handle->watcher (ZOO_SESSION_EVENT, ZOO_CONNECTING_STATE, "", handle->context);
@@ -110,11 +114,36 @@ on_failure (void)
   errno = error;
 }
 
+/* Not inside the gate, which may be closed until this is known. */
+static void
+note_turn (void)
+{
+  char name[16] = "";
+
+  pthread_getname_np (pthread_self (), name, sizeof name);
+  pthread_once (&once, create_handles);
+  lock_handles ();
+  for (guint i = 0; i < handles->len; i++)
+    {
+      CuratorZkHandle *handle = handles->pdata[i];
+      if (strcmp (handle->io.name, name) == 0)
+        {
+          curator_settling_note (handle, CURATOR_SETTLING_TURNED);
+        }
+    }
+  unlock_handles ();
+}
+
 void
 curator_zk_servers_log_line (const char *line)
 {
   const char *socket = strstr (line, ": Socket ");
   const gboolean failed = socket != NULL && strstr (socket, " zk retcode=") != NULL;
+  if (failed)
+    {
+      note_turn ();
+    }
+  CURATOR_INSIDE_GATE;
 
   curator_log_zookeeper_line (line);
   if (failed)

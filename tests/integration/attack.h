@@ -2,7 +2,8 @@
 #ifndef CURATOR_TEST_ATTACK_H
 #define CURATOR_TEST_ATTACK_H
 
-#include <curator/curator.h>
+#include "fixture.h"
+
 #include <curator/zookeeper.h>
 
 /* The state of the objects that a call gets. */
@@ -81,6 +82,9 @@ typedef struct
   gpointer (*obtain) (World *world);
 } AttackObject;
 
+/* The kind of curator_mutex_new () */
+#define ATTACK_PLAIN_KIND 3
+
 /* Written by attack_headers. */
 extern const AttackObject attack_objects[];
 extern const guint n_attack_objects;
@@ -128,5 +132,22 @@ void attack_later_CuratorClient (CuratorClient *client);
 void attack_use_CuratorClient (CuratorClient *client);
 void attack_later_CuratorSemaphore (CuratorSemaphore *semaphore);
 void attack_later_CuratorNodeRequest (CuratorNodeRequest *request);
+
+/* For the tests. A new world holds a lease, unless its state does not allow it. */
+extern guint attack_n_failures;
+extern guint attack_n_calls;
+extern const guint attack_n_others; /* objects that are not the library's */
+World *attack_world_new (Fixture *fixture, AttackState state, guint lock_kind);
+void attack_world_free (World *world);
+/* Makes all calls of the world's state. Returns how many lacked an object. */
+guint attack_all (World *world);
+/* Each object of another kind, from the first on, in each place of an object. */
+void attack_with_others (World *world, guint first, guint n);
+gboolean attack_must_fail_later (void);
+void attack_complain (const char *what, const GError *error);
+void attack_watch_for_crashes (void);
+/* A GLogWriterFunc. */
+GLogWriterOutput attack_count_criticals (GLogLevelFlags level, const GLogField *fields,
+                                         gsize n_fields, gpointer data);
 
 #endif

@@ -1,0 +1,213 @@
+/* The gate that fork() closes; see fork_gate.h. Curator has no counterpart.
+ *
+ * Threads: any. Each counts itself in one of many counters, so that two threads hardly ever share one; the
+ * counters and the sign at the gate are atomic. The mutex is held while a fork is under way.
+ */
+#include "base/fork_gate.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define N_COUNTERS  64
+#define CACHE_LINE  64
+#define PATIENCE_US G_USEC_PER_SEC
+#define LONGEST_US  1000 /* between two looks */
+#define MOST_HOOKS  8
+
+typedef struct
+{
+  _Alignas(CACHE_LINE) atomic_uint n;
+} Counter;
+
+typedef struct
+{
+  void (*before) (void);
+  void (*in_parent) (void);
+  void (*in_child) (void);
+} Hook;
+
+static Counter inside[N_COUNTERS];
+static atomic_bool is_closed;
+static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint last_number;
+static _Thread_local guint number; /* of the calling thread; 0: none yet */
+static _Thread_local guint depth;  /* of the calling thread's passages */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static Hook hooks[MOST_HOOKS]; /* guarded by closing */
+static guint n_hooks;
+
+static Counter *
+own_counter (void)
+{
+  if (G_UNLIKELY (number == 0))
+    {
+      number = atomic_fetch_add (&last_number, 1) + 1;
+    }
+  return &inside[number % N_COUNTERS];
+}
+
+/* FALSE: it is closed. */
+static gboolean
+try_enter (void)
+{
+  Counter *counter = own_counter ();
+
+  atomic_fetch_add (&counter->n, 1);
+  if (G_LIKELY (!atomic_load (&is_closed)))
+    {
+      return TRUE;
+    }
+  atomic_fetch_sub (&counter->n, 1);
+  return FALSE;
+}
+
+static void
+wait_for_fork (void)
+{
+  pthread_mutex_lock (&closing);
+  pthread_mutex_unlock (&closing);
+}
+
+void
+curator_gate_enter (void)
+{
+  while (depth == 0 && !try_enter ())
+    {
+      wait_for_fork ();
+    }
+  depth++;
+}
+
+void
+curator_gate_leave (void)
+{
+  if (--depth == 0)
+    {
+      atomic_fetch_sub (&own_counter ()->n, 1);
+    }
+}
+
+guint
+curator_gate_suspend (void)
+{
+  const guint before = depth;
+
+  if (before > 0)
+    {
+      depth = 1;
+      curator_gate_leave ();
+    }
+  return before;
+}
+
+void
+curator_gate_resume (guint before)
+{
+  if (before > 0)
+    {
+      curator_gate_enter ();
+      depth = before;
+    }
+}
+
+/* Nobody waits at the gate with the mutex, which another one needs to get out. */
+int
+curator_gate_cond_wait (pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+  const guint before = curator_gate_suspend ();
+  const int result =
+      until != NULL ? pthread_cond_timedwait (cond, mutex, until) : pthread_cond_wait (cond, mutex);
+
+  while (before > 0 && !try_enter ())
+    {
+      pthread_mutex_unlock (mutex);
+      wait_for_fork ();
+      pthread_mutex_lock (mutex);
+    }
+  depth = before;
+  return result;
+}
+
+static guint
+count_others (void)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < N_COUNTERS; i++)
+    {
+      n += atomic_load (&inside[i].n);
+    }
+  return depth > 0 ? n - 1 : n;
+}
+
+/* What a hook or another library's handler calls meanwhile must not wait for this thread. */
+static void
+before_fork (void)
+{
+  const gint64 until_us = g_get_monotonic_time () + PATIENCE_US;
+
+  pthread_mutex_lock (&closing);
+  atomic_store (&is_closed, true);
+  for (gulong pause_us = 10; count_others () > 0 && g_get_monotonic_time () < until_us;
+       pause_us = MIN (pause_us * 2, LONGEST_US))
+    {
+      g_usleep (pause_us);
+    }
+  atomic_fetch_add (&own_counter ()->n, depth == 0 ? 1 : 0);
+  depth++;
+  for (guint i = 0; i < n_hooks; i++)
+    {
+      hooks[i].before ();
+    }
+}
+
+static void
+open_gate (void)
+{
+  curator_gate_leave ();
+  atomic_store (&is_closed, false);
+  pthread_mutex_unlock (&closing);
+}
+
+static void
+in_parent (void)
+{
+  for (guint i = n_hooks; i > 0; i--)
+    {
+      hooks[i - 1].in_parent ();
+    }
+  open_gate ();
+}
+
+/* The threads that did not leave in time do not exist here. */
+static void
+in_child (void)
+{
+  for (guint i = 0; i < N_COUNTERS; i++)
+    {
+      atomic_store (&inside[i].n, 0);
+    }
+  atomic_store (&own_counter ()->n, 1);
+  for (guint i = n_hooks; i > 0; i--)
+    {
+      hooks[i - 1].in_child ();
+    }
+  open_gate ();
+}
+
+static void
+watch_forks (void)
+{
+  pthread_atfork (before_fork, in_parent, in_child);
+}
+
+void
+curator_gate_at_fork (void (*before) (void), void (*after_in_parent) (void),
+                      void (*after_in_child) (void))
+{
+  pthread_once (&once, watch_forks);
+  pthread_mutex_lock (&closing);
+  g_assert (n_hooks < MOST_HOOKS);
+  hooks[n_hooks++] = (Hook){ before, after_in_parent, after_in_child };
+  pthread_mutex_unlock (&closing);
+}
