@@ -74,8 +74,7 @@ test_damage (void **state)
               g_autofree char *ignored = NULL;
               g_autofree char *text = g_memdup2 (cases[i].text, length);
               text[at] = others[k];
-              g_autofree char *list =
-                  curator_ensemble_config_parse (text, k == 0 ? at : length, 0, &ignored);
+              g_free (curator_ensemble_config_parse (text, k == 0 ? at : length, 0, &ignored));
             }
         }
     }
