@@ -32,7 +32,7 @@ warn_once (Follower *follower, const char *text)
 {
   if (g_strcmp0 (follower->warned, text) != 0)
     {
-      curator_warn ("%s: %s", CONFIG, text);
+      curator_warn ("the configuration of the ensemble is not followed: %s", text);
       g_free (follower->warned);
       follower->warned = g_strdup (text);
     }
