@@ -99,6 +99,7 @@ on_never_connected (gpointer data)
     {
       curator_connection_error_opened (session->client, NULL, why_not_open (session->client, 0));
     }
+  curator_connection_error_warn (session->client);
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
 
@@ -321,13 +322,8 @@ open_failed (CuratorSession *session, GError *why)
   const gint64 pause_ms = MIN (FIRST_REOPEN_MS << MIN (client->open_failures, 10), LAST_REOPEN_MS);
 
   client->open_failures++;
-  /* The same reason is told once. */
-  if (!client->ops->is_shared
-      && (client->open_error == NULL || !g_str_equal (client->open_error->message, why->message)))
-    {
-      curator_warn ("cannot connect to %s", why->message);
-    }
   curator_connection_error_opened (client, NULL, why);
+  curator_connection_error_warn (client);
   session->reopen_timer = curator_timer_after (client, pause_ms * 1000, on_reopen, session);
 }
 

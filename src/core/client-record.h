@@ -121,6 +121,7 @@ struct _CuratorClient
   GError *open_error CURATOR_GUARDED;     /* why no handle could be opened; NULL if one was */
   char *cause_told CURATOR_GUARDED;       /* what the error listeners were last notified of */
   gint64 down_since_us CURATOR_GUARDED;   /* monotonic; 0 while connected */
+  gint64 warned_us CURATOR_GUARDED;       /* of this outage, monotonic; 0: not yet */
   CuratorTimer *error_timer CURATOR_GUARDED;
   CuratorReaper *reaper;
   GHashTable *mixed_paths CURATOR_GUARDED; /* paths with two recipes that were warned of */

@@ -8,11 +8,13 @@
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/connect_failures.h"
+#include "core/log.h"
 #include "core/monitor.h"
 #include "core/zk_error.h"
 #include "session/session.h"
 
-#define POLL_US (100 * 1000)
+#define POLL_US       (100 * 1000)
+#define WARN_AGAIN_US (10 * 60 * G_TIME_SPAN_SECOND)
 /* A connection on which nothing was answered for this part of the session timeout is no connection. */
 #define SILENT_SHARE 3
 
@@ -49,10 +51,9 @@ cause_of (CuratorClient *client, gboolean *known)
 
 /* In CURATOR_CONNECT_ERROR, or AUTH_FAILED. what: the operation, with its path. */
 static CURATOR_LOCKED GError *
-outage_error (CuratorClient *client, const char *what, gint64 since_us)
+outage_error (CuratorClient *client, const char *what)
 {
-  const gint64 from = MAX (since_us, client->down_since_us);
-  const gint64 ms = (curator_client_now_us (client) - from) / 1000;
+  const gint64 ms = (curator_client_now_us (client) - client->down_since_us) / 1000;
   gboolean known;
 
   if (client->auth_failed)
@@ -61,6 +62,11 @@ outage_error (CuratorClient *client, const char *what, gint64 since_us)
                           "%s: the server refused the authentication", what);
     }
   g_autoptr (GError) cause = cause_of (client, &known);
+  if (ms == 0)
+    {
+      return g_error_new (cause->domain, cause->code, "%s: not connected (%s)", what,
+                          cause->message);
+    }
   return g_error_new (cause->domain, cause->code,
                       "%s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, ms,
                       cause->message);
@@ -90,7 +96,7 @@ curator_unanswered_error (CuratorClient *client, const char *what, const char *p
                           "%s: connected, but no answer within %" G_GINT64_FORMAT " ms", operation,
                           (curator_client_now_us (client) - since_us) / 1000);
     }
-  GError *error = outage_error (client, operation, since_us);
+  GError *error = outage_error (client, operation);
   if (error->domain == CURATOR_CONNECT_ERROR)
     {
       error->domain = CURATOR_ERROR;
@@ -147,7 +153,7 @@ curator_client_dup_connection_error (CuratorClient *client)
     {
       g_autofree char *hosts = curator_path_escape (client->connect_string);
       g_autofree char *operation = g_strconcat ("connecting to ", hosts, NULL);
-      error = outage_error (client, operation, 0);
+      error = outage_error (client, operation);
     }
   curator_client_unlock (client);
   return error;
@@ -221,6 +227,22 @@ curator_connection_error_opened (CuratorClient *client, const char *addresses, G
 }
 
 void
+curator_connection_error_warn (CuratorClient *client)
+{
+  const gint64 now_us = curator_client_now_us (client);
+  gboolean known;
+
+  if (client->ops->is_shared || client->auth_failed
+      || (client->warned_us != 0 && now_us - client->warned_us < WARN_AGAIN_US))
+    {
+      return;
+    }
+  client->warned_us = now_us;
+  g_autoptr (GError) cause = cause_of (client, &known);
+  curator_warn ("cannot connect to %s", cause->message);
+}
+
+void
 curator_connection_error_down (CuratorClient *client)
 {
   if (client->down_since_us == 0)
@@ -234,6 +256,7 @@ void
 curator_connection_error_up (CuratorClient *client)
 {
   client->down_since_us = 0;
+  client->warned_us = 0;
   curator_timer_cancel (client, &client->error_timer);
   g_clear_pointer (&client->cause_told, g_free);
 }

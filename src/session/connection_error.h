@@ -20,6 +20,8 @@ char *curator_connection_error_suffix (CuratorClient *client) CURATOR_LOCKED;
  * CURATOR_CONNECT_ERROR. Takes why. */
 void curator_connection_error_opened (CuratorClient *client, const char *addresses,
                                       GError *why) CURATOR_LOCKED;
+/* A warning with the cause: the first time in an outage, and then every ten minutes. */
+void curator_connection_error_warn (CuratorClient *client) CURATOR_LOCKED;
 /* For session_states.c: since now there is no connection, or one again. */
 void curator_connection_error_down (CuratorClient *client) CURATOR_LOCKED;
 void curator_connection_error_up (CuratorClient *client) CURATOR_LOCKED;
