@@ -110,7 +110,8 @@ resize (const Case *c, GByteArray *message)
       message->data[4] = (guint8) changed;
       return;
     }
-  const gint32 length = GINT32_TO_BE (net_get_int32 (message->data) + (gint32) c->by);
+  const guint32 old = (guint32) net_get_int32 (message->data);
+  const guint32 length = GUINT32_TO_BE (old + (guint32) c->by);
   memcpy (message->data, &length, sizeof length);
 }
 
