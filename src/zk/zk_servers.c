@@ -39,10 +39,12 @@ unlock_handles (void)
   pthread_mutex_unlock (&mutex);
 }
 
-/* The child of a fork may have clients of its own: it must find the mutex free. */
+/* The child of a fork may have clients of its own: it must find the mutex free. fork() waits for look-ups
+ * first: who ends one may need the mutex. */
 static void
 create_handles (void)
 {
+  curator_lookup_watch_forks ();
   handles = g_ptr_array_new ();
   curator_gate_at_fork (lock_handles, unlock_handles, unlock_handles);
 }
@@ -66,25 +68,35 @@ curator_zk_servers_remove (CuratorZkHandle *handle)
   unlock_handles ();
 }
 
-/* The next list of the handle whose IO thread this is: transfer full, or NULL. */
-static char *
-take_next (CuratorZkHandle **handle)
+/* The handle whose IO thread this is, or NULL. It lives until zookeeper_close() has joined the thread. */
+static CuratorZkHandle *
+find_own (void)
 {
   char name[16] = "";
-  char *addresses = NULL;
+  CuratorZkHandle *own = NULL;
 
   pthread_getname_np (pthread_self (), name, sizeof name);
   pthread_once (&once, create_handles);
   lock_handles ();
-  for (guint i = 0; i < handles->len && addresses == NULL; i++)
+  for (guint i = 0; i < handles->len && own == NULL; i++)
     {
-      *handle = handles->pdata[i];
-      if ((*handle)->next_addresses != NULL && strcmp ((*handle)->io.name, name) == 0)
-        {
-          addresses = g_steal_pointer (&(*handle)->next_addresses);
-          g_free ((*handle)->addresses);
-          (*handle)->addresses = g_strdup (addresses);
-        }
+      CuratorZkHandle *handle = handles->pdata[i];
+      own = strcmp (handle->io.name, name) == 0 ? handle : NULL;
+    }
+  unlock_handles ();
+  return own;
+}
+
+/* The next list of the handle whose IO thread this is: transfer full, or NULL. */
+static char *
+take_next (CuratorZkHandle *own)
+{
+  lock_handles ();
+  char *addresses = g_steal_pointer (&own->next_addresses);
+  if (addresses != NULL)
+    {
+      g_free (own->addresses);
+      own->addresses = g_strdup (addresses);
     }
   unlock_handles ();
   return addresses;
@@ -94,9 +106,9 @@ take_next (CuratorZkHandle **handle)
 static void
 on_failure (void)
 {
-  CuratorZkHandle *handle = NULL;
-  g_autofree char *addresses = take_next (&handle);
   const int error = errno;
+  CuratorZkHandle *handle = find_own ();
+  g_autofree char *addresses = handle != NULL ? take_next (handle) : NULL;
 
   if (addresses == NULL || zoo_state (handle->zh) < 0)
     {
@@ -114,24 +126,17 @@ on_failure (void)
   errno = error;
 }
 
-/* Not inside the gate, which may be closed until this is known. */
+/* Not inside the gate, which may be closed until this is known, and without the mutex, which fork() takes
+ * after that of the look-ups. */
 static void
 note_turn (void)
 {
-  char name[16] = "";
+  CuratorZkHandle *own = find_own ();
 
-  pthread_getname_np (pthread_self (), name, sizeof name);
-  pthread_once (&once, create_handles);
-  lock_handles ();
-  for (guint i = 0; i < handles->len; i++)
+  if (own != NULL)
     {
-      CuratorZkHandle *handle = handles->pdata[i];
-      if (strcmp (handle->io.name, name) == 0)
-        {
-          curator_settling_note (handle, CURATOR_SETTLING_TURNED);
-        }
+      curator_settling_note (own, CURATOR_SETTLING_TURNED);
     }
-  unlock_handles ();
 }
 
 void

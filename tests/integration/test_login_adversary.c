@@ -110,8 +110,8 @@ resize (const Case *c, GByteArray *message)
       message->data[4] = (guint8) changed;
       return;
     }
-  const guint32 old = (guint32) net_get_int32 (message->data);
-  const guint32 length = GUINT32_TO_BE (old + (guint32) c->by);
+  const guint32 before = (guint32) net_get_int32 (message->data);
+  const guint32 length = GUINT32_TO_BE (before + (guint32) c->by);
   memcpy (message->data, &length, sizeof length);
 }
 
