@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 /* So long that a busy machine loses no hold by itself. */
-#define HOLD_MS 6000
+#define HOLD_MS    15000
+#define BEAT_MS    (HOLD_MS / 6)
+#define LONGEST_MS 30000
+#define TICK_MS    (LONGEST_MS / 20)
 
 static gint n_shortened; /* atomic */
 
@@ -103,10 +106,10 @@ shorten_once (ZkServer *server)
   taking_assert_waits (next);
   g_atomic_int_set (&n_shortened, 0);
   Loss *loss = loss_await (lease);
-  restart_with (server, BOUNDS ("1000", "4000"));
+  restart_with (server, BOUNDS ("1000", "10000"));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_equal (curator_client_get_session_timeout (client), 4000);
+  assert_int_equal (curator_client_get_session_timeout (client), 10000);
   assert_true (g_atomic_int_get (&n_shortened) >= 1);
   proxy_set_mode (proxy, PROXY_DESERT);
   assert_true (taking_wait (next, LONG_MS));
@@ -161,7 +164,7 @@ test_timeout_is_lengthened (void **state)
 /* --- the node is another one -------------------------------------------------------------------- */
 
 #define FIXED     "/model/fixed"
-#define N_MOMENTS 20
+#define N_MOMENTS 12
 
 /* Right after the grant, between heartbeats, or during a reconnect. */
 static void
@@ -169,7 +172,7 @@ delete_at_a_moment (Fixture *fixture, int i)
 {
   if (i % 3 == 1)
     {
-      wait_ms (g_random_int_range (0, 1500));
+      wait_ms (g_random_int_range (0, BEAT_MS * 3 / 2));
     }
   if (i % 3 == 2)
     {
@@ -202,7 +205,7 @@ test_node_is_taken_by_another (void **state)
       const gint64 both_ms = lost_ms - (i % 3 == 2 ? back_ms : next->returned_ms);
       worst_ms = MAX (worst_ms, both_ms);
       /* A heartbeat, and as much for a busy machine and the reconnect. */
-      assert_true (both_ms < 2 * HOLD_MS / 6);
+      assert_true (both_ms < 2 * BEAT_MS);
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
       assert_true (curator_lease_get_remaining_ms (taking_lease (next, 0)) > 0);
       taking_give_back (next);
@@ -251,14 +254,16 @@ test_node_is_replaced_under_a_waiter (void **state)
 
 /* --- the connection states ---------------------------------------------------------------------- */
 
+#define CUT_OFF_HOLD_MS 21000 /* how long a hold lasts after the newest proof */
+
 /* Cut off for longer than a hold lasts; the session survives. */
 static void
 cut_off (Fixture *fixture, gboolean holding, const char *expected)
 {
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  curator_client_set_session_timeout (client, 10000);
-  curator_client_set_server_tick (client, ZK_SERVER_DEFAULT_TICK_MS);
+  curator_client_set_session_timeout (client, LONGEST_MS);
+  curator_client_set_server_tick (client, TICK_MS);
   client_start (client);
   const gint64 session = curator_client_get_session_id (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/states");
@@ -269,8 +274,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
       assert_true (curator_lease_release (lease, NULL));
     }
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  /* A hold lasts 7.0 s after the newest proof. */
-  wait_ms (7400);
+  wait_ms (CUT_OFF_HOLD_MS + 400);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
@@ -327,7 +331,7 @@ hold_unreadable (Fixture *fixture, int n_others)
   assert_int_equal (g_atomic_int_get (&n_changes), 0);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
   assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
-  assert_lease_state (lease, CURATOR_LEASE_LOST, 2 * HOLD_MS / 6);
+  assert_lease_state (lease, CURATOR_LEASE_LOST, 2 * BEAT_MS);
   for (guint i = 0; i < others->len; i++)
     {
       assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_HELD);
@@ -355,7 +359,7 @@ test_heartbeat_shorter_than_the_round_trip (void **state)
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   gint n_changes = 0;
-  curator_client_set_session_timeout (client, 10000);
+  curator_client_set_session_timeout (client, LONGEST_MS);
   curator_client_set_heartbeat_interval (client, 100);
   proxy_set_delay (fixture->proxy, 60, 60);
   client_start (client);
@@ -363,7 +367,7 @@ test_heartbeat_shorter_than_the_round_trip (void **state)
   for (int i = 0; i < 30; i++)
     {
       g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, 2000, NULL, &error);
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
       assert_ok (lease != NULL, &error);
       const guint id = curator_lease_add_listener (lease, count_state, &n_changes, NULL);
       wait_ms (i % 10 == 0 ? 500 : 0);
@@ -387,24 +391,27 @@ stop_us (int seconds)
   assert_int_equal (system (command), 0);
 }
 
+#define PAUSED_MS  8000
+#define NOTICED_MS 5000 /* longer than a busy machine pauses the test, and shorter than the pause */
+
 static void
 test_no_entry_after_a_pause (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), SESSION_MS);
+  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), PAUSED_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/paused");
   g_autoptr (GError) error = NULL;
   gint64 before_ms = wait_now_ms ();
   guint64 n_entered = 0;
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  stop_us (SESSION_MS / 1000);
-  for (gint64 now_ms = before_ms; now_ms - before_ms < 2000; now_ms = wait_now_ms ())
+  stop_us (PAUSED_MS / 1000);
+  for (gint64 now_ms = before_ms; now_ms - before_ms < NOTICED_MS; now_ms = wait_now_ms ())
     {
       before_ms = now_ms;
       if (!curator_lock_acquire (lock, 0, NULL, &error))
         {
           /* The pause fell between the look at the time and the entry. */
-          assert_true (wait_now_ms () - before_ms >= 2000);
+          assert_true (wait_now_ms () - before_ms >= NOTICED_MS);
           assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
           break;
         }
@@ -431,6 +438,12 @@ count_shortened (GLogLevelFlags level, const GLogField *fields, gsize n_fields, 
   return g_log_writer_default (level, fields, n_fields, data);
 }
 
+static int
+start_for_long_sessions (void **state)
+{
+  return fixture_start_for_sessions (state, LONGEST_MS);
+}
+
 int
 main (void)
 {
@@ -448,5 +461,5 @@ main (void)
   };
 
   g_log_set_writer_func (count_shortened, NULL, NULL);
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  return cmocka_run_group_tests (tests, start_for_long_sessions, fixture_stop);
 }

@@ -152,16 +152,18 @@ rounds_or (int usual)
   return wanted != NULL ? atoi (wanted) : usual;
 }
 
-static void
-test_silence_15_s (void **state)
-{
-  test_accepted_in_silence (*state, 15000, rounds_or (3));
-}
-
+/* Three silent attempts take 0.4 of the session timeout, and a hold has 0.5 or more of it: the rest, a tenth,
+ * is what a busy machine may take. */
 static void
 test_silence_30_s (void **state)
 {
   test_accepted_in_silence (*state, 30000, rounds_or (2));
+}
+
+static void
+test_silence_60_s (void **state)
+{
+  test_accepted_in_silence (*state, 60000, rounds_or (1));
 }
 
 /* An address that refuses connections, and later neither accepts nor refuses them. */
@@ -224,7 +226,7 @@ test_no_handshake (void **state)
 
   hole_new (&hole);
   g_autofree char *both = g_strdup_printf ("%s,%s", fixture_proxy (fixture), hole.address);
-  holder_start (&holder, both, 15000);
+  holder_start (&holder, both, 30000);
   hole_open (&hole);
   for (int round = 1; round <= rounds_or (4); round++)
     {
@@ -296,8 +298,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_silence_15_s),
     heal_and_test (test_silence_30_s),
+    heal_and_test (test_silence_60_s),
     heal_and_test (test_no_handshake),
     heal_and_test (test_restart_of_the_server),
   };
