@@ -28,7 +28,9 @@
  *     call throws an error with G_IO_ERROR and G_IO_ERROR_CANCELLED.
  *   - Callbacks are lambdas or other callables. The library moves them in and destroys them. They
  *     run on the threads that client.h describes. An exception in a callback is caught and logged
- *     as a critical message.
+ *     as a critical message. A callback and the function of a leader selector may end their thread
+ *     with pthread_exit(), or be cancelled there: what they own is destroyed, and another thread
+ *     goes on. What answers a question (a retry policy, a driver) and destructors have to return.
  *   - Functions are as thread-safe as those of C; handles are not: two threads may lock one mutex
  *     object, but not while a third assigns to it or destroys it.
  */
@@ -56,6 +58,9 @@
 #endif
 #ifdef __cpp_lib_jthread
 #include <stop_token>
+#endif
+#if __has_include(<cxxabi.h>)
+#include <cxxabi.h>
 #endif
 
 namespace curator
@@ -251,14 +256,29 @@ c_text (const std::string &text)
   return text.c_str ();
 }
 
-/* Catches exceptions, which must not reach the C frames of the caller. */
+/* What unwinds the stack of a thread that ends in pthread_exit() or is cancelled. Only GNU's library
+ * shows it to catch (...), which then must not keep it. */
+#ifdef __GLIBCXX__
+using thread_end = abi::__forced_unwind;
+#else
+class thread_end
+{
+};
+#endif
+
+/* Catches exceptions, which must not reach the C frames of the caller. The end of the thread
+ * passes; it has no object, and the reference to it is null. */
 template <class Call>
-void
-shield (Call &&call) noexcept
+__attribute__ ((no_sanitize ("null"))) void
+shield (Call &&call)
 {
   try
     {
       std::forward<Call> (call) ();
+    }
+  catch (const thread_end &)
+    {
+      throw;
     }
   catch (const std::exception &thrown)
     {
@@ -269,6 +289,14 @@ shield (Call &&call) noexcept
       g_log ("curator", G_LOG_LEVEL_CRITICAL,
              "a callback threw an exception that is not a std::exception");
     }
+}
+
+/* The same for what the library waits for: it has to return. */
+template <class Call>
+void
+shield_question (Call &&call) noexcept
+{
+  shield (std::forward<Call> (call));
 }
 
 template <class F>
@@ -514,7 +542,7 @@ public:
     return retry_policy (curator_retry_policy_new_custom (
         [] (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data) -> gboolean {
           std::optional<ms> sleep;
-          detail::shield (
+          detail::shield_question (
               [&] { sleep = (*static_cast<callback *> (data)) (retry_count, ms (elapsed_ms)); });
           *sleep_ms = sleep ? sleep->count () : 0;
           return sleep ? TRUE : FALSE;
@@ -629,9 +657,9 @@ public:
   set_crl_file (const std::optional<std::string> &pem)
   {
     detail::outcome outcome;
-    outcome.check (curator_tls_set_crl_file (require (), pem ? detail::c_text (*pem) : nullptr,
-                                             outcome)
-                   != FALSE);
+    outcome.check (
+        curator_tls_set_crl_file (require (), pem ? detail::c_text (*pem) : nullptr, outcome)
+        != FALSE);
   }
 
   /** curator_tls_set_certificate_files() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
@@ -1736,7 +1764,7 @@ private:
   static void
   creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request, gpointer data)
   {
-    detail::shield ([&] {
+    detail::shield_question ([&] {
       node_request described (request);
       static_cast<state *> (data)->functions.creates_the_lock (described);
     });
@@ -1747,7 +1775,7 @@ private:
                  const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
                  gpointer data)
   {
-    detail::shield ([&] {
+    detail::shield_question ([&] {
       /* C reads the name after the return. */
       static thread_local std::string to_watch;
       const std::vector<std::string_view> names (children, children + n_children);
@@ -1763,7 +1791,7 @@ private:
   fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name, gpointer data)
   {
     const char *key = name;
-    detail::shield ([&] {
+    detail::shield_question ([&] {
       const std::string_view whole (name);
       const std::string_view end =
           static_cast<state *> (data)->functions.fix_for_sorting (whole, lock_name);

@@ -1,0 +1,288 @@
+/* Functions of a C++ program that end their thread, or throw: what they own is destroyed, the process lives, and the library goes
+ * on as it does for C. Built as C++17 and C++20, with each installed compiler. */
+#include <curator/curator.hpp>
+
+#include <gio/gio.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C"
+{
+#include "integration/fixture.h"
+}
+
+#include "cpp/criticals.hpp"
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace
+{
+constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
+constexpr int TIMES = 3;
+
+enum class end
+{
+  exit,
+  cancel,
+  exception
+};
+
+constexpr end ENDS[] = { end::exit, end::cancel, end::exception };
+
+/* Counts its destruction; a moved-from one does not count. */
+class witness
+{
+public:
+  explicit witness (std::atomic<int> &destroyed) : destroyed_ (&destroyed)
+  {
+  }
+
+  /* std::function asks for it, and does not call it here. */
+  witness (const witness &) : destroyed_ (nullptr)
+  {
+    assert_true (false);
+  }
+
+  witness (witness &&other) noexcept : destroyed_ (std::exchange (other.destroyed_, nullptr))
+  {
+  }
+
+  witness &operator= (const witness &) = delete;
+
+  ~witness ()
+  {
+    if (destroyed_ != nullptr)
+      {
+        ++*destroyed_;
+      }
+  }
+
+private:
+  std::atomic<int> *destroyed_;
+};
+
+/* What a function leaves behind. */
+struct trail
+{
+  std::atomic<int> entered = 0;
+  std::atomic<int> unwound = 0;   /* objects of the function's own */
+  std::atomic<int> destroyed = 0; /* what the callable has captured */
+};
+
+/* The threads of callbacks are not cancelled unless they allow it. */
+void
+leave (end how, trail &left)
+{
+  const witness local (left.unwound);
+  left.entered++;
+  if (how == end::exception)
+    {
+      throw std::runtime_error ("from a function of the program");
+    }
+  if (how == end::exit)
+    {
+      pthread_exit (nullptr);
+    }
+  pthread_setcancelstate (PTHREAD_CANCEL_ENABLE, nullptr);
+  pthread_cancel (pthread_self ());
+  pthread_testcancel ();
+}
+
+void
+await (const std::atomic<int> &number, int at_least)
+{
+  const auto until = std::chrono::steady_clock::now () + LONG;
+  while (number < at_least && std::chrono::steady_clock::now () < until)
+    {
+      std::this_thread::sleep_for (1ms);
+    }
+  assert_int_equal (number.load (), at_least);
+}
+
+/* A critical message for each exception, and no other; the last may be on its way. */
+void
+await_messages (const criticals &seen, end how, int n)
+{
+  const int expected = how == end::exception ? n : 0;
+  const auto until = std::chrono::steady_clock::now () + LONG;
+  while (seen.count () < expected && std::chrono::steady_clock::now () < until)
+    {
+      std::this_thread::sleep_for (1ms);
+    }
+  assert_int_equal (seen.count (), expected);
+}
+
+curator::client
+connect (Fixture *fixture)
+{
+  curator::client client (fixture_server (fixture), {});
+  client.start ();
+  assert_true (client.block_until_connected (LONG));
+  return client;
+}
+
+/* Leads again and again: each leadership has a thread of its own. */
+void
+lead_and_leave (Fixture *fixture, end how)
+{
+  const std::string path = "/cpp_ends/leader" + std::to_string (static_cast<int> (how));
+  const curator::client client = connect (fixture);
+  const criticals seen;
+  trail left;
+  std::atomic<bool> leads_on = false;
+  {
+    std::function<void (const curator::lease &, GCancellable *)> lead =
+        [&, kept = witness (left.destroyed)] (const curator::lease &lease, GCancellable *stop) {
+          const curator::lease mine = lease.share ();
+          if (left.entered < TIMES)
+            {
+              leave (how, left);
+            }
+          leads_on = true;
+          while (g_cancellable_is_cancelled (stop) == FALSE)
+            {
+              std::this_thread::sleep_for (1ms);
+            }
+        };
+    curator::leader_selector selector (client, path, std::move (lead));
+    selector.set_auto_requeue (true);
+    selector.start ();
+    await (left.unwound, TIMES);
+    await_messages (seen, how, TIMES);
+    while (!leads_on)
+      {
+        std::this_thread::sleep_for (1ms);
+      }
+    selector.close ();
+  }
+  await (left.destroyed, 1);
+  assert_int_equal (left.entered.load (), TIMES);
+  assert_no_residue (fixture, path.c_str (), LONG_MS);
+}
+
+void
+test_leader (void **state)
+{
+  for (const end how : ENDS)
+    {
+      lead_and_leave (static_cast<Fixture *> (*state), how);
+    }
+}
+
+/* Each is granted, because what the one before it held has ended with it. */
+void
+acquire_and_leave (Fixture *fixture, end how)
+{
+  const std::string path = "/cpp_ends/grant" + std::to_string (static_cast<int> (how));
+  curator::client client = connect (fixture);
+  curator::mutex mutex (client, path);
+  const criticals seen;
+  trail left;
+
+  for (int i = 0; i < TIMES; i++)
+    {
+      std::function<void (curator::lease, const curator::error *)> done =
+          [&, how, kept = witness (left.destroyed)] (curator::lease, const curator::error *failed) {
+            if (failed == nullptr)
+              {
+                leave (how, left);
+              }
+          };
+      mutex.acquire_async (curator::forever, std::move (done));
+    }
+  await (left.unwound, TIMES);
+  await (left.destroyed, TIMES);
+  await_messages (seen, how, TIMES);
+  assert_true (mutex.acquire_lease (LONG).state () == curator::lease_state::held);
+  assert_no_residue (fixture, path.c_str (), LONG_MS);
+  client.close ();
+}
+
+void
+test_callback_of_an_acquire (void **state)
+{
+  for (const end how : ENDS)
+    {
+      acquire_and_leave (static_cast<Fixture *> (*state), how);
+    }
+}
+
+/* Each listener is called, and what it has captured is destroyed once, after the last call. */
+void
+listen_and_leave (Fixture *fixture, end how)
+{
+  curator::client client (fixture_server (fixture), {});
+  const criticals seen;
+  trail left;
+
+  for (int i = 0; i < TIMES; i++)
+    {
+      std::function<void (curator::connection_state)> listener =
+          [&, how, kept = witness (left.destroyed)] (curator::connection_state state) {
+            if (state == curator::connection_state::connected)
+              {
+                leave (how, left);
+              }
+          };
+      client.add_state_listener (std::move (listener));
+    }
+  client.start ();
+  await (left.unwound, TIMES);
+  await_messages (seen, how, TIMES);
+  assert_int_equal (left.destroyed.load (), 0);
+  client = curator::client ();
+  await (left.destroyed, TIMES);
+}
+
+void
+test_state_listener (void **state)
+{
+  for (const end how : ENDS)
+    {
+      listen_and_leave (static_cast<Fixture *> (*state), how);
+    }
+}
+
+/* A cancellation that the callback did not allow ends nothing. */
+void
+test_cancelled_callback_goes_on (void **state)
+{
+  curator::client client (fixture_server (static_cast<Fixture *> (*state)), {});
+  std::atomic<int> survived = 0;
+
+  for (int i = 0; i < TIMES; i++)
+    {
+      client.add_state_listener ([&] (curator::connection_state now) {
+        if (now == curator::connection_state::connected)
+          {
+            pthread_cancel (pthread_self ());
+            pthread_testcancel ();
+            survived++;
+          }
+      });
+    }
+  client.start ();
+  await (survived, TIMES);
+  client.close ();
+}
+}
+
+int
+main ()
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_leader),
+    cmocka_unit_test (test_callback_of_an_acquire),
+    cmocka_unit_test (test_state_listener),
+    cmocka_unit_test (test_cancelled_callback_goes_on),
+  };
+  return cmocka_run_group_tests_name ("cpp_ends", tests, fixture_start, fixture_stop);
+}
