@@ -114,7 +114,7 @@ a_conflict_is_told_from_the_command (void **state)
   g_autofree char *err = cli_stderr (rival);
   assert_string_equal (err, "");
   g_autoptr (Cli) verbose =
-      cli_zkflock (fixture_server (*state), "-w", "0.1", "--verbose", "/told", "true", NULL);
+      cli_zkflock (fixture_server (*state), "-w", "3", "--verbose", "/told", "true", NULL);
   assert_int_equal (cli_wait (verbose, CLI_MS), 1);
   assert_true (cli_wait_text (verbose->err, "/told: not granted: held by night", 0));
 }
@@ -241,7 +241,7 @@ wait_until_free (void **state)
   g_autoptr (Cli) look = cli_zkflock (fixture_server (fixture), "wait", "-n", "/free", NULL);
   assert_int_equal (cli_wait (look, CLI_MS), 1);
   assert_true (cli_wait_text (look->err, "/free: still held by me", 0));
-  g_free (cli_run (fixture, 9, "wait", "-w", "0.1", "-E", "9", "/free", NULL));
+  g_free (cli_run (fixture, 9, "wait", "-w", "2", "-E", "9", "/free", NULL));
 
   g_autoptr (Cli) waiter = cli_zkflock (fixture_server (fixture), "wait", "/free", NULL);
   assert_int_equal (cli_wait (waiter, 500), -1);
@@ -270,7 +270,7 @@ revoke_waits_for_the_release (void **state)
       fixture_server (fixture), "--revocable", "/kept", CLI_COMMAND, "stubborn", beats, NULL);
   assert_true (cli_wait_lines (beats, "BEAT", 2, CLI_MS));
   g_free (cli_run (fixture, 0, "revoke", "/kept", NULL));
-  g_free (cli_run (fixture, 1, "revoke", "-w", "0.3", "/kept", NULL));
+  g_free (cli_run (fixture, 1, "revoke", "-w", "2", "/kept", NULL));
 }
 
 static int
