@@ -149,7 +149,7 @@ check (const Cell *cell, Cli *cli, int code, gboolean runs, const char *outcome)
 
 static const char *const no_options[] = { NULL };
 static const char *const try[] = { "-n", NULL };
-static const char *const timed[] = { "-w", "3", NULL };
+static const char *const timed[] = { "-w", "2", NULL };
 
 static int
 own_code (const Cell *cell)
