@@ -5,6 +5,8 @@
  */
 #include "base/fork_gate.h"
 
+#include "base/thread_end.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -30,8 +32,9 @@ static Counter inside[N_COUNTERS];
 static atomic_bool is_closed;
 static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint last_number;
-static _Thread_local guint number; /* of the calling thread; 0: none yet */
-static _Thread_local guint depth;  /* of the calling thread's passages */
+static _Thread_local guint number;    /* of the calling thread; 0: none yet */
+static _Thread_local guint depth;     /* of the calling thread's passages */
+static _Thread_local bool is_watched; /* the end of the calling thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static Hook hooks[MOST_HOOKS]; /* guarded by closing */
 static guint n_hooks;
@@ -69,6 +72,45 @@ wait_for_fork (void)
 }
 
 void
+curator_gate_leave (void)
+{
+  if (--depth == 0)
+    {
+      atomic_fetch_sub (&own_counter ()->n, 1);
+    }
+}
+
+/* GLib frees what it has for the thread. Whoever forks may wait for its end, so it does not wait long. */
+static void
+enter_to_end (void)
+{
+  struct timespec until;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_sec += PATIENCE_US / G_USEC_PER_SEC;
+  while (depth == 0 && !try_enter ())
+    {
+      if (pthread_mutex_timedlock (&closing, &until) != 0)
+        {
+          return;
+        }
+      pthread_mutex_unlock (&closing);
+    }
+  depth++;
+}
+
+/* A cancelled thread may have ended inside. */
+static void
+leave_at_end (void)
+{
+  if (depth > 0)
+    {
+      depth = 1;
+      curator_gate_leave ();
+    }
+}
+
+void
 curator_gate_enter (void)
 {
   while (depth == 0 && !try_enter ())
@@ -76,14 +118,10 @@ curator_gate_enter (void)
       wait_for_fork ();
     }
   depth++;
-}
-
-void
-curator_gate_leave (void)
-{
-  if (--depth == 0)
+  if (G_UNLIKELY (!is_watched))
     {
-      atomic_fetch_sub (&own_counter ()->n, 1);
+      is_watched = true;
+      curator_thread_end_watch (enter_to_end, leave_at_end);
     }
 }
 

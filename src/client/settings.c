@@ -5,6 +5,7 @@
  */
 #include "client/settings.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/server_list.h"
 #include "base/tag.h"
@@ -61,16 +62,18 @@ curator_settings_init (CuratorClient *client, const char *connect_string,
 void
 curator_settings_clear (CuratorClient *client)
 {
+  curator_retry_policy_unref (client->retry_policy);
+  curator_gate_enter ();
   g_free (client->connect_string);
   g_clear_pointer (&client->servers, curator_connect_string_free);
   g_free (client->namespace_);
   g_free (client->prefix);
-  curator_retry_policy_unref (client->retry_policy);
   g_ptr_array_unref (client->auths);
   g_clear_pointer (&client->tls, curator_tls_unref);
   g_clear_pointer (&client->sasl, curator_sasl_settings_unref);
   deallocate_ACL_vector (&client->acl);
   g_clear_pointer (&client->default_data, g_bytes_unref);
+  curator_gate_leave ();
   g_clear_pointer (&client->callback_context, g_main_context_unref);
   if (client->trace_destroy != NULL)
     {
@@ -319,6 +322,7 @@ prepare_servers (CuratorClient *client, GError **error)
 gboolean
 curator_settings_prepare (CuratorClient *client, GError **error)
 {
+  CURATOR_INSIDE_GATE;
   const char *bad = out_of_range_time (client);
   if (bad != NULL)
     {

@@ -117,12 +117,14 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
 
   /* The await lies on this thread's stack: it cannot end before the operation. */
   pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);
   while (!await->done)
     {
       await->ops->wait (await->ops, &seat->cond, &seat->mutex);
     }
   pthread_mutex_unlock (&seat->mutex);
+  curator_gate_resume (depth);
   pthread_setcancelstate (cancel_state, NULL);
   CURATOR_INSIDE_GATE;
   if (await->error != NULL)

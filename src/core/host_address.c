@@ -5,6 +5,7 @@
  */
 #include "core/host_address.h"
 
+#include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
@@ -51,6 +52,7 @@ host_address (void)
     }
   getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
   freeaddrinfo (found);
+  CURATOR_INSIDE_GATE;
   return g_bytes_new (text, strlen (text));
 }
 

@@ -5,6 +5,7 @@
  */
 #include "core/listeners.h"
 
+#include "base/fork_gate.h"
 #include "base/guards.h"
 #include "core/monitor.h"
 #include "core/user_data.h"
@@ -174,5 +175,6 @@ curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *client
 void
 curator_listeners_clear (CuratorListeners *listeners)
 {
+  CURATOR_INSIDE_GATE;
   g_clear_pointer (&listeners->all, g_ptr_array_unref);
 }

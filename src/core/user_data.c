@@ -4,6 +4,7 @@
  */
 #include "core/user_data.h"
 
+#include "base/fork_gate.h"
 #include "base/thread_role.h"
 #include "core/dispatch.h"
 #include "core/monitor.h"
@@ -22,7 +23,9 @@ curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpoint
     }
   if (!curator_thread_role ().is_ours)
     {
+      const guint depth = curator_gate_suspend ();
       destroy (data);
+      curator_gate_resume (depth);
       return;
     }
   curator_client_lock (client);

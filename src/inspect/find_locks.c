@@ -4,6 +4,7 @@
  */
 #include "curator/inspect.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/monitor.h"
@@ -279,6 +280,7 @@ curator_find_locks_full (CuratorClient *client, const char *path, guint max_node
                          gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
                          GError **error)
 {
+  CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);

@@ -5,6 +5,7 @@
  */
 #include "curator/inspect.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/namespace.h"
@@ -311,6 +312,7 @@ CuratorInspection *
 curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms,
                       GCancellable *cancellable, GError **error)
 {
+  CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);

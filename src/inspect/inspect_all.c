@@ -4,6 +4,7 @@
  */
 #include "curator/inspect.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/namespace.h"
@@ -82,6 +83,7 @@ GPtrArray *
 curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
                      gboolean *complete, GError **error)
 {
+  CURATOR_INSIDE_GATE;
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (previous == NULL || curator_is_array_of (previous, CURATOR_TAG_INSPECTION),
                         NULL);

@@ -4,6 +4,7 @@
  */
 #include "inspect/inspection-private.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 
@@ -55,6 +56,7 @@ curator_inspection_unref (CuratorInspection *inspection)
   g_return_if_fail (CURATOR_IS_INSPECTION (inspection));
   if (g_atomic_ref_count_dec (&inspection->refs))
     {
+      CURATOR_INSIDE_GATE;
       g_free (inspection->path);
       g_ptr_array_unref (inspection->participants);
       g_ptr_array_unref (inspection->foreign);

@@ -9,6 +9,7 @@
 #include "leader/candidate.h"
 
 #include "base/container.h"
+#include "base/fork_gate.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -121,6 +122,7 @@ curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidateClass
 void
 curator_candidate_clear (CuratorCandidate *candidate)
 {
+  CURATOR_INSIDE_GATE;
   curator_not_shared ();
   g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
   g_clear_pointer (&candidate->payload, g_bytes_unref);

@@ -5,6 +5,7 @@
  */
 #include "curator/leader.h"
 
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
@@ -178,6 +179,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
     {
       return NULL;
     }
+  CURATOR_INSIDE_GATE;
   CuratorLeaderLatch *latch = g_new0 (CuratorLeaderLatch, 1);
   curator_not_shared ();
   latch->tag = CURATOR_TAG_LEADER_LATCH;

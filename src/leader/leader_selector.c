@@ -6,6 +6,7 @@
  */
 #include "curator/leader.h"
 
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "core/client-record.h"
 #include "core/log.h"
@@ -133,6 +134,7 @@ leave (void *data)
   const gint64 took_us = curator_client_now_us (client) - leadership->begun_us;
   queue_again (selector, next_pause_us (selector, took_us));
   curator_client_unlock (client);
+  CURATOR_INSIDE_GATE;
   curator_lease_unref (leadership->lease);
   g_object_unref (leadership->cancellable);
   memory_unref (selector);

@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
@@ -405,6 +406,7 @@ ask_user_driver (gpointer data)
       curator_attempt_apply_verdict (attempt, &verdict);
     }
   curator_client_unlock (attempt->op.client);
+  CURATOR_INSIDE_GATE;
   g_free (question->own);
   g_ptr_array_unref (question->children);
   curator_op_unref (&attempt->op);

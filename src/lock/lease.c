@@ -6,6 +6,7 @@
  */
 #include "lock/lease-impl.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "base/threads.h"
@@ -131,6 +132,7 @@ curator_lease_unref (CuratorLease *lease)
     {
       return;
     }
+  CURATOR_INSIDE_GATE;
   lease->klass->finalize (lease);
   cancel_at_last (lease);
   curator_not_shared ();

@@ -5,6 +5,7 @@
  */
 #include "lock/lock-private.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "base/thread_role.h"
@@ -71,6 +72,7 @@ curator_lock_unref (CuratorLock *lock)
     {
       return;
     }
+  CURATOR_INSIDE_GATE;
   if (lock->free_owner != NULL)
     {
       lock->free_owner (lock->owner);

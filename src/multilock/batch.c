@@ -12,6 +12,7 @@
 #include "multilock/batch.h"
 
 #include "base/container.h"
+#include "base/fork_gate.h"
 #include "base/guards.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -162,6 +163,7 @@ may_join (CuratorLock *member, CuratorClient *client, guint64 owner, GHashTable 
 guint
 curator_batch_length (GPtrArray *members, guint first, guint64 owner)
 {
+  CURATOR_INSIDE_GATE;
   CuratorClient *client = ((CuratorLock *) g_ptr_array_index (members, first))->client;
   g_autoptr (GHashTable) bases = g_hash_table_new (g_str_hash, g_str_equal);
   guint n = 0;
@@ -178,6 +180,7 @@ curator_batch_length (GPtrArray *members, guint first, guint64 owner)
 static CURATOR_UNLOCKED void
 give_back (CuratorBatch *batch)
 {
+  CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
   g_autoptr (GPtrArray) members = g_ptr_array_new ();
 

@@ -8,6 +8,7 @@
  */
 #include "curator/multilock.h"
 
+#include "base/fork_gate.h"
 #include "base/guards.h"
 #include "base/tag.h"
 #include "core/client-record.h"
@@ -60,6 +61,7 @@ member_at (MultiLock *multi, guint index)
 static void
 roll_back (Chain *chain)
 {
+  CURATOR_INSIDE_GATE;
   if (chain->owner != 0)
     {
       curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
@@ -342,7 +344,9 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   chain->owner = owner;
   chain->deadline_us = deadline_us;
   chain->once = once;
+  curator_gate_enter ();
   chain->leases = g_ptr_array_new_with_free_func (unref_lease);
+  curator_gate_leave ();
   curator_op_ref (&chain->op);
   curator_client_lock (client);
   const gboolean begun = curator_op_begin (&chain->op);
@@ -400,6 +404,7 @@ multi_is_owned (CuratorLock *lock, guint64 owner)
 static CURATOR_UNLOCKED CuratorLease *
 multi_dup_lease (CuratorLock *lock, guint64 owner)
 {
+  CURATOR_INSIDE_GATE;
   GPtrArray *members = multi_of (lock)->members;
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
@@ -475,6 +480,7 @@ CuratorLock *
 curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 {
   g_return_val_if_fail (locks != NULL || n_locks == 0, NULL);
+  CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) members = g_ptr_array_new_with_free_func (unref_lock);
 
   for (gsize i = 0; i < n_locks; i++)

@@ -2,6 +2,7 @@
  *
  * Mirrors the constructor of InterProcessMultiLock that takes paths. Threads: any; no lock.
  */
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "curator/error.h"
 #include "curator/multilock.h"
@@ -20,6 +21,7 @@ curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *path
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
 
   for (gsize i = 0; paths[i] != NULL; i++)
@@ -54,6 +56,7 @@ curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *cons
                                          GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
+  CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
 
   for (gsize i = 0; paths[i] != NULL; i++)

@@ -10,6 +10,7 @@
  */
 #include "curator/rwlock.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/client-record.h"
@@ -179,6 +180,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_INSIDE_GATE;
   if (!check_arguments (client, path, data, length, error))
     {
       return NULL;

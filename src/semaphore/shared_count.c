@@ -5,6 +5,7 @@
  */
 #include "semaphore/shared_count-private.h"
 
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
@@ -97,6 +98,7 @@ gboolean
 curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
                                  GCancellable *cancellable, GError **error)
 {
+  CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
@@ -206,6 +208,7 @@ gboolean
 curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
                                GCancellable *cancellable, GError **error)
 {
+  CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
@@ -231,6 +234,7 @@ curator_shared_count_try_set_full (CuratorSharedCount *count, gint32 version, gi
                                    gboolean *set, gint64 timeout_ms, GCancellable *cancellable,
                                    GError **error)
 {
+  CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);

@@ -5,6 +5,7 @@
  */
 #include "session/connection_error.h"
 
+#include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/connect_failures.h"
@@ -271,6 +272,7 @@ void
 curator_connection_error_clear (CuratorClient *client)
 {
   curator_not_shared ();
+  CURATOR_INSIDE_GATE;
   g_free (client->addresses);
   g_clear_error (&client->open_error);
   g_free (client->cause_told);

@@ -9,6 +9,8 @@
  */
 #include "zk/cloexec.h"
 
+#include "base/fork_gate.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +18,7 @@
 GArray *
 curator_open_fds (void)
 {
+  CURATOR_INSIDE_GATE;
   GArray *fds = g_array_new (FALSE, FALSE, sizeof (int));
   GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
   const char *name;
@@ -155,7 +158,11 @@ curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct so
   int pipe;
   int sock;
 
-  if (!curator_io_thread_wait (io, patience_us, &pipe, &sock))
+  /* The thread may be waiting at the gate. */
+  const guint depth = curator_gate_suspend ();
+  const gboolean is_seen = curator_io_thread_wait (io, patience_us, &pipe, &sock);
+  curator_gate_resume (depth);
+  if (!is_seen)
     {
       return FALSE;
     }

@@ -14,6 +14,7 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,32 @@ set_server (const char *address)
 
 /* --- a life ------------------------------------------------------------------------------------- */
 
+typedef enum
+{
+  STEP_FORK,
+  STEP_INHERITED, /* calls of everything inherited */
+  STEP_START,
+  STEP_CONNECT,
+  STEP_ACQUIRE,
+  STEP_RELEASE,
+  STEP_CLOSE,
+  N_STEPS
+} Step;
+
+static const char *const step_names[N_STEPS] = { "fork",    "inherited", "start", "connect",
+                                                 "acquire", "release",   "close" };
+static gint64 *ended_ms; /* shared with the children: when each step ended; 0: not yet */
+
+static int
+end_step (Step step, gboolean success)
+{
+  if (ended_ms != NULL)
+    {
+      ended_ms[step] = wait_now_ms ();
+    }
+  return success;
+}
+
 /* Returns the number of the step that failed, or 0. */
 static int
 live (const char *address, const char *path)
@@ -72,25 +99,43 @@ live (const char *address, const char *path)
   g_autoptr (CuratorClient) client = curator_client_new (address, NULL);
   g_autoptr (CuratorLock) lock = NULL;
 
-  if (!curator_client_start (client, NULL))
+  if (!end_step (STEP_START, curator_client_start (client, NULL)))
     {
-      return 1;
+      return STEP_START;
     }
-  if (!curator_client_block_until_connected (client, LONG_MS, NULL, NULL))
+  if (!end_step (STEP_CONNECT, curator_client_block_until_connected (client, LONG_MS, NULL, NULL)))
     {
-      return 2;
+      return STEP_CONNECT;
     }
   lock = curator_mutex_new (client, path, NULL);
-  if (lock == NULL || !curator_lock_acquire (lock, LONG_MS, NULL, NULL))
+  if (!end_step (STEP_ACQUIRE, lock != NULL && curator_lock_acquire (lock, LONG_MS, NULL, NULL)))
     {
-      return 3;
+      return STEP_ACQUIRE;
     }
-  if (!curator_lock_release (lock, NULL))
+  if (!end_step (STEP_RELEASE, curator_lock_release (lock, NULL)))
     {
-      return 4;
+      return STEP_RELEASE;
     }
   curator_client_close (client);
+  end_step (STEP_CLOSE, TRUE);
   return 0;
+}
+
+/* What a child that was slow or failed has done. */
+static void
+show_steps (void)
+{
+  for (int i = STEP_FORK + 1; i < N_STEPS && ended_ms[i - 1] != 0; i++)
+    {
+      if (ended_ms[i] == 0)
+        {
+          print_error ("  %s: did not end\n", step_names[i]);
+        }
+      else
+        {
+          print_error ("  %s: %d ms\n", step_names[i], (int) (ended_ms[i] - ended_ms[i - 1]));
+        }
+    }
 }
 
 /* --- the busy ones ------------------------------------------------------------------------------ */
@@ -201,9 +246,11 @@ typedef struct
 static G_NORETURN void
 run_child (const Fork *fork)
 {
+  end_step (STEP_FORK, TRUE);
   attack_n_failures = 0;
   attack_watch_for_crashes ();
   attack_all (fork->world);
+  end_step (STEP_INHERITED, TRUE);
   _exit (attack_n_failures > 0 ? 100 : live (fork->address, fork->path));
 }
 
@@ -322,10 +369,15 @@ take_turns (Busy *busy, CuratorLock *lock, World *world, guint number, Result *r
 
   g_atomic_int_set (&busy->n_busy, 1 + (gint) (number % MOST_BUSY));
   g_usleep ((gulong) g_random_int_range (0, MOST_PAUSE_US));
+  memset (ended_ms, 0, N_STEPS * sizeof *ended_ms);
   gint64 since_ms = wait_now_ms ();
   const pid_t pid = fork_child (&one, lock, number % FROM_CALLBACK == 0);
   result->slowest_fork_ms = MAX (result->slowest_fork_ms, one.forked_ms - since_ms);
   gint64 took_ms = wait_for (pid, one.forked_ms, &status);
+  if (took_ms >= 0 && status == 0)
+    {
+      took_ms = ended_ms[STEP_CLOSE] - ended_ms[STEP_FORK];
+    }
   result->n_hung += took_ms < 0 ? 1 : 0;
   result->slowest_ms = MAX (result->slowest_ms, took_ms);
   if (took_ms < 0 || status != 0)
@@ -333,6 +385,11 @@ take_turns (Busy *busy, CuratorLock *lock, World *world, guint number, Result *r
       print_error ("child %u (%u busy): %s, status 0x%x\n", number, 1 + number % MOST_BUSY,
                    took_ms < 0 ? "hung" : "failed", (unsigned) status);
       result->n_wrong++;
+    }
+  if (took_ms < 0 || status != 0 || took_ms > ALLOWED_MS)
+    {
+      print_error ("child %u lived for %d ms\n", number, (int) took_ms);
+      show_steps ();
     }
 
   since_ms = wait_now_ms ();
@@ -357,6 +414,9 @@ test_children_live (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/lives/callback");
 
   set_server (fixture_server (fixture));
+  ended_ms = mmap (NULL, N_STEPS * sizeof *ended_ms, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_true (ended_ms != MAP_FAILED);
   busy_start (&busy);
   for (guint kind = 0, i = 0; kind < attack_n_lock_kinds; kind++)
     {
