@@ -38,7 +38,7 @@ close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   contender_join (holder);
   /* A close that cannot reach the server leaves the clean-up to the expiry of the session. */
-  assert_no_residue (fixture, path, hole ? SESSION_MS + 2000 : 3000);
+  assert_no_residue (fixture, path, hole ? LONG_MS : 3000);
 }
 
 static void
