@@ -28,13 +28,15 @@ else()
   set(CURATOR_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
   set(CURATOR_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
-set(CURATOR_PC_PRIVATE "")
+# What has a pkg-config file of its own is named as a module.
+set(CURATOR_PC_REQUIRES_PRIVATE "")
 if(CURATOR_TLS)
-  string(APPEND CURATOR_PC_PRIVATE " -lgnutls")
+  list(APPEND CURATOR_PC_REQUIRES_PRIVATE "gnutls >= 3.6.3")
 endif()
 if(CURATOR_SASL)
-  string(APPEND CURATOR_PC_PRIVATE " -lsasl2")
+  list(APPEND CURATOR_PC_REQUIRES_PRIVATE "libsasl2")
 endif()
+list(JOIN CURATOR_PC_REQUIRES_PRIVATE ", " CURATOR_PC_REQUIRES_PRIVATE)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator.pc.in" "${PROJECT_BINARY_DIR}/curator.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/curator.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)
 
@@ -44,7 +46,6 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/templates/curatorConf
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/curatorConfig.cmake" "${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake"
-        "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
   DESTINATION "${_package_dir}"
   COMPONENT Development)
 install(

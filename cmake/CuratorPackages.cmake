@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.72), libzookeeper-mt-dev (>= 3.5)")
 if(CURATOR_TLS)
-  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libgnutls28-dev")
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libgnutls28-dev, libunistring-dev") # gnutls.pc names the latter, and nothing depends on it
 endif()
 if(CURATOR_SASL)
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libsasl2-dev")

@@ -26,6 +26,7 @@ PACKAGES_TEST=(
   libsasl2-modules-gssapi-mit
   libsqlite3-dev
   lintian
+  libunistring-dev
   libuv1-dev
   mandoc
   openssl
