@@ -66,8 +66,9 @@ CURATOR_API
 CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy);
 
 /** Sets the session timeout to request, in milliseconds; default 60000. The server may grant
- *  another: curator_client_get_session_timeout(). Start refuses 2^30 and more, which is 12 days and more
- *  than libzookeeper can connect with. Mirrors Builder.sessionTimeoutMs. */
+ *  another: curator_client_get_session_timeout(). Start refuses less than 10, because libzookeeper gives a
+ *  connection a third of it to open, and 2^30 and more, which is 12 days and more than libzookeeper can
+ *  connect with. Mirrors Builder.sessionTimeoutMs. */
 CURATOR_API
 void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms);
 

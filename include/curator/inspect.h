@@ -226,7 +226,7 @@ gboolean curator_delete_ownerless (CuratorClient *client, const CuratorParticipa
 /** Escapes bytes from a server for printing: the backslash and all that is not printable UTF-8
  *  become \\xNN, so that the result contains no newline and no escape sequence.
  *  @param bytes   may be NULL if @p length is 0
- *  @param length  -1 for a NUL-terminated string
+ *  @param length  -1, or any negative number, for a NUL-terminated string
  *  @return a new string */
 CURATOR_API
 char *curator_escape_name (const char *bytes, gssize length);

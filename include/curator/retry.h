@@ -58,9 +58,10 @@ CuratorRetryPolicy *curator_retry_policy_new_one_time (gint64 sleep_ms);
 CURATOR_API
 CuratorRetryPolicy *curator_retry_policy_new_forever (gint64 sleep_ms);
 
-/** Retries while less than @p max_elapsed_ms have passed, each time after @p sleep_ms. The time is
- *  compared before the sleep, so the whole may take @p sleep_ms longer. A refusal also returns the
- *  sleep, because Curator sleeps before it refuses. Mirrors RetryUntilElapsed. */
+/** Retries while less than @p max_elapsed_ms have passed, 2147483647 times at most, each time after
+ *  @p sleep_ms. The time is compared before the sleep, so the whole may take @p sleep_ms longer. A
+ *  refusal also returns the sleep, because Curator sleeps before it refuses. Mirrors
+ *  RetryUntilElapsed. */
 CURATOR_API
 CuratorRetryPolicy *curator_retry_policy_new_until_elapsed (gint64 max_elapsed_ms, gint64 sleep_ms);
 

@@ -23,7 +23,8 @@
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
 #define SHORTEST_HEARTBEAT_MS         100
-/* libzookeeper doubles it in an int. */
+/* libzookeeper gives a connection a third of it to open, and doubles it in an int. */
+#define MIN_SESSION_MS 10
 #define MAX_SESSION_MS (G_MAXINT32 / 2)
 /* The list of a shorter queue takes less time than the reads that replace it. */
 #define LONG_QUEUE 48
@@ -100,7 +101,8 @@ void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
-  client->session_timeout_ms = timeout_ms <= MAX_SESSION_MS ? storable_ms (timeout_ms) : 0;
+  const gboolean is_possible = timeout_ms >= MIN_SESSION_MS && timeout_ms <= MAX_SESSION_MS;
+  client->session_timeout_ms = is_possible ? (int) timeout_ms : 0;
 }
 
 void
@@ -275,15 +277,28 @@ check_default_data (CuratorClient *client, GError **error)
          || curator_check_payload (g_bytes_get_size (client->default_data), error);
 }
 
-/* The name of the first time setting that is out of range, or NULL. */
+/* The name of the first other time setting that is out of range, or NULL. */
 static const char *
 out_of_range_time (const CuratorClient *client)
 {
-  return client->session_timeout_ms == 0                          ? "session timeout"
-         : client->connection_timeout_ms == 0                     ? "connection timeout"
+  return client->connection_timeout_ms == 0                       ? "connection timeout"
          : client->has_server_tick && client->server_tick_ms == 0 ? "server tick"
          : client->has_heartbeat && client->heartbeat_ms == 0     ? "heartbeat interval"
                                                                   : NULL;
+}
+
+static gboolean
+check_times (CuratorClient *client, GError **error)
+{
+  const gboolean is_bad_session = client->session_timeout_ms == 0;
+  const char *bad = is_bad_session ? "session timeout" : out_of_range_time (client);
+  if (bad != NULL)
+    {
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "the %s is not between %d and %d ms", bad, is_bad_session ? MIN_SESSION_MS : 1,
+                   is_bad_session ? MAX_SESSION_MS : G_MAXINT32);
+    }
+  return bad == NULL;
 }
 
 void
@@ -323,15 +338,8 @@ gboolean
 curator_settings_prepare (CuratorClient *client, GError **error)
 {
   CURATOR_INSIDE_GATE;
-  const char *bad = out_of_range_time (client);
-  if (bad != NULL)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "the %s is not between 1 and %d ms", bad, G_MAXINT32);
-      return FALSE;
-    }
-  if (!check_features (client, error) || !check_follow (client, error)
-      || !check_default_data (client, error))
+  if (!check_times (client, error) || !check_features (client, error)
+      || !check_follow (client, error) || !check_default_data (client, error))
     {
       return FALSE;
     }

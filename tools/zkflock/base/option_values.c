@@ -205,9 +205,9 @@ options_check_combination (const Options *options, const RawOptions *raw)
       options_usage (
           "--acl=creator needs --auth-file, --tls-cert or --sasl: the nodes would have no owner");
     }
-  else if (options->session_timeout_ms <= 0 || options->session_timeout_ms > 3600 * 1000)
+  else if (options->session_timeout_ms < 10 || options->session_timeout_ms > 3600 * 1000)
     {
-      options_usage ("--session-timeout must be more than 0 and at most 3600 seconds");
+      options_usage ("--session-timeout must be at least 0.01 and at most 3600 seconds");
     }
   else if (options->connect_timeout_ms <= 0 || options->connect_timeout_ms > 3600 * 1000)
     {
