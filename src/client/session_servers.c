@@ -5,7 +5,8 @@
  *
  * NOTES: servers that restart under new addresses must be found before the session expires, so a handle
  * gets new addresses while it tries the old ones. A name server may be wrong: a name that has no answer
- * keeps its addresses, and after a quarter of the session timeout the former ones are tried, too.
+ * keeps its addresses, and after a quarter of the session timeout the former ones are tried, too. Whoever
+ * has just lost a server may soon lose others, so names are looked up often after a connect, then seldom.
  */
 #include "client/session_servers.h"
 
@@ -21,8 +22,9 @@
 #define LOOK_UP_SHARE 20
 #define LATER_SHARE   10
 #define LONGEST_US    (5 * G_USEC_PER_SEC)
-/* While connected: a name server that hangs later does no harm. */
-#define CONNECTED_US (60 * G_USEC_PER_SEC)
+/* While connected: a name server that hangs later does no harm. The share is of the time since the connect. */
+#define CONNECTED_SHARE 2
+#define CONNECTED_US    (60 * G_USEC_PER_SEC)
 /* Between two attempts to make the handle leave another server. */
 #define LEAVE_SHARE  50
 #define FORMER_SHARE 4
@@ -125,13 +127,14 @@ pause_us (CuratorSession *session)
 {
   CuratorClient *client = session->client;
   const gint64 least_us = (gint64) session->timeout_ms * 1000 / LOOK_UP_SHARE;
-  const gint64 down_us = curator_client_now_us (client) - client->down_since_us;
+  const gint64 now_us = curator_client_now_us (client);
 
   if (session->state == CURATOR_SESSION_CONNECTED)
     {
-      return CONNECTED_US;
+      const gint64 up_us = now_us - session->servers_since_us;
+      return MIN (MAX (up_us / CONNECTED_SHARE, least_us), CONNECTED_US);
     }
-  return MAX (MIN (down_us / LATER_SHARE, LONGEST_US), least_us);
+  return MAX (MIN ((now_us - client->down_since_us) / LATER_SHARE, LONGEST_US), least_us);
 }
 
 static CURATOR_LOCKED void
@@ -201,6 +204,7 @@ curator_session_servers_connected (CuratorSession *session)
 {
   if (session->client->known != NULL && session->client->ops->set_servers != NULL)
     {
+      session->servers_since_us = curator_client_now_us (session->client);
       tick_later (session, session->client->leaves_others);
     }
 }

@@ -62,6 +62,7 @@ struct _CuratorSession
   CuratorTimer *attempt_timer CURATOR_GUARDED;     /* checks the attempt to reconnect */
   void (*open) (gpointer session) CURATOR_GUARDED; /* waits for the servers' addresses; or NULL */
   CuratorTimer *servers_timer CURATOR_GUARDED;     /* see session_servers.c */
+  gint64 servers_since_us CURATOR_GUARDED;         /* connected; see there */
   guint attempts_ended CURATOR_GUARDED;            /* by us, since the disconnection */
 
   gboolean ever_connected CURATOR_GUARDED;
