@@ -23,7 +23,8 @@
  *     misuse throws std::logic_error. A std::string with a NUL inside, given as a path or another
  *     text, is INVALID_ARGUMENT.
  *   - A timeout is any std::chrono::duration, rounded up to milliseconds. Zero or less tries once;
- *     curator::forever, or a century and more, waits without a limit.
+ *     curator::forever, or a century and more, waits without a limit. Times of settings and retry
+ *     policies are any duration, too; what milliseconds cannot count is the nearest that they can.
  *   - Functions that wait take a GCancellable *, for example a curator::cancellable. A cancelled
  *     call throws an error with G_IO_ERROR and G_IO_ERROR_CANCELLED.
  *   - Callbacks are lambdas or other callables. The library moves them in and destroys them. They
@@ -165,6 +166,37 @@ public:
 
 private:
   gint64 ms_ = 0;
+};
+
+/* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they can
+ * count. */
+class span
+{
+public:
+  template <class Rep, class Period> span (const std::chrono::duration<Rep, Period> &time)
+  {
+    using namespace std::chrono;
+    /* Compare in floating point, where hours::max() does not overflow. */
+    constexpr double most_ms = 9.2e18;
+    const double near_ms = duration<double, std::milli> (time).count ();
+    ms_ = near_ms >= most_ms    ? milliseconds::max ()
+          : near_ms <= -most_ms ? milliseconds::min ()
+                                : ceil<milliseconds> (time);
+  }
+
+  operator std::chrono::milliseconds () const noexcept
+  {
+    return ms_;
+  }
+
+  gint64
+  count () const noexcept
+  {
+    return gint64 (ms_.count ());
+  }
+
+private:
+  std::chrono::milliseconds ms_;
 };
 
 /* Receives and owns the GError * of one call. */
@@ -475,6 +507,7 @@ stop_token_of (GCancellable *cancellable)
 class retry_policy
 {
   using ms = std::chrono::milliseconds;
+  using span = detail::span;
 
 public:
   /** The client's default: exponential backoff from 1000 ms with 3 retries. */
@@ -487,7 +520,7 @@ public:
 
   /** curator_retry_policy_new_exponential_backoff() */
   static retry_policy
-  exponential_backoff (ms base_sleep, int max_retries)
+  exponential_backoff (span base_sleep, int max_retries)
   {
     return retry_policy (
         curator_retry_policy_new_exponential_backoff (base_sleep.count (), max_retries));
@@ -495,7 +528,7 @@ public:
 
   /** curator_retry_policy_new_bounded_exponential_backoff() */
   static retry_policy
-  bounded_exponential_backoff (ms base_sleep, ms max_sleep, int max_retries)
+  bounded_exponential_backoff (span base_sleep, span max_sleep, int max_retries)
   {
     return retry_policy (curator_retry_policy_new_bounded_exponential_backoff (
         base_sleep.count (), max_sleep.count (), max_retries));
@@ -503,28 +536,28 @@ public:
 
   /** curator_retry_policy_new_n_times() */
   static retry_policy
-  n_times (int n, ms sleep)
+  n_times (int n, span sleep)
   {
     return retry_policy (curator_retry_policy_new_n_times (n, sleep.count ()));
   }
 
   /** curator_retry_policy_new_one_time() */
   static retry_policy
-  one_time (ms sleep)
+  one_time (span sleep)
   {
     return retry_policy (curator_retry_policy_new_one_time (sleep.count ()));
   }
 
   /** curator_retry_policy_new_forever() */
   static retry_policy
-  always (ms sleep)
+  always (span sleep)
   {
     return retry_policy (curator_retry_policy_new_forever (sleep.count ()));
   }
 
   /** curator_retry_policy_new_until_elapsed() */
   static retry_policy
-  until_elapsed (ms max_elapsed, ms sleep)
+  until_elapsed (span max_elapsed, span sleep)
   {
     return retry_policy (
         curator_retry_policy_new_until_elapsed (max_elapsed.count (), sleep.count ()));
@@ -541,7 +574,7 @@ public:
     using callback = std::decay_t<F>;
     return retry_policy (curator_retry_policy_new_custom (
         [] (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data) -> gboolean {
-          std::optional<ms> sleep;
+          std::optional<span> sleep;
           detail::shield_question (
               [&] { sleep = (*static_cast<callback *> (data)) (retry_count, ms (elapsed_ms)); });
           *sleep_ms = sleep ? sleep->count () : 0;
@@ -553,7 +586,7 @@ public:
   /** Decides whether to retry. Never sleeps. Not for a default-constructed policy.
    *  @return how long to sleep before the retry; nothing to give up */
   std::optional<ms>
-  allow_retry (int retry_count, ms elapsed) const
+  allow_retry (int retry_count, span elapsed) const
   {
     gint64 sleep_ms = 0;
     if (!curator_retry_policy_allow_retry (detail::require (handle_.get ()), retry_count,
@@ -752,9 +785,9 @@ struct client_options
   /** Retry policy; curator_client_new(). */
   retry_policy retry{};
   /** curator_client_set_session_timeout() */
-  std::optional<std::chrono::milliseconds> session_timeout{};
+  std::optional<detail::span> session_timeout{};
   /** curator_client_set_connection_timeout() */
-  std::optional<std::chrono::milliseconds> connection_timeout{};
+  std::optional<detail::span> connection_timeout{};
   /** curator_client_set_namespace() */
   std::string name_space{};
   /** Pairs of scheme and credentials: curator_client_add_auth() */
@@ -770,9 +803,9 @@ struct client_options
   /** curator_client_set_callback_context() */
   GMainContext *callback_context = nullptr;
   /** curator_client_set_server_tick() */
-  std::optional<std::chrono::milliseconds> server_tick{};
+  std::optional<detail::span> server_tick{};
   /** curator_client_set_heartbeat_interval() */
-  std::optional<std::chrono::milliseconds> heartbeat_interval{};
+  std::optional<detail::span> heartbeat_interval{};
   /** Called for each traced event, in order: curator_client_set_trace() */
   std::function<void (const trace_event &)> trace{};
   /** curator_client_set_tls() */

@@ -14,6 +14,7 @@ extern "C"
 #include "integration/fixture.h"
 }
 
+#include <cmath>
 #include <future>
 #include <shared_mutex>
 #include <thread>
@@ -75,6 +76,22 @@ connect (Fixture *fixture)
   client.start ();
   assert_true (client.block_until_connected (LONG));
   return client;
+}
+
+bool
+starts (const char *server, const curator::client_options &options)
+{
+  curator::client client (server, options);
+  try
+    {
+      client.start ();
+      return true;
+    }
+  catch (const curator::error &thrown)
+    {
+      assert_true (thrown.is (CURATOR_ERROR_INVALID_ARGUMENT));
+      return false;
+    }
 }
 
 std::size_t
@@ -187,6 +204,71 @@ test_durations (void **state)
   });
 }
 
+template <class Unit>
+constexpr Unit ENDS[] = { Unit::min (), Unit::max (), Unit::zero (), Unit (1),
+                          Unit (0) - Unit (1) };
+
+/* The sleep of a policy, which its duration gives within the limits of retry.h. */
+template <class Unit>
+void
+check_sleep (const curator::retry_policy &policy, Unit time, int least_ms)
+{
+  const auto sleep = policy.allow_retry (0, Unit::zero ());
+  assert_true (sleep.has_value ());
+  assert_true (sleep->count () >= (time > Unit::zero () ? 1 : least_ms));
+  assert_true (time > Unit::zero () || sleep->count () == least_ms);
+}
+
+void
+test_retry_policies (void **)
+{
+  using policy = curator::retry_policy;
+
+  for_each_unit ([&] (auto *unit) {
+    using unit_type = std::remove_pointer_t<decltype (unit)>;
+    for (const unit_type time : ENDS<unit_type>)
+      {
+        check_sleep (policy::exponential_backoff (time, 1), time, 0);
+        check_sleep (policy::bounded_exponential_backoff (time, time, 1), time, 0);
+        check_sleep (policy::n_times (1, time), time, 0);
+        check_sleep (policy::one_time (time), time, 0);
+        check_sleep (policy::always (time), time, 1);
+        check_sleep (policy::custom ([=] (int, auto) { return std::optional (time); }), time, 0);
+        assert_true (
+            policy::until_elapsed (time, time).allow_retry (0, unit_type::zero ()).has_value ()
+            == (time > unit_type::zero ()));
+        const bool is_early = duration<double> (time).count () <= 0.9;
+        const bool is_late = duration<double> (time).count () >= 1;
+        const bool goes_on = policy::until_elapsed (std::chrono::seconds (1), time)
+                                 .allow_retry (0, time)
+                                 .has_value ();
+        assert_true (goes_on ? !is_late : !is_early);
+      }
+  });
+}
+
+/* Start says whether it can be one. */
+void
+test_settings (void **state)
+{
+  const char *server = fixture_server (static_cast<Fixture *> (*state));
+
+  for_each_unit ([&] (auto *unit) {
+    using unit_type = std::remove_pointer_t<decltype (unit)>;
+    for (const unit_type time : ENDS<unit_type>)
+      {
+        const double ms = std::ceil (duration<double, std::milli> (time).count ());
+        curator::client_options session, others;
+        session.session_timeout = time;
+        others.connection_timeout = time;
+        others.server_tick = time;
+        others.heartbeat_interval = time;
+        assert_true (starts (server, session) == (ms >= 10 && ms < (1 << 30)));
+        assert_true (starts (server, others) == (ms >= 1 && ms <= G_MAXINT32));
+      }
+  });
+}
+
 /* As somebody writes it who has not read that this call has no limit. */
 void
 test_a_limit_where_there_is_none (void **state)
@@ -215,6 +297,8 @@ main ()
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_time_points),
     cmocka_unit_test (test_durations),
+    cmocka_unit_test (test_retry_policies),
+    cmocka_unit_test (test_settings),
     cmocka_unit_test (test_a_limit_where_there_is_none),
   };
   return cmocka_run_group_tests_name ("cpp_extremes", tests, fixture_start, fixture_stop);
