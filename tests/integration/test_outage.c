@@ -120,20 +120,82 @@ way_lease (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **err
   return lease != NULL;
 }
 
+/* Errors on their way to another thread. Not GLib's queue: ThreadSanitizer does not see its mutex. */
+typedef struct
+{
+  pthread_mutex_t mutex;
+  pthread_cond_t added;
+  GPtrArray *errors; /* the oldest first */
+} Mailbox;
+
 static void
-on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer queue)
+mailbox_init (Mailbox *box)
+{
+  pthread_mutex_init (&box->mutex, NULL);
+  pthread_cond_init (&box->added, NULL);
+  box->errors = g_ptr_array_new_with_free_func ((GDestroyNotify) g_error_free);
+}
+
+/* Nobody posts any more. */
+static void
+mailbox_clear (Mailbox *box)
+{
+  g_ptr_array_unref (box->errors);
+  pthread_cond_destroy (&box->added);
+  pthread_mutex_destroy (&box->mutex);
+}
+
+static void
+mailbox_post (Mailbox *box, GError *error)
+{
+  pthread_mutex_lock (&box->mutex);
+  g_ptr_array_add (box->errors, error);
+  pthread_cond_signal (&box->added);
+  pthread_mutex_unlock (&box->mutex);
+}
+
+/* NULL if none comes for LONG_MS. */
+static GError *
+mailbox_take (Mailbox *box)
+{
+  struct timespec until;
+  int failed = 0;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_sec += LONG_MS / 1000;
+  pthread_mutex_lock (&box->mutex);
+  while (box->errors->len == 0 && failed == 0)
+    {
+      failed = pthread_cond_timedwait (&box->added, &box->mutex, &until);
+    }
+  GError *error = box->errors->len > 0 ? g_ptr_array_steal_index (box->errors, 0) : NULL;
+  pthread_mutex_unlock (&box->mutex);
+  return error;
+}
+
+static void
+on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer box)
 {
   g_clear_pointer (&lease, curator_lease_unref);
-  g_async_queue_push (queue, error != NULL ? g_error_copy (error)
-                                           : g_error_new_literal (G_IO_ERROR, 0, "granted"));
+  mailbox_post (box, error != NULL ? g_error_copy (error)
+                                   : g_error_new_literal (G_IO_ERROR, 0, "granted"));
 }
 
 static gboolean
 way_async (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GAsyncQueue) queue = g_async_queue_new ();
-  curator_lock_acquire_async (lock, ms, cancellable, on_acquired, queue);
-  g_propagate_error (error, g_async_queue_pop (queue));
+  Mailbox box;
+  GError *answer;
+
+  mailbox_init (&box);
+  curator_lock_acquire_async (lock, ms, cancellable, on_acquired, &box);
+  do
+    {
+      answer = mailbox_take (&box);
+    }
+  while (answer == NULL);
+  mailbox_clear (&box);
+  g_propagate_error (error, answer);
   return g_error_matches (*error, G_IO_ERROR, 0);
 }
 
@@ -735,18 +797,18 @@ test_unknown_contention (void **state)
 
 /* As the listener got them. */
 static void
-on_connection_error (CuratorClient *client, const GError *error, gpointer queue)
+on_connection_error (CuratorClient *client, const GError *error, gpointer box)
 {
-  g_async_queue_push (queue, g_error_copy (error));
+  mailbox_post (box, g_error_copy (error));
 }
 
-/* Pops errors until one has the text. */
+/* Takes errors until one has the text. */
 static void
-wait_for_cause (GAsyncQueue *queue, const char *text)
+wait_for_cause (Mailbox *box, const char *text)
 {
   for (;;)
     {
-      g_autoptr (GError) error = g_async_queue_timeout_pop (queue, LONG_MS * 1000);
+      g_autoptr (GError) error = mailbox_take (box);
       assert_non_null (error);
       if (strstr (error->message, text) != NULL)
         {
@@ -760,17 +822,18 @@ static void
 test_error_listener (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GAsyncQueue) queue = g_async_queue_new_full ((GDestroyNotify) g_error_free);
+  Mailbox box;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = impatient_client (fixture_proxy (fixture));
   g_autoptr (GError) latent = curator_client_dup_connection_error (client);
   assert_curator_error (&latent, CURATOR_ERROR_NOT_STARTED);
+  mailbox_init (&box);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   const guint id =
-      curator_client_add_connection_error_listener (client, on_connection_error, queue, NULL);
+      curator_client_add_connection_error_listener (client, on_connection_error, &box, NULL);
   assert_int_not_equal (id, 0);
   start (client);
-  wait_for_cause (queue, "Connection refused");
+  wait_for_cause (&box, "Connection refused");
   g_autoptr (GError) refused = curator_client_dup_connection_error (client);
   assert_non_null (strstr (refused->message, fixture_proxy (fixture)));
   assert_error (&refused, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
@@ -781,10 +844,11 @@ test_error_listener (void **state)
 
   /* A second outage is told again, also with the same cause. */
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  wait_for_cause (queue, "Connection refused");
+  wait_for_cause (&box, "Connection refused");
   curator_client_remove_connection_error_listener (client, id);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   curator_client_close (client);
+  mailbox_clear (&box);
   g_autoptr (GError) closed = curator_client_dup_connection_error (client);
   assert_curator_error (&closed, CURATOR_ERROR_CLOSED);
 }
