@@ -82,7 +82,7 @@ take_turn (const Turns *turns, GError **error)
                curator_lease_get_fencing_token (lease));
   g_usleep ((gulong) work->hold_ms * 1000);
   print_event ("RELEASED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
-  return curator_lock_release (work->lock, error);
+  return curator_lock_release (work->lock, 0, NULL, error);
 }
 
 static gboolean

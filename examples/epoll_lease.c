@@ -46,7 +46,7 @@ handle_event (Server *server)
       /* No event: a server would do other work here. */
       if (server->lease != NULL)
         {
-          curator_lease_release (server->lease, NULL);
+          curator_lease_release (server->lease, 0, NULL, NULL);
         }
       return TRUE;
     }

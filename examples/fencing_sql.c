@@ -44,7 +44,7 @@ take_turn (CuratorLock *lock, GError **error)
       return 0;
     }
   guint64 token = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
-  return curator_lock_release (lock, error) ? token : 0;
+  return curator_lock_release (lock, 0, NULL, error) ? token : 0;
 }
 
 int

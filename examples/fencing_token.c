@@ -58,7 +58,7 @@ main (int argc, char **argv)
       return fail (error);
     }
   guint64 first = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
-  curator_lock_release (lock, NULL);
+  curator_lock_release (lock, 0, NULL, NULL);
   /* The first holder is suspended here, and a second one acquires the lock. */
   if (!curator_lock_acquire (lock, 10000, NULL, &error))
     {
@@ -71,7 +71,7 @@ main (int argc, char **argv)
   fenced = fenced && !write_fenced (file, first, "by the first holder, too late");
   g_print ("tokens %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT ": %s\n", first, second,
            fenced ? "the late write was refused" : "NOT FENCED");
-  curator_lock_release (lock, NULL);
+  curator_lock_release (lock, 0, NULL, NULL);
   g_unlink (file);
   g_rmdir (directory);
   return fenced ? 0 : 1;

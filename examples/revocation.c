@@ -53,5 +53,5 @@ main (int argc, char **argv)
       g_usleep (10 * 1000);
     }
   g_print ("%s\n", g_atomic_int_get (&asked) ? "asked: stop and release" : "not asked");
-  return curator_lock_release (lock, &error) && g_atomic_int_get (&asked) ? 0 : 1;
+  return curator_lock_release (lock, 0, NULL, &error) && g_atomic_int_get (&asked) ? 0 : 1;
 }

@@ -41,6 +41,6 @@ main (int argc, char **argv)
   g_print ("three leases held, a fourth: %s\n", fourth != NULL ? "GRANTED" : error->message);
   g_clear_error (&error);
 
-  curator_semaphore_return_all (semaphore, two);
-  return fourth == NULL && curator_lease_release (one, &error) ? 0 : 1;
+  curator_semaphore_return_all (semaphore, two, 0, NULL, NULL);
+  return fourth == NULL && curator_lease_release (one, 0, NULL, &error) ? 0 : 1;
 }

@@ -151,12 +151,12 @@ recipe_release (Recipe *recipe)
     }
   else if (recipe->semaphore != NULL)
     {
-      demand (curator_lease_release (recipe->lease, &error), "release", error);
+      demand (curator_lease_release (recipe->lease, 0, NULL, &error), "release", error);
       g_clear_pointer (&recipe->lease, curator_lease_unref);
     }
   else
     {
-      demand (curator_lock_release (recipe->lock, &error), "release", error);
+      demand (curator_lock_release (recipe->lock, 0, NULL, &error), "release", error);
     }
 }
 

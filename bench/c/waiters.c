@@ -281,7 +281,7 @@ verb_reentrant (const Request *request)
   for (gint64 i = 0; went_well && i < ops; i++)
     {
       went_well = curator_lock_acquire (recipe.lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                  && curator_lock_release (recipe.lock, NULL);
+                  && curator_lock_release (recipe.lock, 0, NULL, NULL);
     }
   const gint64 ns = peer_now_ns () - began;
   if (!went_well)

@@ -72,8 +72,9 @@ CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolic
 CURATOR_API
 void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms);
 
-/** Sets how long one request may wait for a connection, in milliseconds; default 15000. It also
- *  bounds how long a release waits for the server. Mirrors Builder.connectionTimeoutMs. */
+/** Sets how long one request may wait for a connection, in milliseconds; default 15000. It is
+ *  also the bound of every call that waits for the servers with a timeout of 0. Mirrors
+ *  Builder.connectionTimeoutMs. */
 CURATOR_API
 void curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms);
 

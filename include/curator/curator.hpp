@@ -1307,13 +1307,16 @@ public:
   }
 
   /** Releases the hold and waits for the server to confirm. Idempotent.
-   *  @throws error  RELEASE_PENDING if no confirmation came; the hold has ended nevertheless, and
-   *                 its node is deleted in the background */
+   *  @param timeout  for the wait; 0: up to the connection timeout
+   *  @throws error  RELEASE_PENDING if no confirmation came in time, or is_cancelled(); the hold has
+   *                 ended nevertheless, and its node is deleted in the background */
   void
-  release ()
+  release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_lease_release (detail::require (native_handle ()), outcome) != FALSE);
+    outcome.check (
+        curator_lease_release (detail::require (native_handle ()), timeout, cancellable, outcome)
+        != FALSE);
   }
 
   /** Empties this handle without waiting. Emptying the last one releases the hold in the
@@ -1423,17 +1426,21 @@ public:
         return;
       }
     detail::outcome outcome;
-    curator_lock_release (native_handle (), outcome);
+    curator_lock_release (native_handle (), 0, nullptr, outcome);
     log_misuse (outcome.get ());
   }
 
-  /** Like unlock(), but throws. @throws error  NOT_OWNER, or RELEASE_PENDING if the server did not
-   *  confirm in time; the hold has ended nevertheless */
+  /** Like unlock(), but throws.
+   *  @param timeout  for the wait; 0: up to the connection timeout
+   *  @throws error  NOT_OWNER, or RELEASE_PENDING if the server did not confirm in time, or
+   *                 is_cancelled(); after the last two the hold has ended nevertheless */
   void
-  release ()
+  release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_lock_release (detail::require (native_handle ()), outcome) != FALSE);
+    outcome.check (
+        curator_lock_release (detail::require (native_handle ()), timeout, cancellable, outcome)
+        != FALSE);
   }
 
   /** Like unlock(), but does not wait: the calling thread's level ends at once. */

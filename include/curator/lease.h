@@ -125,14 +125,19 @@ CURATOR_API
 GBytes *curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);
 
-/** Releases the hold and waits, up to the connection timeout, for the server to confirm. Any thread
- *  may call it. Idempotent: TRUE if the lease was RELEASED or LOST already. For a hold acquired
- *  with curator_lock_acquire(), call curator_lock_release() instead, which counts levels. For a
- *  multi-lock: releases all members in reverse, even if one fails. Mirrors Lease.close.
- *  @return FALSE with RELEASE_PENDING if no confirmation came; the hold has ended nevertheless, and
- *          the node is deleted in the background */
+/** Releases the hold and waits for the server to confirm. Any thread may call it. Idempotent: TRUE
+ *  if the lease was RELEASED or LOST already. For a hold acquired with curator_lock_acquire(), call
+ *  curator_lock_release() instead, which counts levels. For a multi-lock: releases all members in
+ *  reverse, even if one fails. Mirrors Lease.close.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
+ *  @return FALSE with RELEASE_PENDING if no confirmation came in time, or G_IO_ERROR_CANCELLED: the
+ *          hold has ended nevertheless, and the node is deleted in the background; with
+ *          INVALID_ARGUMENT for a negative timeout: it has not */
 CURATOR_API
-gboolean curator_lease_release (CuratorLease *lease, GError **error);
+gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                                GError **error);
 
 /** Adds a reference and returns @p lease. */
 CURATOR_API

@@ -67,12 +67,18 @@ CURATOR_API
 gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                GError **error);
 
-/** Ends one level of the calling thread's hold. The last level deletes the node and waits, up to
- *  the connection timeout, for the server to confirm. Mirrors InterProcessLock.release.
- *  @return TRUE also if the hold was LOST; FALSE with NOT_OWNER, or with RELEASE_PENDING if no
- *          confirmation came: the hold has ended nevertheless */
+/** Ends one level of the calling thread's hold. The last level deletes the node and waits for the
+ *  server to confirm; another level ends without a wait. Whatever the wait comes to, the hold has
+ *  ended: the node is then deleted in the background. Mirrors InterProcessLock.release.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
+ *  @return TRUE also if the hold was LOST; FALSE with NOT_OWNER; with RELEASE_PENDING if no
+ *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless; with
+ *          INVALID_ARGUMENT for a negative timeout: it has not */
 CURATOR_API
-gboolean curator_lock_release (CuratorLock *lock, GError **error);
+gboolean curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                               GError **error);
 
 /** Whether any thread holds the lock through this object; for a multi-lock, through all members. A
  *  LOST hold does not count; in Java it does. Leases do not count. Mirrors
@@ -137,8 +143,8 @@ void curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancella
 /** Like curator_lock_release(), but does not wait: the calling thread's level ends at once. No Java
  *  counterpart.
  *  @param callback  may be NULL; receives NULL once the server has confirmed, or NOT_OWNER, or
- *                   CLOSED if the client was closed first: then the end of the session frees the
- *                   lock */
+ *                   RELEASE_PENDING after the connection timeout, or CLOSED if the client was closed
+ *                   first: then the end of the session frees the lock */
 CURATOR_API
 void curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback,
                                  gpointer user_data);

@@ -84,11 +84,17 @@ void curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64
                                       GCancellable *cancellable, CuratorSemaphoreCallback callback,
                                       gpointer user_data);
 
-/** Releases every lease in the array and waits for the server. A failure is logged, and that
- *  release completes in the background. The caller keeps the array. Mirrors
- *  InterProcessSemaphoreV2.returnAll. */
+/** Releases every lease in the array, in order, all at once, and waits for the server. The caller
+ *  keeps the array. Mirrors InterProcessSemaphoreV2.returnAll, which ignores failures.
+ *  @param timeout_ms   milliseconds for all of them; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the releases
+ *  @return FALSE with the first failure and the messages of all, as curator_lease_release(): every
+ *          lease was released nevertheless, except after INVALID_ARGUMENT */
 CURATOR_API
-void curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases);
+gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases,
+                                       gint64 timeout_ms, GCancellable *cancellable,
+                                       GError **error);
 
 /** Full paths of the lease nodes, oldest first, including one that is not granted yet. Empty if the
  *  path does not exist (Java throws). Waits for the server. Names are untrusted and may hold any

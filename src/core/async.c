@@ -134,8 +134,7 @@ curator_async_release_done (const GError *error, gpointer async)
 }
 
 gboolean
-curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
-                    GError **error)
+curator_check_timeout (gint64 timeout_ms, GError **error)
 {
   if (timeout_ms < CURATOR_WAIT_FOREVER)
     {
@@ -143,7 +142,14 @@ curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *canc
                    "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
       return FALSE;
     }
-  return curator_client_check_usable (client, error)
+  return TRUE;
+}
+
+gboolean
+curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
+                    GError **error)
+{
+  return curator_check_timeout (timeout_ms, error) && curator_client_check_usable (client, error)
          && !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 

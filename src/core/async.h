@@ -32,6 +32,8 @@ void curator_async_refuse (CuratorAsync *async, GError *error);
 /* A CuratorReleaseDone: there is no op and no result. */
 void curator_async_release_done (const GError *error, gpointer async);
 
+/* INVALID_ARGUMENT for what is neither a number of milliseconds nor #CURATOR_WAIT_FOREVER. */
+gboolean curator_check_timeout (gint64 timeout_ms, GError **error);
 /* Checks a call that can wait before it starts. */
 gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
                              GError **error);

@@ -72,10 +72,11 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
 
 /* Ends the leases from first to end, which are of one client. */
 static CURATOR_UNLOCKED void
-release_of_client (CuratorGather *gather, GPtrArray *leases, guint first, guint end)
+release_of_client (CuratorGather *gather, gint64 timeout_ms, GPtrArray *leases, guint first,
+                   guint end)
 {
   CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
-  const gint64 patience_us = curator_client_release_patience_us (client);
+  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
   guint n_over = 0;
 
   curator_client_lock (client);
@@ -97,7 +98,7 @@ release_of_client (CuratorGather *gather, GPtrArray *leases, guint first, guint 
 }
 
 void
-curator_leases_release (GPtrArray *leases, CuratorGather *gather)
+curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorGather *gather)
 {
   guint first = 0;
 
@@ -107,7 +108,7 @@ curator_leases_release (GPtrArray *leases, CuratorGather *gather)
           || curator_lease_get_client (g_ptr_array_index (leases, i))
                  != curator_lease_get_client (g_ptr_array_index (leases, first)))
         {
-          release_of_client (gather, leases, first, i);
+          release_of_client (gather, timeout_ms, leases, first, i);
           first = i;
         }
     }
@@ -115,7 +116,7 @@ curator_leases_release (GPtrArray *leases, CuratorGather *gather)
 
 /* Releases every member, in reverse, whatever fails. */
 static void
-composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
+composite_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
 {
   CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
 
@@ -125,7 +126,7 @@ composite_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
     {
       g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
     }
-  curator_leases_release (reversed, gather);
+  curator_leases_release (reversed, timeout_ms, gather);
 }
 
 static CURATOR_UNLOCKED void

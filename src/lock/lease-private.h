@@ -53,13 +53,15 @@ void curator_composite_follow_members (CuratorLease *lease) CURATOR_UNLOCKED;
  * if it had ended already: done is not called. */
 gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done,
                             gpointer data) CURATOR_LOCKED;
-/* The same for any lease, composite ones too; done is always called, once, without a lock. */
-void curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done,
+/* The same for any lease, composite ones too; done is always called, once, without a lock, within
+ * timeout_ms as in curator_lease_release(). */
+void curator_lease_release_start (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done,
                                   gpointer data) CURATOR_UNLOCKED;
 
 /* Ends leases of single nodes, in this order; those of one client are deleted together. Each reports
- * to gather, which may be NULL. */
-void curator_leases_release (GPtrArray *leases, CuratorGather *gather) CURATOR_UNLOCKED;
+ * to gather, which may be NULL, within timeout_ms. */
+void curator_leases_release (GPtrArray *leases, gint64 timeout_ms,
+                             CuratorGather *gather) CURATOR_UNLOCKED;
 
 /* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);
@@ -71,7 +73,8 @@ CuratorClient *curator_lease_get_client (CuratorLease *lease);
 const char *curator_lease_full_path (CuratorLease *lease);
 CuratorSession *curator_lease_get_session (CuratorLease *lease);
 
-/* How long a blocking release waits for its confirmation. */
-gint64 curator_client_release_patience_us (CuratorClient *client);
+/* How long a release with that timeout waits for its confirmation; 0: as long as a connection may
+ * take. */
+gint64 curator_client_release_patience_us (CuratorClient *client, gint64 timeout_ms);
 
 #endif

@@ -10,13 +10,14 @@
 #include "base/path.h"
 #include "base/tag.h"
 #include "base/threads.h"
-#include "core/await.h"
+#include "core/async.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
 #include "core/stats-private.h"
 #include "nodes/call.h"
+#include "nodes/confirmation.h"
 #include "session/heartbeat.h"
 #include "session/lease_clock.h"
 #include "session/session.h"
@@ -365,35 +366,33 @@ curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms, GCancellabl
 }
 
 gint64
-curator_client_release_patience_us (CuratorClient *client)
+curator_client_release_patience_us (CuratorClient *client, gint64 timeout_ms)
 {
-  return (gint64) client->connection_timeout_ms * 1000;
+  const gint64 bound_ms = timeout_ms == 0 ? client->connection_timeout_ms : timeout_ms;
+  return bound_ms < 0 || bound_ms > G_MAXINT64 / 1000 ? G_MAXINT64 : bound_ms * 1000;
 }
 
 void
-curator_lease_release_start (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
+curator_lease_release_start (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done,
+                             gpointer data)
 {
-  lease->klass->release (lease, done, data);
-}
-
-static void
-release_done (const GError *error, gpointer await)
-{
-  curator_await_signal (await, NULL, error);
+  lease->klass->release (lease, timeout_ms, done, data);
 }
 
 gboolean
-curator_lease_release (CuratorLease *lease, GError **error)
+curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                       GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  CuratorAwait await;
 
-  if (!curator_client_check_forked (lease->client, error))
+  if (!curator_check_timeout (timeout_ms, error)
+      || !curator_client_check_forked (lease->client, error))
     {
       return FALSE;
     }
-  curator_await_init (&await, lease->client);
-  curator_lease_release_start (lease, release_done, &await);
-  return curator_await_finish (&await, NULL, error);
+  CuratorConfirmation *confirmation = curator_confirmation_new (lease->client);
+  curator_lease_release_start (lease, timeout_ms, curator_confirmation_done, confirmation);
+  return curator_confirmation_await (confirmation, cancellable, error);
 }

@@ -16,6 +16,7 @@
 #include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/reentry.h"
+#include "nodes/confirmation.h"
 
 #include <string.h>
 
@@ -256,17 +257,13 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
                          cancellable);
 }
 
-static void
-release_done (const GError *error, gpointer await)
-{
-  curator_await_signal (await, NULL, error);
-}
-
 G_NO_INLINE static gboolean
-release_last (CuratorLock *lock, GError **error)
+release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
-  CuratorAwait await;
-
+  if (!curator_check_timeout (timeout_ms, error))
+    {
+      return FALSE;
+    }
   if (lock->client == NULL)
     {
       return TRUE;
@@ -275,24 +272,29 @@ release_last (CuratorLock *lock, GError **error)
     {
       return FALSE;
     }
-  curator_await_init (&await, lock->client);
-  if (!lock->klass->release (lock, curator_thread_id (), release_done, &await, error))
+  CuratorConfirmation *confirmation = curator_confirmation_new (lock->client);
+  GError *refused = NULL;
+  if (!lock->klass->release (lock, curator_thread_id (), timeout_ms, curator_confirmation_done,
+                             confirmation, &refused))
     {
-      return FALSE;
+      curator_confirmation_done (refused, confirmation);
+      g_clear_error (&refused);
     }
-  return curator_await_finish (&await, NULL, error);
+  return curator_confirmation_await (confirmation, cancellable, error);
 }
 
 gboolean
-curator_lock_release (CuratorLock *lock, GError **error)
+curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                      GError **error)
 {
   if (G_LIKELY (CURATOR_IS_LOCK (lock) && curator_reentry_leave (lock)))
     {
       return TRUE;
     }
   g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  return release_last (lock, error);
+  return release_last (lock, timeout_ms, cancellable, error);
 }
 
 static void
@@ -309,7 +311,7 @@ release_without_callback (CuratorLock *lock)
   g_autoptr (GError) ignored = NULL;
   if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
     {
-      lock->klass->release (lock, curator_thread_id (), NULL, NULL, &ignored);
+      lock->klass->release (lock, curator_thread_id (), 0, NULL, NULL, &ignored);
     }
 }
 
@@ -335,8 +337,8 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
       curator_async_refuse (async, NULL);
     }
   else if (!curator_client_check_forked (lock->client, &error)
-           || !lock->klass->release (lock, curator_thread_id (), curator_async_release_done, async,
-                                     &error))
+           || !lock->klass->release (lock, curator_thread_id (), 0, curator_async_release_done,
+                                     async, &error))
     {
       curator_async_refuse (async, error);
     }

@@ -301,13 +301,13 @@ node_on_end (CuratorLease *lease)
 }
 
 static CURATOR_UNLOCKED void
-node_release (CuratorLease *lease, CuratorReleaseDone done, gpointer data)
+node_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
 {
   CuratorClient *client = lease->client;
+  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
 
   curator_client_lock (client);
-  const gboolean ended =
-      curator_lease_end (lease, curator_client_release_patience_us (client), done, data);
+  const gboolean ended = curator_lease_end (lease, patience_us, done, data);
   curator_client_unlock (client);
   if (!ended && done != NULL)
     {

@@ -102,11 +102,11 @@ leave_member (CuratorLock *member, guint64 owner, CuratorGather *gather, GPtrArr
 }
 
 static void
-release_member (CuratorLock *member, guint64 owner, CuratorGather *gather)
+release_member (CuratorLock *member, guint64 owner, gint64 timeout_ms, CuratorGather *gather)
 {
   g_autoptr (GError) error = NULL;
-  if (!member->klass->release (member, owner, gather != NULL ? curator_gather_one : NULL, gather,
-                               &error)
+  if (!member->klass->release (member, owner, timeout_ms,
+                               gather != NULL ? curator_gather_one : NULL, gather, &error)
       && gather != NULL)
     {
       curator_gather_one (error, gather);
@@ -114,7 +114,8 @@ release_member (CuratorLock *member, guint64 owner, CuratorGather *gather)
 }
 
 void
-curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorGather *gather)
+curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
+                       CuratorGather *gather)
 {
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
@@ -126,11 +127,11 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorGather
           leave_member (member, owner, gather, leases);
           continue;
         }
-      curator_leases_release (leases, gather);
+      curator_leases_release (leases, timeout_ms, gather);
       g_ptr_array_set_size (leases, 0);
-      release_member (member, owner, gather);
+      release_member (member, owner, timeout_ms, gather);
     }
-  curator_leases_release (leases, gather);
+  curator_leases_release (leases, timeout_ms, gather);
 }
 
 /* A path without an attempt or hold of this session, on which nobody was in front lately. */
@@ -201,9 +202,9 @@ give_back (CuratorBatch *batch)
   curator_client_unlock (batch->client);
   if (batch->spec.owner != 0)
     {
-      curator_batch_release (members, members->len, batch->spec.owner, NULL);
+      curator_batch_release (members, members->len, batch->spec.owner, 0, NULL);
     }
-  curator_leases_release (leases, NULL);
+  curator_leases_release (leases, 0, NULL);
 }
 
 static CURATOR_LOCKED gboolean

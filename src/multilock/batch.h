@@ -40,8 +40,8 @@ void curator_batch_cancel (CuratorBatch *batch, GError *reason) CURATOR_UNLOCKED
 void curator_batch_unref (CuratorBatch *batch);
 
 /* Ends one level of owner's hold of the first n members, in reverse. Each reports to gather, which may
- * be NULL. */
-void curator_batch_release (GPtrArray *members, guint n, guint64 owner,
+ * be NULL, within timeout_ms. */
+void curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
                             CuratorGather *gather) CURATOR_UNLOCKED;
 
 #endif

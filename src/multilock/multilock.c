@@ -64,7 +64,7 @@ roll_back (Chain *chain)
   CURATOR_INSIDE_GATE;
   if (chain->owner != 0)
     {
-      curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
+      curator_batch_release (chain->multi->members, chain->n_held, chain->owner, 0, NULL);
     }
   else
     {
@@ -73,7 +73,7 @@ roll_back (Chain *chain)
         {
           g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
         }
-      curator_leases_release (reversed, NULL);
+      curator_leases_release (reversed, 0, NULL);
     }
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;
@@ -367,11 +367,11 @@ multi_reenter (CuratorLock *lock, guint64 owner, GError **error)
 }
 
 static gboolean
-multi_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
-               GError **error)
+multi_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
+               gpointer data, GError **error)
 {
   GPtrArray *members = multi_of (lock)->members;
-  curator_batch_release (members, members->len, owner,
+  curator_batch_release (members, members->len, owner, timeout_ms,
                          curator_gather_new (members->len, done, data));
   return TRUE;
 }

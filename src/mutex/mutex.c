@@ -231,11 +231,12 @@ set_not_owner (CuratorMutex *mutex, GError **error)
 }
 
 static CURATOR_UNLOCKED gboolean
-mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
-               GError **error)
+mutex_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
+               gpointer data, GError **error)
 {
   CuratorMutex *mutex = mutex_of (lock);
   CuratorClient *client = lock->client;
+  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
   LockData *last = NULL;
   gboolean ended = FALSE;
 
@@ -246,8 +247,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpoint
       last = hold;
       curator_reentry_forget (lock);
       g_hash_table_steal (mutex->lock_data, &owner);
-      ended =
-          curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data);
+      ended = curator_lease_end (last->lease, patience_us, done, data);
       drop_empty_table (mutex);
     }
   curator_client_unlock (client);

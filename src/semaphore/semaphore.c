@@ -15,6 +15,7 @@
 #include "lock/own_watch.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
+#include "nodes/confirmation.h"
 #include "semaphore/shared_count-private.h"
 
 #include <string.h>
@@ -164,19 +165,43 @@ curator_semaphore_get_path (CuratorSemaphore *semaphore)
   return curator_lock_internals_shown (semaphore->leases);
 }
 
-void
-curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases)
+/* A lease may be another client's, of before a fork. */
+static CURATOR_UNLOCKED void
+start_return (CuratorLease *lease, gint64 timeout_ms, CuratorGather *gather)
 {
-  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore));
-  g_return_if_fail (curator_is_array_of (leases, CURATOR_TAG_LEASE));
+  g_autoptr (GError) error = NULL;
+
+  if (curator_client_check_forked (curator_lease_get_client (lease), &error))
+    {
+      curator_lease_release_start (lease, timeout_ms, curator_gather_one, gather);
+    }
+  else
+    {
+      curator_gather_one (error, gather);
+    }
+}
+
+gboolean
+curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
+                              GCancellable *cancellable, GError **error)
+{
+  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), FALSE);
+  g_return_val_if_fail (curator_is_array_of (leases, CURATOR_TAG_LEASE), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  if (!curator_check_timeout (timeout_ms, error)
+      || !curator_client_check_forked (semaphore->client, error))
+    {
+      return FALSE;
+    }
+  CuratorConfirmation *confirmation = curator_confirmation_new (semaphore->client);
+  CuratorGather *gather = curator_gather_new (leases->len, curator_confirmation_done, confirmation);
   for (guint i = 0; i < leases->len; i++)
     {
-      g_autoptr (GError) error = NULL;
-      if (!curator_lease_release (g_ptr_array_index (leases, i), &error))
-        {
-          g_info ("a lease is released in the background: %s", error->message);
-        }
+      start_return (g_ptr_array_index (leases, i), timeout_ms, gather);
     }
+  return curator_confirmation_await (confirmation, cancellable, error);
 }
 
 char **

@@ -107,8 +107,8 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
 }
 
 static CURATOR_UNLOCKED gboolean
-sm_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer data,
-            GError **error)
+sm_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
+            gpointer data, GError **error)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
 
@@ -122,7 +122,7 @@ sm_release (CuratorLock *lock, guint64 owner, CuratorReleaseDone done, gpointer 
                    curator_semaphore_get_path (mutex->semaphore));
       return FALSE;
     }
-  curator_lease_release_start (lease, done, data);
+  curator_lease_release_start (lease, timeout_ms, done, data);
   curator_lease_unref (lease);
   return TRUE;
 }

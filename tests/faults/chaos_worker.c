@@ -229,15 +229,15 @@ release (Turn *turn)
   g_autoptr (GError) error = NULL;
   if (turn->leases != NULL)
     {
-      curator_semaphore_return_all (turn->semaphore, turn->leases);
+      curator_semaphore_return_all (turn->semaphore, turn->leases, 0, NULL, NULL);
     }
   else if (turn->by_thread)
     {
-      curator_lock_release (turn->lock, &error);
+      curator_lock_release (turn->lock, 0, NULL, &error);
     }
   else
     {
-      curator_lease_release (turn->lease, &error);
+      curator_lease_release (turn->lease, 0, NULL, &error);
     }
   if (error != NULL && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING))
     {
@@ -298,7 +298,7 @@ reenter (Turn *turn)
     {
       note (turn, event, RECORD_RELEASE_CALLED, RECORD_OK);
     }
-  curator_lock_release (turn->lock, NULL);
+  curator_lock_release (turn->lock, 0, NULL, NULL);
   if (believed)
     {
       note (turn, event, RECORD_RELEASE_RETURNED, RECORD_PENDING);

@@ -90,7 +90,7 @@ give_back (Holder *holder, gboolean lost)
         }
       curator_leader_latch_close (holder->latch, CURATOR_LEADER_LATCH_SILENT);
     }
-  return holder->lock != NULL && curator_lock_release (holder->lock, &error);
+  return holder->lock != NULL && curator_lock_release (holder->lock, 0, NULL, &error);
 }
 
 static gboolean

@@ -25,5 +25,5 @@ main (int argc, char **argv)
     }
   printf ("held with token %" G_GUINT64_FORMAT "\n",
           curator_lease_get_fencing_token (curator_lock_get_lease (lock)));
-  return curator_lock_release (lock, NULL) ? 0 : 1;
+  return curator_lock_release (lock, 0, NULL, NULL) ? 0 : 1;
 }

@@ -482,7 +482,7 @@ attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)
     }
   if (state == STATE_ENDED)
     {
-      curator_lease_release (world->lease, NULL);
+      curator_lease_release (world->lease, 0, NULL, NULL);
       attack_end_all (world);
     }
   if (state == STATE_CLOSED)

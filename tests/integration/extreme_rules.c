@@ -61,7 +61,7 @@ use_lock (CuratorLock *lock, Outcome *outcome)
   extreme_expect (lease != NULL, "the lock cannot be used", outcome);
   if (lease != NULL)
     {
-      curator_lease_release (lease, NULL);
+      curator_lease_release (lease, 0, NULL, NULL);
     }
 }
 
@@ -73,7 +73,7 @@ use_semaphore (CuratorSemaphore *semaphore, Outcome *outcome)
   extreme_expect (lease != NULL, "the semaphore cannot be used", outcome);
   if (lease != NULL)
     {
-      curator_lease_release (lease, NULL);
+      curator_lease_release (lease, 0, NULL, NULL);
     }
 }
 
@@ -83,16 +83,16 @@ extreme_give_back (const Stage *stage, Outcome *outcome)
 {
   if (strcmp (extreme_now.extreme->function, "curator_lock_acquire") == 0 && outcome->succeeded)
     {
-      curator_lock_release (stage->lock, NULL);
+      curator_lock_release (stage->lock, 0, NULL, NULL);
     }
   if (outcome->drop == (GDestroyNotify) curator_lease_unref && outcome->result != NULL)
     {
-      curator_lease_release (outcome->result, NULL);
+      curator_lease_release (outcome->result, 0, NULL, NULL);
     }
   if (g_str_has_prefix (extreme_now.extreme->function, "curator_semaphore_acquire_")
       && outcome->result != NULL)
     {
-      curator_semaphore_return_all (stage->semaphore, outcome->result);
+      curator_semaphore_return_all (stage->semaphore, outcome->result, 0, NULL, NULL);
     }
 }
 
@@ -127,6 +127,29 @@ judge_limited (const Stage *stage, Outcome *outcome)
       extreme_expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_HELD, "shortened",
                       outcome);
     }
+}
+
+/* What was refused is still held. */
+static void
+judge_release (const Stage *stage, Outcome *outcome)
+{
+  const char *function = extreme_now.extreme->function;
+  const gboolean is_held = strcmp (function, "curator_lock_release") == 0
+                               ? curator_lock_is_owned_by_current_thread (stage->lock)
+                           : strcmp (function, "curator_lease_release") == 0
+                               ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_HELD
+                               : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
+                                     == CURATOR_LEASE_HELD;
+
+  if (!extreme_is_allowed (extreme_now.extreme, stage->value))
+    {
+      extreme_expect (extreme_is_refused (outcome) && is_held, "not refused", outcome);
+      return;
+    }
+  extreme_expect (
+      !is_held && extreme_is_silent ()
+          && (outcome->succeeded || extreme_has_code (outcome, CURATOR_ERROR_RELEASE_PENDING)),
+      "a timeout", outcome);
 }
 
 static void
@@ -290,6 +313,9 @@ extreme_judge (const Stage *stage, Outcome *outcome)
     {
     case RULE_SETTING:
       judge_setting (stage, outcome);
+      break;
+    case RULE_RELEASE:
+      judge_release (stage, outcome);
       break;
     case RULE_LIMITED:
       judge_limited (stage, outcome);

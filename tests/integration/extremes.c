@@ -293,6 +293,30 @@ has_own_lock (const Extreme *extreme)
   return extreme->rule == RULE_MAX_HOLD;
 }
 
+static void
+hold (Stage *stage)
+{
+  GError *error = NULL;
+
+  assert_ok (curator_lock_acquire (stage->lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLock) other = mutex_new (stage->client, extreme_path (stage));
+  stage->held_lease = curator_lock_acquire_lease (other, LONG_MS, NULL, &error);
+  assert_ok (stage->held_lease != NULL, &error);
+  stage->held_leases = curator_semaphore_acquire_n (stage->semaphore, 2, LONG_MS, NULL, &error);
+  assert_ok (stage->held_leases != NULL, &error);
+}
+
+static void
+let_go (Stage *stage)
+{
+  if (curator_lock_is_owned_by_current_thread (stage->lock))
+    {
+      curator_lock_release (stage->lock, 0, NULL, NULL);
+    }
+  g_clear_pointer (&stage->held_lease, curator_lease_unref);
+  g_clear_pointer (&stage->held_leases, g_ptr_array_unref);
+}
+
 void
 scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked)
 {
@@ -320,6 +344,10 @@ scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blo
   stage->tls = scene->tls;
   stage->zh = scene->program->zh;
   stage->node = curator_lease_get_node_path (scene->lease);
+  if (extreme->rule == RULE_RELEASE)
+    {
+      hold (stage);
+    }
   if (is_blocked && asks_server)
     {
       proxy_set_mode (scene->fixture->proxy, PROXY_HOLE);
@@ -330,6 +358,10 @@ void
 scene_leave (Scene *scene, Stage *stage, const Extreme *extreme)
 {
   proxy_set_mode (scene->fixture->proxy, PROXY_PASS);
+  if (extreme->rule == RULE_RELEASE)
+    {
+      let_go (stage);
+    }
   g_object_unref (stage->cancellable);
   if (is_setter (extreme))
     {

@@ -17,6 +17,7 @@ typedef enum
 typedef enum
 {
   RULE_WAIT,      /* a timeout: -1 and long ones wait until they are cancelled */
+  RULE_RELEASE,   /* the timeout of a release: a server confirms in time, or the wait ends before */
   RULE_SETTING,   /* the client starts and can be used; others are refused by start */
   RULE_LIMITED,   /* succeeds, and what is made can be used */
   RULE_IN_MEMORY, /* a length: there is no memory to go with others, which are left out */
@@ -42,6 +43,8 @@ typedef struct
   CuratorLock *lock;
   CuratorLock *locks[2];
   CuratorLease *lease;
+  CuratorLease *held_lease; /* to be released; with the lock, and the leases of the semaphore */
+  GPtrArray *held_leases;
   CuratorSemaphore *semaphore;
   CuratorSharedCount *count;
   CuratorLeaderLatch *latch;

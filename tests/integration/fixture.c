@@ -193,7 +193,8 @@ contend (void *data)
   note_result (contender, acquired, error);
   if (acquired)
     {
-      contender->released = curator_lock_release (contender->lock, &contender->release_error);
+      contender->released =
+          curator_lock_release (contender->lock, 0, NULL, &contender->release_error);
     }
   return NULL;
 }

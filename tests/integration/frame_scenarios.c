@@ -84,7 +84,8 @@ give_back (Taking *taking)
   for (guint i = 0; i < taking->leases->len; i++)
     {
       g_autoptr (GError) error = NULL;
-      gboolean released = curator_lease_release (g_ptr_array_index (taking->leases, i), &error);
+      gboolean released =
+          curator_lease_release (g_ptr_array_index (taking->leases, i), 0, NULL, &error);
       all = is_given_back (released, &error) && all;
     }
   return all;
@@ -98,9 +99,9 @@ run_mutex (FrameRun *run)
   g_autoptr (CuratorLock) lock = lock_at (run, run->client, curator_mutex_new, "lock");
   require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
   require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
-  require_ok (run, is_given_back (curator_lock_release (lock, &error), &error), error);
+  require_ok (run, is_given_back (curator_lock_release (lock, 0, NULL, &error), &error), error);
   require (run, curator_lock_is_owned_by_current_thread (lock));
-  require_ok (run, is_given_back (curator_lock_release (lock, &error), &error), error);
+  require_ok (run, is_given_back (curator_lock_release (lock, 0, NULL, &error), &error), error);
   require (run, !curator_lock_is_owned_by_current_thread (lock));
 }
 
@@ -267,10 +268,10 @@ run_downgrade (FrameRun *run)
   g_autoptr (Taking) writer =
       taking_start_lock (curator_rw_lock_write_lock (pairs.theirs), LONG_MS, NULL);
   require_ok (run, curator_lock_acquire (read, LONG_MS, NULL, &error), error);
-  require_ok (run, is_given_back (curator_lock_release (write, &error), &error), error);
+  require_ok (run, is_given_back (curator_lock_release (write, 0, NULL, &error), &error), error);
   require (run, wait_children (run, "rw", 2));
   require (run, !taking_has_returned (writer));
-  require_ok (run, is_given_back (curator_lock_release (read, &error), &error), error);
+  require_ok (run, is_given_back (curator_lock_release (read, 0, NULL, &error), &error), error);
   require_ok (run, is_granted (writer), writer->error);
   require (run, give_back (writer));
 }

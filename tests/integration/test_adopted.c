@@ -37,7 +37,7 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
                     program_session (program));
   /* The observer's session and the program's. */
   assert_int_equal (four_letter_monitor (fixture_server (fixture), "zk_global_sessions"), 2);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/adopted/lock", 3000);
   curator_client_close (client);
   assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
@@ -111,7 +111,7 @@ test_watches_of_the_program (void **state)
   contender_join (holder);
   assert_true (program_wait_fired (program, holder->node, LONG_MS));
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/adopted/watch", 3000);
   curator_client_close (client);
   curator_client_close (direct);
@@ -138,7 +138,7 @@ test_duplicate_events (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_false (is_lost (curator_lock_get_lease (lock)));
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (contender_wait (waiter, LONG_MS));
   assert_true (waiter->acquired);
   contender_join (waiter);
@@ -166,7 +166,7 @@ test_expiry (void **state)
   assert_true (program_wait_expired (program, LONG_MS));
   assert_true (is_lost (lease));
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   program_open_again (program, fixture_proxy (fixture));
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
   assert_ok (curator_client_set_zhandle (client, program->zh, &error), &error);
@@ -175,7 +175,7 @@ test_expiry (void **state)
   CuratorLease *second = curator_lock_get_lease (lock);
   assert_int_not_equal (curator_lease_get_session_id (second), before);
   assert_int_equal (curator_lease_get_session_id (second), program_session (program));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/adopted/expiry", 3000);
   curator_client_close (client);
 }
@@ -197,7 +197,7 @@ test_exchange (void **state)
 
   assert_ok (curator_client_set_zhandle (client, second->zh, &error), &error);
   assert_true (is_lost (lease));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   assert_int_equal (curator_client_get_session_id (client), program_session (second));
   assert_children (fixture, "/adopted/exchange", 0, LONG_MS);
@@ -209,7 +209,7 @@ test_exchange (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_int_equal (curator_lease_get_session_id (curator_lock_get_lease (lock)),
                     program_session (first));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
 
@@ -237,9 +237,9 @@ test_session_outlives_our_clock (void **state)
   assert_int_equal (program_session (program), session);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_children (fixture, "/adopted/clock", 0, LONG_MS);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
 

@@ -89,7 +89,7 @@ use_lock (Child *child)
 
   EXPECT_FORKED (child, curator_lock_acquire (lock, -1, NULL, &error));
   EXPECT_FORKED (child, curator_lock_acquire_lease (lock, -1, NULL, &error) != NULL);
-  EXPECT_FORKED (child, curator_lock_release (lock, &error));
+  EXPECT_FORKED (child, curator_lock_release (lock, 0, NULL, &error));
   EXPECT_FORKED (child, curator_lock_get_participant_nodes (lock, &error) != NULL);
   EXPECT_FORKED (child, curator_lock_make_revocable (lock, NULL, NULL, NULL, &error));
   EXPECT (child, !curator_lock_is_acquired_in_this_process (lock));
@@ -110,7 +110,7 @@ use_lease (Child *child)
   curator_lease_remove_listener (lease, 1);
   EXPECT_FORKED (child, curator_lease_get_data (lease, &error) != NULL);
   EXPECT_FORKED (child, curator_lease_init_check_op (lease, &op, &error));
-  EXPECT_FORKED (child, curator_lease_release (lease, &error));
+  EXPECT_FORKED (child, curator_lease_release (lease, 0, NULL, &error));
 }
 
 static int
@@ -162,7 +162,7 @@ test_everything_is_refused (void **state)
 
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/fork/lock", 3000);
 }
 

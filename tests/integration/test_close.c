@@ -66,7 +66,7 @@ test_close_while_holding (void **state)
   curator_client_close (client);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   assert_no_residue (fixture, "/close/holding", 1000);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);
   assert_false (curator_client_block_until_connected (client, 0, NULL, &error));

@@ -87,7 +87,7 @@ cost_of (Fixture *fixture, const char *path, int n)
   const guint64 before = requests_of (client);
   crowd_start (&crowd, client, path, n);
   assert_true (raw_zk_wait_children (fixture->raw, path, n + 1, 8 * LONG_MS));
-  assert_ok (curator_lease_release (crowd.writer, &error), &error);
+  assert_ok (curator_lease_release (crowd.writer, 0, NULL, &error), &error);
   crowd_wait_granted (&crowd, n);
   const guint64 cost = requests_of (client) - before;
   crowd_stop (&crowd);
@@ -151,7 +151,7 @@ test_the_clock_takes_no_mutex (void **state)
   curator_client_unlock (client);
   g_thread_join (thread);
   assert_int_equal (finished, ASKS);
-  assert_true (curator_lease_release (crowd.writer, NULL));
+  assert_true (curator_lease_release (crowd.writer, 0, NULL, NULL));
   crowd_wait_granted (&crowd, READERS_BEHIND);
   crowd_stop (&crowd);
 }
@@ -173,7 +173,7 @@ test_a_reentry_takes_no_mutex (void **state)
   assert_true (entered);
   for (int i = 0; i < 3; i++)
     {
-      assert_true (curator_lock_release (lock, NULL));
+      assert_true (curator_lock_release (lock, 0, NULL, NULL));
     }
 }
 

@@ -136,9 +136,9 @@ test_reconnect (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (zk_server_restart (fixture->server));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/framework/reconnect", 3000);
   curator_client_close (client);
 }
@@ -156,7 +156,7 @@ test_session_killed (void **state)
     {
       fixture_expire (fixture);
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
     }
   assert_no_residue (fixture, "/framework/killed", 3000);
 }
@@ -265,7 +265,7 @@ test_reconnect_after_loss (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
 
@@ -323,7 +323,7 @@ test_forbidden_ancestors (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/forbidden/middle/lock/below");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* TestFailedDeleteManager.testLostSession and testWithNamespaceAndLostSession: the delete fails
@@ -340,7 +340,7 @@ guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_pa
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/delete");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   zk_server_kill (fixture->server);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   g_autoptr (StateLog) log = state_log_new (client);
   assert_true (zk_server_restart (fixture->server));
@@ -375,7 +375,7 @@ test_guaranteed_delete_on_non_existent_node (void **state)
   assert_int_equal (
       raw_zk_delete (fixture->raw, curator_lease_get_node_path (curator_lock_get_lease (lock))),
       ZOK);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   wait_ms (200);
   proxy_reset_counts (fixture->proxy);
   wait_ms (500);
@@ -411,7 +411,7 @@ test_session_survives (void **state)
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
   zk_ensemble_stop (ensemble);
 }

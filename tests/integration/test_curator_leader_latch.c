@@ -359,7 +359,7 @@ lead_twice (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
   if (lease != NULL)
     {
-      curator_lease_release (lease, NULL);
+      curator_lease_release (lease, 0, NULL, NULL);
     }
 }
 

@@ -108,7 +108,7 @@ test_with_namespace (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
   assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
   wait_ms (100);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 typedef struct
@@ -144,7 +144,7 @@ enter (Shared *shared, int depth)
     {
       g_atomic_int_add (&shared->inside, -1);
     }
-  if (!curator_lock_release (shared->lock, NULL))
+  if (!curator_lock_release (shared->lock, 0, NULL, NULL))
     {
       g_atomic_int_inc (&shared->failures);
     }
@@ -199,11 +199,11 @@ test_reentrant_2_threads (void **state)
     }
   for (int i = 0; i < 2; i++)
     {
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       wait_ms (50);
       assert_false (contender_has_returned (other));
     }
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (contender_wait (other, LONG_MS));
   assert_true (other->acquired);
 }
@@ -279,10 +279,10 @@ test_revoking (void **state)
       assert_true (wait_now_ms () < deadline);
       wait_ms (5);
     }
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error); /* deleted: as expected */
   assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
-  assert_ok (curator_lock_release (other, &error), &error);
+  assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
   assert_no_residue (fixture, LOCK_PATH, 3000);
 }
 
@@ -344,10 +344,10 @@ test_persistent_lock (void **state)
   assert_true (raw_zk_exists (fixture->raw, node));
   assert_false (curator_lock_acquire (other, 300, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (raw_zk_wait_gone (fixture->raw, node, 3000));
   assert_ok (curator_lock_acquire (other, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (other, &error), &error);
+  assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
   assert_int_equal (missed, 0);
   curator_client_close (client);
 }

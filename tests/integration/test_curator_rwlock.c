@@ -56,9 +56,9 @@ test_that_upgrading_is_disallowed (void **state)
   assert_false (curator_lock_acquire (write, 5000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_children (fixture, PATH, 1, 3000);
-  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
   assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
 }
 
 /* testThatDowngradingRespectsThreads: while one thread holds the write lock, no other thread may
@@ -92,9 +92,9 @@ test_contending_downgrading (void **state)
   g_autoptr (Taking) other = taking_start_lock (write, LONG_MS, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
   assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   taking_assert_waits (other);
-  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
   taking_assert_granted (other);
   taking_give_back (other);
   assert_no_residue (fixture, PATH, 3000);
@@ -142,7 +142,7 @@ test_lock_path (void **state)
   assert_false (raw_zk_exists (fixture->raw, node));
   assert_lease_state (curator_lock_get_lease (write), CURATOR_LEASE_LOST, LONG_MS);
   assert_string_equal (curator_lease_get_node_path (curator_lock_get_lease (write)), node);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   taking_give_back (reader);
   assert_no_residue (fixture, PATH, 3000);
 }
@@ -161,9 +161,9 @@ test_some_releases_fail (void **state)
   g_autoptr (CuratorLock) multi = curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
   assert_ok (curator_lock_acquire (multi, LONG_MS, NULL, &error), &error);
   assert_true (curator_lock_is_acquired_in_this_process (multi));
-  assert_ok (curator_lock_release (bad, &error), &error);
+  assert_ok (curator_lock_release (bad, 0, NULL, &error), &error);
   assert_false (curator_lock_is_acquired_in_this_process (multi));
-  assert_false (curator_lock_release (multi, &error));
+  assert_false (curator_lock_release (multi, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_false (curator_lock_is_acquired_in_this_process (good));
   assert_no_residue (fixture, "/test/good", 3000);

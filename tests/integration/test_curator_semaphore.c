@@ -46,7 +46,7 @@ acquire_and_release (void *data)
         }
       wait_ms (client->hold_ms);
       g_atomic_int_add (&client->tally->inside, -n);
-      curator_semaphore_return_all (client->semaphore, leases);
+      curator_semaphore_return_all (client->semaphore, leases, 0, NULL, NULL);
     }
   return NULL;
 }
@@ -162,11 +162,11 @@ test_simple (void **state)
   assert_ok (leases != NULL, &error);
   assert_null (curator_semaphore_acquire (semaphore, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_ok (curator_lease_release (g_ptr_array_index (leases, 0), &error), &error);
+  assert_ok (curator_lease_release (g_ptr_array_index (leases, 0), 0, NULL, &error), &error);
   g_autoptr (CuratorLease) again = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
   assert_ok (again != NULL, &error);
-  assert_ok (curator_lease_release (again, &error), &error);
-  curator_semaphore_return_all (semaphore, leases);
+  assert_ok (curator_lease_release (again, 0, NULL, &error), &error);
+  curator_semaphore_return_all (semaphore, leases, 0, NULL, NULL);
 }
 
 /* testGetParticipantNodes */
@@ -185,7 +185,7 @@ test_get_participant_nodes (void **state)
       g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
       assert_ok (nodes != NULL, &error);
       assert_int_equal (g_strv_length (nodes), n);
-      curator_semaphore_return_all (semaphore, leases);
+      curator_semaphore_return_all (semaphore, leases, 0, NULL, NULL);
     }
 }
 

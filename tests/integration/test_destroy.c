@@ -349,7 +349,7 @@ test_p35_destroy_in_every_state (void **state)
   assert_int_equal (destroyed, N_WORKERS * N_EACH * N_STATES);
   assert_usage_is_back (before);
   assert_int_equal (curator_lease_get_state (curator_lock_get_lease (held)), CURATOR_LEASE_HELD);
-  assert_ok (curator_lock_release (held, &error), &error);
+  assert_ok (curator_lock_release (held, 0, NULL, &error), &error);
   curator_lock_unref (held);
   curator_client_unref (peer);
   assert_server_is_clean (fixture);

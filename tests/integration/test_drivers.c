@@ -75,7 +75,7 @@ test_persistent_nodes (void **state)
   fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   taking_assert_waits (other);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   taking_assert_granted (other);
   /* A waiter that gives up deletes its node too, although no session expiry would. */
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
@@ -103,7 +103,7 @@ test_persistent_node_of_unknown_outcome (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   assert_children (fixture, "/driver/lost", 1, SETTLE_MS);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
@@ -126,7 +126,7 @@ test_plain_numbered_node_of_unknown_outcome (void **state)
   assert_ok (curator_lock_acquire (lock, 2000, NULL, &error), &error);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   assert_children (fixture, "/driver/plain", 1, SETTLE_MS);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);

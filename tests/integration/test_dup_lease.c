@@ -137,7 +137,7 @@ test_every_kind (void **state)
       assert_true (!is_multi (kind) || curator_lock_get_lease (lock) == NULL);
       g_autoptr (CuratorLease) theirs = g_thread_join (g_thread_new ("dup", dup_elsewhere, lock));
       assert_true ((theirs != NULL) == (kind == KIND_SEMAPHORE_MUTEX));
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       assert_null (curator_lock_dup_lease (lock));
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
       assert_int_equal (curator_lease_get_state (again), CURATOR_LEASE_RELEASED);
@@ -178,7 +178,7 @@ test_each_copy_is_told (void **state)
   assert_int_equal (curator_lease_get_state (lost), CURATOR_LEASE_LOST);
   curator_lease_unref (copies[0]);
   curator_lease_unref (copies[2]);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* While only a part is released the whole is not usable, but not lost either. */
@@ -196,12 +196,12 @@ test_partly_released (void **state)
   assert_ok (curator_lock_acquire (both, LONG_MS, NULL, &error), &error);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (both);
   curator_lease_add_listener (lease, count_states, counts, NULL);
-  assert_ok (curator_lock_release (b, &error), &error);
+  assert_ok (curator_lock_release (b, 0, NULL, &error), &error);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_SUSPECT);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
   assert_counter (&counts[CURATOR_LEASE_SUSPECT], 1, LONG_MS);
   assert_null (curator_lock_dup_lease (both));
-  assert_ok (curator_lock_release (a, &error), &error);
+  assert_ok (curator_lock_release (a, 0, NULL, &error), &error);
   assert_counter (&counts[CURATOR_LEASE_RELEASED], 1, LONG_MS);
 
   /* Released as a whole: RELEASED is the only change. */
@@ -209,7 +209,7 @@ test_partly_released (void **state)
   int wholly[CURATOR_LEASE_RELEASED + 1] = { 0 };
   assert_ok (whole != NULL, &error);
   curator_lease_add_listener (whole, count_states, wholly, NULL);
-  assert_ok (curator_lease_release (whole, &error), &error);
+  assert_ok (curator_lease_release (whole, 0, NULL, &error), &error);
   assert_counter (&wholly[CURATOR_LEASE_RELEASED], 1, LONG_MS);
   assert_int_equal (wholly[CURATOR_LEASE_SUSPECT], 0);
 }
@@ -226,21 +226,21 @@ test_released_through_the_lease (void **state)
       g_autoptr (CuratorLock) lock = lock_new (client, kind);
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
       g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-      assert_ok (curator_lease_release (lease, &error), &error);
+      assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
       assert_false (curator_lock_is_owned_by_current_thread (lock));
       assert_false (curator_lock_is_acquired_in_this_process (lock));
       assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
     }
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, BASE "/downgrade");
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (curator_rw_lock_write_lock (pair), LONG_MS, NULL, &error),
              &error);
   g_autoptr (CuratorLease) written = curator_lock_dup_lease (curator_rw_lock_write_lock (pair));
-  assert_ok (curator_lease_release (written, &error), &error);
+  assert_ok (curator_lease_release (written, 0, NULL, &error), &error);
   assert_false (curator_lock_acquire (curator_rw_lock_read_lock (pair), LONG_MS, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
 }
@@ -259,7 +259,7 @@ ignore_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 static gpointer
 release_elsewhere (gpointer lock)
 {
-  return GINT_TO_POINTER (curator_lock_release (lock, NULL));
+  return GINT_TO_POINTER (curator_lock_release (lock, 0, NULL, NULL));
 }
 
 /* Any thread may release a semaphore mutex: what another thread borrowed stays valid. */
@@ -322,8 +322,8 @@ enter_twice (gpointer data)
         {
           wait_ms (1);
         }
-      curator_lock_release (owner->both, NULL);
-      curator_lock_release (owner->mutex, NULL);
+      curator_lock_release (owner->both, 0, NULL, NULL);
+      curator_lock_release (owner->mutex, 0, NULL, NULL);
     }
   return NULL;
 }
@@ -353,11 +353,11 @@ test_entered_by_the_releasing_thread (void **state)
       assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
       GThread *thread = g_thread_new ("owner", enter_twice, &owner);
       assert_children (fixture, BASE "/first", 2, LONG_MS);
-      assert_ok (curator_lock_release (first, &error), &error);
+      assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
       assert_true (wait_until (is_held_by_one, both, LONG_MS));
       assert_false (curator_lock_acquire (second, 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-      assert_false (curator_lock_release (second, &error));
+      assert_false (curator_lock_release (second, 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
       g_atomic_int_set (&owner.done, TRUE);
       g_thread_join (thread);
@@ -401,7 +401,7 @@ check_empty (CuratorLock *none)
   assert_true (curator_lock_is_owned_by_current_thread (none));
   assert_null (curator_lock_get_lease (none));
   assert_null (curator_lock_dup_lease (none));
-  assert_ok (curator_lock_release (none, &error), &error);
+  assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
   assert_null (curator_lock_acquire_lease (none, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_null (curator_lock_get_participant_nodes (none, &error));

@@ -269,7 +269,7 @@ acquire_and_release (void *data)
   Victim *victim = data;
 
   victim->acquired = curator_lock_acquire (victim->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
-  victim->released = curator_lock_release (victim->lock, NULL);
+  victim->released = curator_lock_release (victim->lock, 0, NULL, NULL);
   pthread_testcancel ();
   return NULL;
 }
@@ -477,7 +477,7 @@ hold_lock (Round *round, GRand *rand)
         {
           break; /* it stays held until the end of this thread, the lock or the client */
         }
-      curator_lock_release (lock, NULL);
+      curator_lock_release (lock, 0, NULL, NULL);
     }
   curator_lock_unref (lock);
 }
@@ -513,7 +513,7 @@ watch_lease (Round *round, GRand *rand)
     }
   else
     {
-      curator_lease_release (lease, NULL);
+      curator_lease_release (lease, 0, NULL, NULL);
     }
   curator_lease_unref (lease);
 }

@@ -157,9 +157,9 @@ test_p27_new_session_unannounced (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_not_equal (curator_client_get_session_id (client), before);
   proxy_forget_sessions (fixture->proxy, FALSE);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
 
@@ -216,13 +216,13 @@ test_p23_holder_is_notified (void **state)
     {
       assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
     }
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (curator_lease_get_fencing_token (curator_lock_get_lease (lock)) > token);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/expiry/hold", 3000);
 }
 
@@ -316,9 +316,9 @@ test_lost_by_own_clock (void **state)
   zk_server_thaw (fixture->server);
 
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
 
@@ -341,7 +341,7 @@ test_short_outage_loses_nothing (void **state)
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/expiry/short", 3000);
   curator_client_close (client);
 }
@@ -358,7 +358,7 @@ test_p24_node_deleted_by_another (void **state)
   CuratorLease *lease = curator_lock_get_lease (lock);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
   assert_true (wait_until (is_lost, lease, LONG_MS));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* Another client deletes a waiter's node: the waiter queues again. */

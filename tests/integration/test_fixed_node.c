@@ -41,11 +41,11 @@ test_hold_and_hand_over (void **state)
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
   wait_ms (100);
-  assert_ok (curator_lock_release (first, &error), &error);
+  assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
   wait_ms (50);
   assert_false (contender_has_returned (waiter));
   guint64 token = curator_lease_get_fencing_token (curator_lock_get_lease (first));
-  assert_ok (curator_lock_release (first, &error), &error);
+  assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
   assert_true (contender_wait (waiter, LONG_MS));
   assert_true (waiter->acquired);
   assert_true (waiter->token > token);
@@ -119,7 +119,7 @@ test_recognised_after_a_lost_answer (void **state)
                         curator_lease_get_fencing_token (curator_lock_get_lease (lock)));
       assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
       proxy_disarm (fixture->proxy);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       assert_gone (fixture);
     }
 }
@@ -147,7 +147,7 @@ test_p29_not_confused_within_a_session (void **state)
       assert_int_equal (curator_lease_get_state (curator_lock_get_lease (first)),
                         CURATOR_LEASE_HELD);
     }
-  assert_ok (curator_lock_release (first, &error), &error);
+  assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
   assert_gone (fixture);
 }
 
@@ -186,7 +186,7 @@ test_given_up_with_unknown_outcome (void **state)
   wait_ms (300);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
   assert_int_equal (curator_lease_get_state (curator_lock_get_lease (theirs)), CURATOR_LEASE_HELD);
-  assert_ok (curator_lock_release (theirs, &error), &error);
+  assert_ok (curator_lock_release (theirs, 0, NULL, &error), &error);
   assert_gone (fixture);
 }
 
@@ -209,7 +209,7 @@ test_p29_release_of_a_lost_hold (void **state)
   taking_assert_granted (next);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_lease_get_state (curator_lock_get_lease (lock)), CURATOR_LEASE_LOST);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   wait_ms (200);
   assert_int_equal (curator_lease_get_state (taking_lease (next, 0)), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));

@@ -135,7 +135,7 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   must_refuse (curator_lock_acquire (lock, 100, NULL, &error));
   must_refuse (curator_lock_acquire (lock, 0, NULL, &error));
   must_refuse (curator_lock_acquire_lease (lock, CURATOR_WAIT_FOREVER, NULL, &error) != NULL);
-  must_refuse (curator_lock_release (lock, &error));
+  must_refuse (curator_lock_release (lock, 0, NULL, &error));
   curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_lock, &refused);
   must (refused);
   refused = FALSE;
@@ -165,7 +165,7 @@ check_lease (CuratorLease *lease)
   must (curator_lease_add_listener (lease, on_lease_state, NULL, NULL) == 0);
   curator_lease_remove_listener (lease, 1);
   must_refuse (curator_lease_get_data (lease, &error) != NULL);
-  must_refuse (curator_lease_release (lease, &error));
+  must_refuse (curator_lease_release (lease, 0, NULL, &error));
   return 0;
 }
 
@@ -299,8 +299,8 @@ things_free (Fixture *fixture, Things *things, StateLog *log, gint64 session)
   assert_true (curator_lock_is_owned_by_current_thread (things->lock));
   assert_int_equal (curator_lease_get_state (things->free_lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);
-  assert_ok (curator_lock_release (things->lock, &error), &error);
-  assert_ok (curator_lease_release (things->free_lease, &error), &error);
+  assert_ok (curator_lock_release (things->lock, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (things->free_lease, 0, NULL, &error), &error);
   curator_shared_count_close (things->count);
   assert_no_residue (fixture, "/fork/lock", LONG_MS);
   assert_no_residue (fixture, "/fork/sem/leases", LONG_MS);
@@ -326,7 +326,7 @@ contend_in_circles (void *data)
       if (curator_lock_acquire (lock, 20, NULL, NULL))
         {
           g_atomic_int_inc (&noise->granted);
-          curator_lock_release (lock, NULL);
+          curator_lock_release (lock, 0, NULL, NULL);
         }
     }
   return NULL;

@@ -29,7 +29,7 @@ test_p25_while_held_only (void **state)
   assert_int_equal (write_guarded (program->zh, &op, "/guard/held"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/guard/held"));
 
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_int_equal (write_guarded (program->zh, &op, "/guard/released"), ZNONODE);
   assert_false (raw_zk_exists (fixture->raw, "/guard/released"));
   assert_false (curator_lease_init_check_op (lease, &op, &error));
@@ -82,7 +82,7 @@ test_chroot (void **state)
   assert_ok (curator_lease_init_check_op (curator_lock_get_lease (lock), &op, &error), &error);
   assert_int_equal (write_guarded (program->zh, &op, "/team/data"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/app/team/data"));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/app/team/guarded", 3000);
   curator_client_close (client);
 }
@@ -99,7 +99,7 @@ test_shared_name_is_refused (void **state)
   assert_ok (lock != NULL && curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_false (curator_lease_init_check_op (curator_lock_get_lease (lock), &op, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
 

@@ -271,7 +271,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   assert_non_null (lease);
   if (!holding)
     {
-      assert_true (curator_lease_release (lease, NULL));
+      assert_true (curator_lease_release (lease, 0, NULL, NULL));
     }
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   wait_ms (CUT_OFF_HOLD_MS + 400);
@@ -373,7 +373,7 @@ test_heartbeat_shorter_than_the_round_trip (void **state)
       wait_ms (i % 10 == 0 ? 500 : 0);
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
       curator_lease_remove_listener (lease, id);
-      assert_true (curator_lease_release (lease, NULL));
+      assert_true (curator_lease_release (lease, 0, NULL, NULL));
     }
   assert_int_equal (g_atomic_int_get (&n_changes), 0);
   curator_client_close (client);
@@ -415,13 +415,13 @@ test_no_entry_after_a_pause (void **state)
           assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
           break;
         }
-      curator_lock_release (lock, NULL);
+      curator_lock_release (lock, 0, NULL, NULL);
       n_entered++;
     }
   assert_false (curator_lock_acquire (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
   print_message ("entered %" G_GUINT64_FORMAT " times before the pause\n", n_entered);
-  curator_lock_release (lock, NULL);
+  curator_lock_release (lock, 0, NULL, NULL);
   curator_client_close (client);
 }
 

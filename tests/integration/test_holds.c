@@ -22,16 +22,16 @@ test_reentrance (void **state)
   assert_int_equal (curator_lease_get_fencing_token (lease), token);
   for (int i = 0; i < 3; i++)
     {
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       assert_true (curator_lock_is_owned_by_current_thread (lock));
     }
   /* Re-entry sends no request; only a heartbeat may have been sent meanwhile. */
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 0);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_DELETE), 0);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_null (curator_lock_get_lease (lock));
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_no_residue (fixture, "/holds/deep", 3000);
 }
@@ -49,7 +49,7 @@ test_try (void **state)
   assert_false (other->acquired);
   assert_curator_error (&other->error, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/holds/try", 1, 3000);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   g_autoptr (Contender) later = contender_start (lock, 0, NULL);
   assert_true (contender_wait (later, LONG_MS));
   assert_true (later->acquired);
@@ -68,7 +68,7 @@ test_holds_belong_to_threads (void **state)
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_null (curator_lock_get_lease (lock));
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/holds/thread"), 1);
 }
@@ -101,7 +101,7 @@ inherit (void *data)
     {
       heir->owned = curator_lock_is_owned_by_current_thread (heir->lock);
       heir->had_lease = curator_lock_get_lease (heir->lock) != NULL;
-      heir->released = curator_lock_release (heir->lock, NULL);
+      heir->released = curator_lock_release (heir->lock, 0, NULL, NULL);
       heir->acquired = curator_lock_acquire (heir->lock, 100, NULL, NULL);
     }
   return NULL;
@@ -137,7 +137,7 @@ static void *
 release_lease (void *data)
 {
   GError *error = NULL;
-  gboolean released = curator_lease_release (data, &error);
+  gboolean released = curator_lease_release (data, 0, NULL, &error);
   g_clear_error (&error);
   return GINT_TO_POINTER (released);
 }
@@ -156,7 +156,7 @@ test_lease_released_by_another_thread (void **state)
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_null (curator_lock_acquire_lease (lock, 50, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
 
   pthread_t thread;
@@ -165,7 +165,7 @@ test_lease_released_by_another_thread (void **state)
   pthread_join (thread, &released);
   assert_true (GPOINTER_TO_INT (released));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
-  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/holds/lease", 3000);
 }
 
@@ -289,7 +289,7 @@ test_async_queue (void **state)
       g_autoptr (CuratorLease) lease = take_lease (&results);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);
-      assert_ok (curator_lease_release (lease, &error), &error);
+      assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
     }
   assert_true (results.thread != g_thread_self ());
 
@@ -371,7 +371,7 @@ test_cancellable_at_the_end (void **state)
   GCancellable *end = curator_lease_get_cancellable (lease);
   assert_true (curator_lease_get_cancellable (lease) == end);
   assert_false (g_cancellable_is_cancelled (end));
-  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
   assert_true (wait_until (is_cancelled, end, LONG_MS));
 
   /* The last reference to the lease is dropped. */

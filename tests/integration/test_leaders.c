@@ -220,7 +220,7 @@ end_from_inside (CuratorLeaderSelector *selector, CuratorLease *lease, GCancella
     }
   else if (inside->releases)
     {
-      curator_lease_release (lease, NULL);
+      curator_lease_release (lease, 0, NULL, NULL);
     }
   else
     {

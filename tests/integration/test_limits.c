@@ -28,7 +28,7 @@ test_p5_payloads_too_long (void **state)
   const int connections = proxy_accepted (fixture->proxy);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/limits/most");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 
   assert_null (curator_rw_lock_new (client, "/limits/rw", data, CURATOR_MAX_PAYLOAD + 1, &error));
   assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);

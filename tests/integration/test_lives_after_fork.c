@@ -112,7 +112,7 @@ live (const char *address, const char *path)
     {
       return STEP_ACQUIRE;
     }
-  if (!end_step (STEP_RELEASE, curator_lock_release (lock, NULL)))
+  if (!end_step (STEP_RELEASE, curator_lock_release (lock, 0, NULL, NULL)))
     {
       return STEP_RELEASE;
     }
@@ -179,7 +179,7 @@ be_busy (CuratorClient *client, guint turn)
       curator_lock_acquire_async (other, 5, NULL, ignore_lease, NULL);
       if (curator_lock_acquire (lock, 20, NULL, NULL))
         {
-          curator_lock_release (lock, NULL);
+          curator_lock_release (lock, 0, NULL, NULL);
         }
     }
 }

@@ -27,7 +27,7 @@ acquire_through_loss (Fixture *fixture, const char *path, int times, ProxyAction
   raw_zk_get (fixture->raw, curator_lease_get_node_path (lease), NULL, &stat);
   assert_int_equal (stat.czxid, curator_lease_get_fencing_token (lease));
   proxy_disarm (fixture->proxy);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, path, SETTLE_MS);
 }
 

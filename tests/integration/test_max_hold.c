@@ -176,7 +176,7 @@ test_a_lifted_maximum (void **state)
   assert_ok (curator_lease_extend (lease, CURATOR_WAIT_FOREVER, &error), &error);
   wait_ms (600);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
-  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
   assert_false (curator_lease_extend (lease, 500, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
   /* Without a maximum there is nothing to extend. */
@@ -201,10 +201,10 @@ assert_ends_for_its_thread (CuratorLock *lock)
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   /* Its own node is still there for a moment. */
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void

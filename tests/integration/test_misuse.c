@@ -266,7 +266,7 @@ test_p8_foreign_children (void **state)
   g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, &error);
   assert_ok (participants != NULL, &error);
   assert_int_equal (g_strv_length (participants), 2);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (contender_wait (second, 5000));
   assert_true (second->acquired);
   contender_join (second);
@@ -325,7 +325,7 @@ test_p7_sequence_end (void **state)
       g_clear_error (&error);
       if (acquired)
         {
-          assert_ok (curator_lock_release (lock, &error), &error);
+          assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
         }
       assert_children (fixture, base, 1, 3000);
     }

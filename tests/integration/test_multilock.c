@@ -98,12 +98,12 @@ test_three_levels (void **state)
       assert_null (curator_lock_get_lease (levels[i]));
       assert_null (curator_lock_get_participant_nodes (levels[i], &error));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-      assert_ok (curator_lock_release (levels[i], &error), &error);
+      assert_ok (curator_lock_release (levels[i], 0, NULL, &error), &error);
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
     }
   assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
   assert_each_has (fixture, 1);
-  assert_ok (curator_lock_release (mixture.whole, &error), &error);
+  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
   assert_all_gone (fixture);
 }
 
@@ -147,7 +147,7 @@ test_p31_blocked_at_every_member (void **state)
       taking_give_back (blocker);
       assert_all_gone (fixture);
       assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (mixture.whole, &error), &error);
+      assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
     }
   assert_all_gone (fixture);
 }
@@ -283,12 +283,12 @@ test_expiry_of_some_members (void **state)
   assert_false (curator_lock_acquire (mixture.whole, 300, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
   assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
-  assert_ok (curator_lock_release (mixture.whole, &error), &error);
-  assert_false (curator_lock_release (mixture.whole, &error));
+  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_false (curator_lock_release (mixture.whole, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
   assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (mixture.whole, &error), &error);
+  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
   assert_all_gone (fixture);
 }
 
@@ -307,7 +307,7 @@ test_of_paths_and_of_none (void **state)
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
   assert_ok (curator_lock_acquire (none, 0, NULL, &error), &error);
   assert_true (curator_lock_is_acquired_in_this_process (none));
-  assert_ok (curator_lock_release (none, &error), &error);
+  assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
   /* Opposite orders, sorted: two threads never wait for each other. */
   const char *const forth[] = { BASE "/p", BASE "/q", NULL };
   const char *const back[] = { BASE "/q", BASE "/p", NULL };

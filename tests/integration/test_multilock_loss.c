@@ -226,7 +226,7 @@ test_deadline_covers_both_rounds (void **state)
       taking_give_back (stolen);
       assert_all_nodes (fixture, &locks, 0);
       assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (locks.whole, &error), &error);
+      assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
     }
 }
 

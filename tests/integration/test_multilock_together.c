@@ -87,7 +87,7 @@ test_one_delete_refused (void **state)
   assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL & ~ZOO_PERM_DELETE), ZOK);
-  assert_false (curator_lock_release (locks.whole, &error));
+  assert_false (curator_lock_release (locks.whole, 0, NULL, &error));
   assert_non_null (strstr (error->message, locks.paths[1]));
   assert_null (strstr (error->message, locks.paths[0]));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
@@ -96,7 +96,7 @@ test_one_delete_refused (void **state)
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL), ZOK);
   assert_nothing_left (fixture, &locks);
   assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (locks.whole, &error), &error);
+  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
   assert_nothing_left (fixture, &locks);
 }
 
@@ -122,12 +122,12 @@ test_entered_again (void **state)
   assert_ok (curator_lock_acquire (outer, 0, NULL, &error), &error);
   assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), N_PATHS);
-  assert_ok (curator_lock_release (outer, &error), &error);
-  assert_ok (curator_lock_release (outer, &error), &error);
+  assert_ok (curator_lock_release (outer, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (outer, 0, NULL, &error), &error);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
-  assert_ok (curator_lock_release (locks.whole, &error), &error);
+  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
   assert_each_has (fixture, &locks, 0, 1, 0, 0);
-  assert_false (curator_lock_release (outer, &error));
+  assert_false (curator_lock_release (outer, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_nothing_left (fixture, &locks);
 }
@@ -186,7 +186,7 @@ test_missing_parents (void **state)
   assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 2 * N_PATHS);
-  assert_ok (curator_lock_release (locks.whole, &error), &error);
+  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
   assert_nothing_left (fixture, &locks);
 }
 

@@ -866,10 +866,10 @@ test_delete_is_not_allowed (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/acl");
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_int_equal (raw_zk_set_acl (fixture->raw, "/outage/acl", &acl), ZOK);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_non_null (strstr (error->message, "DELETE"));
   assert_non_null (strstr (error->message, "/outage/acl/"));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);

@@ -193,8 +193,8 @@ test_locks (void **state)
   assert_refused (curator_lock_acquire_async (NULL, 0, NULL, NULL, NULL));
   assert_refused (curator_lock_acquire_async (nothing, 0, NULL, NULL, NULL));
   assert_refused (curator_lock_acquire_async (lock, 0, NULL, NULL, NULL));
-  assert_refused_with (FALSE, curator_lock_release (NULL, NULL));
-  assert_refused_with (FALSE, curator_lock_release (lock, &things.stale));
+  assert_refused_with (FALSE, curator_lock_release (NULL, 0, NULL, NULL));
+  assert_refused_with (FALSE, curator_lock_release (lock, 0, NULL, &things.stale));
   assert_refused (curator_lock_release_async (NULL, NULL, NULL));
   assert_refused_with (FALSE, curator_lock_is_acquired_in_this_process (NULL));
   assert_refused_with (FALSE, curator_lock_is_owned_by_current_thread (NULL));
@@ -229,8 +229,8 @@ test_leases (void **state)
   assert_refused (curator_lease_remove_listener (NULL, 1));
   assert_refused_with (NULL, curator_lease_get_data (NULL, NULL));
   assert_refused_with (NULL, curator_lease_get_data (lease, &things.stale));
-  assert_refused_with (FALSE, curator_lease_release (NULL, NULL));
-  assert_refused_with (FALSE, curator_lease_release (lease, &things.stale));
+  assert_refused_with (FALSE, curator_lease_release (NULL, 0, NULL, NULL));
+  assert_refused_with (FALSE, curator_lease_release (lease, 0, NULL, &things.stale));
   assert_refused_with (FALSE, curator_lease_init_check_op (NULL, &op, NULL));
   assert_refused_with (FALSE, curator_lease_init_check_op (lease, NULL, NULL));
   assert_refused_with (FALSE, curator_lease_init_check_op (lease, &op, &things.stale));
@@ -271,7 +271,7 @@ test_drivers (void **state)
   curator_lock_driver_unref (driver);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (tried);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void
@@ -301,7 +301,7 @@ test_semaphores_and_counts (void **state)
   assert_refused_with (NULL, curator_semaphore_acquire (semaphore, 0, NULL, &things.stale));
   assert_refused_with (NULL, curator_semaphore_acquire_n (NULL, 1, 0, NULL, NULL));
   assert_refused (curator_semaphore_acquire_async (semaphore, 1, 0, NULL, NULL, NULL));
-  assert_refused (curator_semaphore_return_all (semaphore, NULL));
+  assert_refused (curator_semaphore_return_all (semaphore, NULL, 0, NULL, NULL));
   assert_refused_with (NULL, curator_semaphore_get_participant_nodes (NULL, NULL));
   assert_refused_with (FALSE, curator_semaphore_make_revocable (NULL, NULL, NULL, NULL, NULL));
   assert_refused_with (NULL, curator_shared_count_new (NULL, "/a", 1, NULL));

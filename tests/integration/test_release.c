@@ -27,13 +27,13 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
 
   proxy_set_mode (fixture->proxy, mode);
   gint64 start = wait_now_ms ();
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_true (wait_now_ms () - start <= CONFIRM_MS + SESSION_MS / 2);
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_int_equal (raw_zk_count_children (fixture->raw, path), 1);
 
@@ -41,7 +41,7 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   assert_no_residue (fixture, path, 3000);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void
@@ -68,7 +68,7 @@ test_p28_delete_reply_lost (void **state)
       g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
       proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, PROXY_CUT_BEFORE_REPLY);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       assert_int_equal (proxy_fired (fixture->proxy), times);
       assert_no_residue (fixture, "/release/lost", 3000);
     }
@@ -83,7 +83,7 @@ test_p28_delete_never_arrived (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/before");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   proxy_arm (fixture->proxy, PROXY_DELETE, 1, 2, PROXY_CUT_BEFORE);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/release/before", 3000);
 }
 
@@ -164,13 +164,13 @@ test_p28_pending_until_the_session_ends (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_children (fixture, "/release/expired", 1, 3000);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* --- without a permission for a while ----------------------------------------------------------- */
@@ -192,7 +192,7 @@ test_deleted_when_permitted_again (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   const gint64 session = curator_client_get_session_id (client);
   permit (fixture, "/release/permitted", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_non_null (strstr (error->message, "DELETE"));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/release/permitted"), 1);
@@ -212,7 +212,7 @@ test_fixed_node_that_cannot_be_read (void **state)
       curator_fixed_node_lock_new (client, "/release/unreadable", &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   permit (fixture, "/release/unreadable", 0);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_false (raw_zk_exists (fixture->raw, "/release/unreadable"));
 }
 
@@ -235,7 +235,7 @@ test_found_when_permitted_again (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/found");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   permit (fixture, "/release/found", ZOO_PERM_ALL & ~ZOO_PERM_READ);
   proxy_reset_counts (fixture->proxy);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
@@ -257,7 +257,7 @@ settle (CuratorClient *client)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/other");
 
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* Held, or with a release that no server has confirmed: the name may be used again when the session
@@ -275,7 +275,7 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   if (is_released)
     {
-      assert_false (curator_lock_release (lock, &error));
+      assert_false (curator_lock_release (lock, 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
     }
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
@@ -286,7 +286,7 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   raw_zk_delete (fixture->raw, node);
   if (!is_released)
     {
-      curator_lock_release (lock, NULL);
+      curator_lock_release (lock, 0, NULL, NULL);
     }
 }
 
@@ -316,7 +316,7 @@ test_name_reused_while_refused (void **state)
       g_free (node);
       node = g_strdup (curator_lease_get_node_path (lease));
       permit (fixture, "/release/replaced", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
-      assert_false (curator_lock_release (lock, &error));
+      assert_false (curator_lock_release (lock, 0, NULL, &error));
       assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
       permit (fixture, "/release/replaced", ZOO_PERM_ALL);
       rc = raw_zk_replace (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL);

@@ -295,7 +295,7 @@ test_path_of_a_lock (void **state)
   assert_ok (curator_lock_acquire (mutex, LONG_MS, NULL, &error), &error);
   assert_refused_and_untouched (fixture, client, "/revoke/parent");
   assert_refused_and_untouched (fixture, client, "/revoke");
-  assert_ok (curator_lock_release (mutex, &error), &error);
+  assert_ok (curator_lock_release (mutex, 0, NULL, &error), &error);
   assert_refused_and_untouched (fixture, client, "/revoke/parent");
 }
 

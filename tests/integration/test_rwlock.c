@@ -51,10 +51,10 @@ do_step (Worker *worker, Step step, GError **error)
       take (worker, read, error);
       break;
     case STEP_RELEASE_WRITE:
-      curator_lock_release (write, error);
+      curator_lock_release (write, 0, NULL, error);
       break;
     case STEP_RELEASE_READ:
-      curator_lock_release (read, error);
+      curator_lock_release (read, 0, NULL, error);
       break;
     case STEP_END:
     default:
@@ -159,7 +159,7 @@ visit (Visitor *visitor, gboolean writes)
     }
   g_usleep (2000);
   g_atomic_int_add (writes ? visitor->writers : visitor->readers, -1);
-  visitor->failures += !curator_lock_release (lock, NULL);
+  visitor->failures += !curator_lock_release (lock, 0, NULL, NULL);
 }
 
 static void *
@@ -294,18 +294,18 @@ test_reentrance_of_both_sides (void **state)
       assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
     }
   assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
-  assert_ok (curator_lock_release (read, &error), &error);
-  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
   assert_false (curator_lock_is_owned_by_current_thread (read));
   assert_true (curator_lock_is_owned_by_current_thread (write));
   assert_children (fixture, PATH, 1, 3000);
   assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (write, &error), &error);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   assert_true (curator_lock_is_owned_by_current_thread (read));
-  assert_false (curator_lock_release (write, &error));
+  assert_false (curator_lock_release (write, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
   assert_no_residue (fixture, PATH, 3000);
 }
 
@@ -321,7 +321,7 @@ count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data
 static void *
 release_it (void *lease)
 {
-  return GINT_TO_POINTER (curator_lease_release (lease, NULL));
+  return GINT_TO_POINTER (curator_lease_release (lease, 0, NULL, NULL));
 }
 
 /* Leases of either side: released on another thread, with listeners, data and a token. */

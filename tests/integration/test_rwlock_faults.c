@@ -149,7 +149,7 @@ test_p23_stale_writer_cannot_read (void **state)
   assert_false (curator_lock_acquire (read, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
   assert_children (fixture, path, 1, SETTLE_MS);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   g_autoptr (Taking) reader = taking_start_lock (read, LONG_MS, NULL);
   taking_assert_waits (reader);
   taking_give_back (next);
@@ -185,7 +185,7 @@ test_p23_session_ends_before_the_downgrade (void **state)
   g_clear_error (&error);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_lease_state (curator_lock_get_lease (write), CURATOR_LEASE_LOST, LONG_MS);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   taking_give_back (next);
   assert_no_residue (fixture, path, SETTLE_MS);
 }
@@ -213,7 +213,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAc
     {
       assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
       assert_children (fixture, path, 2, SETTLE_MS);
-      if (!curator_lock_release (write, &error))
+      if (!curator_lock_release (write, 0, NULL, &error))
         {
           assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
         }
@@ -223,7 +223,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAc
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                     curator_client_get_session_id (client));
-  if (!curator_lock_release (read, &error))
+  if (!curator_lock_release (read, 0, NULL, &error))
     {
       assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
     }

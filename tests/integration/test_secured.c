@@ -24,7 +24,7 @@ lock_once (CuratorClient *client, const char *path)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static char *
@@ -324,7 +324,7 @@ test_hold_survives_a_restart (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
   g_autofree char *states = state_log_to_string (log);
   assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
@@ -530,7 +530,7 @@ test_strangers_are_turned_away (void **state)
   close (silent);
   assert_int_equal (curator_lease_get_state (curator_lock_get_lease (lock)), CURATOR_LEASE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void

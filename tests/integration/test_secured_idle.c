@@ -80,7 +80,7 @@ test_idle (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/idle");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (evidence_of (client).known_us > first_us);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 int

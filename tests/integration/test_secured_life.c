@@ -171,7 +171,7 @@ test_no_secret_remains (void **state)
     {
       assert_true (IS_SANITIZED || count_in_memory (secrets[i]) > 0);
     }
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   g_clear_pointer (&lock, curator_lock_unref);
   g_clear_pointer (&client, curator_client_unref);
   log_in_in_vain (secured);

@@ -161,7 +161,7 @@ static void
 let_go (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_lease_release (meeting->lease, &error), &error);
+  assert_ok (curator_lease_release (meeting->lease, 0, NULL, &error), &error);
 }
 
 static char
@@ -238,7 +238,7 @@ try_acquire (Meeting *meeting)
   char letter = outcome (acquired, &error);
   if (acquired)
     {
-      assert_ok (curator_lock_release (meeting->lock, &error), &error);
+      assert_ok (curator_lock_release (meeting->lock, 0, NULL, &error), &error);
     }
   hold_again (meeting);
   return letter;

@@ -66,7 +66,7 @@ come_and_go (void *data)
         }
       g_usleep (5000);
       g_atomic_int_add (&crowd->inside, -n);
-      curator_semaphore_return_all (visitor->semaphore, leases);
+      curator_semaphore_return_all (visitor->semaphore, leases, 0, NULL, NULL);
     }
   return NULL;
 }
@@ -140,7 +140,7 @@ test_layout (void **state)
   taking_give_back (second);
   taking_assert_granted (third);
   taking_assert_waits (fourth);
-  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
   taking_assert_granted (fourth);
   taking_give_back (third);
   taking_give_back (fourth);
@@ -234,7 +234,7 @@ test_p30_all_or_nothing (void **state)
   g_autoptr (GPtrArray) two = curator_semaphore_acquire_n (semaphore, 2, 0, NULL, &error);
   assert_ok (two != NULL, &error);
   assert_int_equal (two->len, 2);
-  curator_semaphore_return_all (semaphore, two);
+  curator_semaphore_return_all (semaphore, two, 0, NULL, NULL);
   taking_give_back (one);
   assert_all_gone (fixture, "/semaphore/all");
 }
@@ -284,7 +284,7 @@ count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 static void *
 release_it (void *lease)
 {
-  return GINT_TO_POINTER (curator_lease_release (lease, NULL));
+  return GINT_TO_POINTER (curator_lease_release (lease, 0, NULL, NULL));
 }
 
 /* A lease outlives its semaphore, any thread may release it, and all its listeners are called. */
@@ -315,7 +315,7 @@ test_leases_belong_to_no_thread (void **state)
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_counter (&told, 1, LONG_MS);
   assert_int_equal (curator_lease_get_state (first), CURATOR_LEASE_RELEASED);
-  assert_ok (curator_lease_release (first, &error), &error);
+  assert_ok (curator_lease_release (first, 0, NULL, &error), &error);
   assert_int_equal (curator_lease_get_state (second), CURATOR_LEASE_HELD);
   assert_children (fixture, "/semaphore/lease/leases", 1, 3000);
   g_clear_pointer (&leases, g_ptr_array_unref);

@@ -150,7 +150,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction a
       g_autoptr (GError) error = NULL;
       assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                         curator_lease_get_session_id (lease));
-      if (!curator_lease_release (lease, &error))
+      if (!curator_lease_release (lease, 0, NULL, &error))
         {
           assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
         }
@@ -242,7 +242,7 @@ test_p30_turn_delete_lost (void **state)
   g_autoptr (Taking) other = taking_of (theirs, 1);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_children (fixture, "/sem/turn/leases", 2, SETTLE_MS);
-  assert_ok (curator_lease_release (lease, &error), &error);
+  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
   taking_give_back (other);
   assert_all_gone (fixture, path);
 }

@@ -48,7 +48,7 @@ come_and_go (void *data)
       visitor->violations += g_atomic_int_add (visitor->inside, 1) != 0;
       g_usleep (500);
       g_atomic_int_add (visitor->inside, -1);
-      visitor->failures += !curator_lease_release (lease, NULL);
+      visitor->failures += !curator_lease_release (lease, 0, NULL, NULL);
     }
   return NULL;
 }
@@ -81,7 +81,7 @@ test_exclusive (void **state)
 static void *
 release_lock (void *lock)
 {
-  return GINT_TO_POINTER (curator_lock_release (lock, NULL));
+  return GINT_TO_POINTER (curator_lock_release (lock, 0, NULL, NULL));
 }
 
 static void
@@ -91,7 +91,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   CuratorLease *lease = curator_lock_get_lease (lock);
@@ -112,7 +112,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   assert_non_null (released);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_null (curator_lock_get_lease (lock));
-  assert_false (curator_lock_release (lock, &error));
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
 }
@@ -165,8 +165,8 @@ test_expiry (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_false (curator_lock_acquire (lock, 100, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-  assert_ok (curator_lock_release (lock, &error), &error);
-  assert_false (curator_lock_release (lock, &error));
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   g_autoptr (Contender) again = contender_start (lock, LONG_MS, NULL);
   assert_children (fixture, LEASES, 2, LONG_MS);

@@ -209,7 +209,7 @@ warm_up (CuratorLock *lock)
 {
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, PATIENCE_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* --- uncontended --- */
@@ -838,10 +838,10 @@ check_downgrade (Fixture *fixture, const char *path, gboolean read_first)
       party_want (&party, "create");
     }
   check_words (&scene);
-  assert_ok (curator_lock_release (write, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   assert_children (fixture, path, 2, PATIENCE_MS);
   taking_assert_waits (next);
-  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
   check_granted (next);
   taking_give_back (next);
   curator_rw_lock_unref (g_steal_pointer (&rw_lock));
@@ -901,7 +901,7 @@ check_try_behind_own_node (Fixture *fixture, const char *path, Party *party, Cur
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
   party_want (party, "create list");
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   party_want (party, "delete");
   check_words (&scene);
 }
@@ -938,7 +938,7 @@ test_try_of_readers (void **state)
   check_granted (reader);
   assert_ok (curator_lock_acquire (read, 0, NULL, &error), &error);
   party_want (&party, "create list create list");
-  assert_ok (curator_lock_release (read, &error), &error);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
   party_want (&party, "delete");
   check_words (&scene);
   check_refused (curator_rw_lock_write_lock (rw_lock));

@@ -172,7 +172,7 @@ test_p14_slow_callback_holds_nothing_up (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/states/slow");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   gint64 deadline = wait_now_ms () + LONG_MS;
   while (curator_client_get_connection_state (client) != CURATOR_STATE_SUSPENDED)

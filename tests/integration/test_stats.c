@@ -66,7 +66,7 @@ static void
 end_hold (CuratorLock *lock)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void

@@ -89,7 +89,7 @@ test_p17_server_frozen (void **state)
   check_timeout (lock, 4000, TRUE); /* the connection is given up meanwhile */
   zk_server_thaw (fixture->server);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/time/frozen", 5000);
 }
 
@@ -107,7 +107,7 @@ test_p17_server_gone (void **state)
   check_timeout (lock, 2000, TRUE);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/time/gone", 5000);
 }
 

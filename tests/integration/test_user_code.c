@@ -422,7 +422,7 @@ have_all_called (Stage *stage)
   require (stage, curator_shared_count_start (world->count, NULL));
   require (stage, curator_shared_count_set (world->count, 2, NULL));
   require (stage, curator_leader_latch_await (world->latch, LONG_MS, NULL, NULL));
-  require (stage, curator_lease_release (world->lease, NULL));
+  require (stage, curator_lease_release (world->lease, 0, NULL, NULL));
   g_autoptr (CuratorLease) both = curator_lock_acquire_lease (stage->multi, LONG_MS, NULL, NULL);
   require (stage, both != NULL);
   g_clear_pointer (&both, curator_lease_unref);

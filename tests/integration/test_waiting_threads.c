@@ -81,7 +81,7 @@ static void *
 take_turn (void *lock)
 {
   return GINT_TO_POINTER (curator_lock_acquire (lock, LONG_MS, NULL, NULL)
-                          && curator_lock_release (lock, NULL));
+                          && curator_lock_release (lock, 0, NULL, NULL));
 }
 
 /* The main thread has a seat, too. */
@@ -109,7 +109,7 @@ test_by_shared_futexes (void **state)
           "%u threads of ours wait, %u of them by a private futex; %u callers by a shared one",
           waits.lanes, waits.private_lanes, waits.callers);
     }
-  assert_ok (curator_lock_release (held, &error), &error);
+  assert_ok (curator_lock_release (held, 0, NULL, &error), &error);
   for (int i = 0; i < N_CALLERS; i++)
     {
       void *took_turn;

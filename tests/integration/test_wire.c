@@ -73,7 +73,7 @@ test_node (void **state)
   assert_int_equal (acl.data[0].perms, ZOO_PERM_ALL);
   deallocate_ACL_vector (&acl);
 
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/wire/node", 0);
 }
 
@@ -96,7 +96,7 @@ test_every_acquisition_has_its_name (void **state)
       assert_int_not_equal (strncmp (name, before, 39), 0);
       g_free (before);
       before = g_strdup (name);
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
     }
 }
 
@@ -126,7 +126,7 @@ test_default_data (void **state)
         {
           assert_memory_equal (g_bytes_get_data (data, NULL), cases[i].data, cases[i].length);
         }
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
     }
 }
 
@@ -150,7 +150,7 @@ test_parents_are_containers (void **state)
       assert_int_equal (g_bytes_get_size (data), 0);
       assert_int_equal (stat.ephemeralOwner, 0);
     }
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (raw_zk_wait_gone (fixture->raw, "/boxes", LONG_MS));
 }
 
@@ -169,7 +169,7 @@ test_p4_acquire_survives_reaped_parents (void **state)
       guint64 next = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
       assert_true (next > token);
       token = next;
-      assert_ok (curator_lock_release (lock, &error), &error);
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       wait_ms (i * 3);
     }
 }
@@ -193,7 +193,7 @@ test_namespace (void **state)
   assert_ok (participants != NULL, &error);
   assert_string_equal (participants[0], path);
   assert_false (raw_zk_exists (fixture->raw, "/jobs"));
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void
@@ -214,7 +214,7 @@ test_chroot (void **state)
   /* A waiter is woken by the path of a watch, so that path must respect the chroot, too. */
   g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
   assert_children (fixture, "/root/app/l", 2, LONG_MS);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (contender_wait (waiter, LONG_MS));
   assert_true (waiter->acquired);
 }
@@ -246,7 +246,7 @@ test_missing_chroot (void **state)
   raw_zk_make_path (fixture->raw, "/typo/app");
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_ok (curator_shared_count_start (count, &error), &error);
 }
 
@@ -272,7 +272,7 @@ acquire_and_release (CuratorLock *lock)
 {
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 /* Each pair of recipes on one path: a warning, once. Two of one recipe: none. */
@@ -297,7 +297,7 @@ test_mixed_recipes (void **state)
       g_atomic_int_set (&n_mixed, 0);
       if (first == second)
         {
-          assert_ok (curator_lease_release (lease, &error), &error);
+          assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
         }
       acquire_and_release (second);
       acquire_and_release (second);
@@ -339,7 +339,7 @@ test_acl (void **state)
   g_autoptr (CuratorLock) theirs = mutex_new (stranger, "/private/lock");
   assert_false (curator_lock_acquire (theirs, LONG_MS, NULL, &error));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
-  assert_ok (curator_lock_release (lock, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void

@@ -68,7 +68,7 @@ leave (Turns *turns, CuratorLock *lock, RecordKind kind)
 {
   g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
   note (turns, RECORD_RELEASE_CALLED, kind, lease);
-  const gboolean released = curator_lock_release (lock, &turns->error);
+  const gboolean released = curator_lock_release (lock, 0, NULL, &turns->error);
   note (turns, RECORD_RELEASE_RETURNED, kind, lease);
   return released;
 }
@@ -99,9 +99,9 @@ take_lease (Turns *turns, RecordKind kind)
   note (turns, RECORD_RELEASE_CALLED, kind, one);
   if (several != NULL)
     {
-      curator_semaphore_return_all (work->semaphore, several);
+      curator_semaphore_return_all (work->semaphore, several, 0, NULL, NULL);
     }
-  const gboolean released = curator_lease_release (one, &turns->error);
+  const gboolean released = curator_lease_release (one, 0, NULL, &turns->error);
   note (turns, RECORD_RELEASE_RETURNED, kind, one);
   return released;
 }
@@ -112,7 +112,7 @@ release_in_reverse (GPtrArray *leases, GError **error)
   gboolean released = TRUE;
   for (guint i = leases->len; released && i-- > 0;)
     {
-      released = curator_lease_release (g_ptr_array_index (leases, i), error);
+      released = curator_lease_release (g_ptr_array_index (leases, i), 0, NULL, error);
     }
   return released;
 }

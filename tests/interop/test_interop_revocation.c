@@ -109,7 +109,7 @@ ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *loc
   g_autofree char *wanted = g_strdup_printf ("HOLDING %s\nREVOKED\nRELEASED\n", nodes[0]);
   assert_string_equal (output, wanted);
   check (curator_lock_acquire (lock, 5000, NULL, &error), &error);
-  check (curator_lock_release (lock, &error), &error);
+  check (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
 static void
@@ -171,8 +171,8 @@ test_java_asks_c (void **state)
   wait_ms (200);
   assert_int_equal (g_atomic_int_get (&mutex_asked), 1);
   assert_int_equal (g_atomic_int_get (&lease_asked), 1);
-  check (curator_lock_release (mutex, &error), &error);
-  check (curator_lease_release (lease, &error), &error);
+  check (curator_lock_release (mutex, 0, NULL, &error), &error);
+  check (curator_lease_release (lease, 0, NULL, &error), &error);
 }
 
 /* Payloads in gzip: Java reads what C has compressed, and C understands Java's compressed request. */
@@ -197,8 +197,8 @@ test_compressed (void **state)
   g_autofree char *output = peer_end (&peer);
   assert_string_equal (output, "READ a label\nASKED\nREAD \nASKED\n");
   assert_true (wait_until (is_positive, &asked, LONG_MS));
-  check (curator_lock_release (plain, &error), &error);
-  check (curator_lock_release (revocable, &error), &error);
+  check (curator_lock_release (plain, 0, NULL, &error), &error);
+  check (curator_lock_release (revocable, 0, NULL, &error), &error);
 }
 
 static int

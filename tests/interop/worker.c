@@ -49,7 +49,7 @@ take_turn (Turn *turn)
   note (turn, RECORD_ACQUIRE_RETURNED, RECORD_OK, lease);
   wait_ms (turn->hold_ms);
   note (turn, RECORD_RELEASE_CALLED, RECORD_OK, lease);
-  gboolean released = curator_lock_release (turn->lock, &error);
+  gboolean released = curator_lock_release (turn->lock, 0, NULL, &error);
   note (turn, RECORD_RELEASE_RETURNED, released ? RECORD_OK : RECORD_FAILED, lease);
   if (!released)
     {

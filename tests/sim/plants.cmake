@@ -132,8 +132,8 @@ curator_plant(
   release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c
   EXPECT "is_owned_by_current_thread|curator_lock_acquire"
   CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
-         "curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@"
-         "curator_lease_end (last->lease, curator_client_release_patience_us (client), done, data)@
+         "curator_lease_end (last->lease, patience_us, done, data)@"
+         "curator_lease_end (last->lease, patience_us, done, data)@
       if (curator_client_is_connected (client)) g_hash_table_steal (mutex->lock_data, &owner)@ else last = NULL@")
 curator_plant(
   multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
@@ -277,12 +277,12 @@ curator_plant(
 # --- the multi-lock ---
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
-  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
+  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, 0, NULL)@"
          "for (guint i = chain->n_held@ i-- > 1@)
             {
               g_autoptr (GPtrArray) one = g_ptr_array_new ()@
               g_ptr_array_add (one, member_at (chain->multi, i))@
-              curator_batch_release (one, 1, chain->owner, NULL)@
+              curator_batch_release (one, 1, chain->owner, 0, NULL)@
             }")
 curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"

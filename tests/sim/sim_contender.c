@@ -307,7 +307,7 @@ sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLe
           sim_world_fail (sim_contender_world (contender), "%s: a lost hold was entered again",
                           contender->name);
         }
-      done = curator_lock_release (lock, &release_error);
+      done = curator_lock_release (lock, 0, NULL, &release_error);
       sim_contender_judge_release (contender, done, release_error);
     }
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
@@ -336,7 +336,7 @@ sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
         {
           sim_world_fail (sim_contender_world (contender), "%s: entered twice", contender->name);
         }
-      curator_lock_release (lock, NULL);
+      curator_lock_release (lock, 0, NULL, NULL);
     }
   sim_contender_judge (contender, error);
   contender->may_be_lost = FALSE;
@@ -397,7 +397,7 @@ hold_by_thread (SimContender *contender)
       return;
     }
   sim_contender_stop_believing (contender);
-  done = curator_lock_release (lock, &release_error);
+  done = curator_lock_release (lock, 0, NULL, &release_error);
   sim_contender_judge_release (contender, done, release_error);
   if (!recipe->shared_hold && curator_lock_is_owned_by_current_thread (lock))
     {
@@ -417,7 +417,7 @@ release_lease (SimContender *contender, CuratorLease *lease)
     {
       return; /* dropping the last reference releases */
     }
-  done = curator_lease_release (lease, &error);
+  done = curator_lease_release (lease, 0, NULL, &error);
   sim_contender_judge_release (contender, done, error);
 }
 

@@ -547,7 +547,7 @@ release_lease (Candidate *candidate)
     {
       candidate->is_told = FALSE;
       stop_believing (candidate);
-      const gboolean done = curator_lease_release (lease, &error);
+      const gboolean done = curator_lease_release (lease, 0, NULL, &error);
       sim_contender_judge_release (candidate->contender, done, error);
     }
 }

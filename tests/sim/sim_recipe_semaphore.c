@@ -306,13 +306,13 @@ give_back (SimContender *contender, Hold *hold)
       stop_believing (contender, hold, i);
       if (how == 0)
         {
-          done = curator_lease_release (hold->leases->pdata[i], &error);
+          done = curator_lease_release (hold->leases->pdata[i], 0, NULL, &error);
           sim_contender_judge_release (contender, done, error);
         }
     }
   if (how == 1)
     {
-      curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases);
+      curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases, 0, NULL, NULL);
     }
   g_ptr_array_unref (hold->leases);
   g_free (hold);

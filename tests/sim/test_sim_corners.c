@@ -159,9 +159,9 @@ make_parents_without_containers (gpointer data)
 
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 2, ZUNIMPLEMENTED, SIM_BEFORE_EFFECT);
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
   EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (other, NULL));
+  EXPECT (scene, curator_lock_release (other, 0, NULL, NULL));
 }
 
 static void
@@ -335,7 +335,7 @@ be_asked_early (gpointer data)
   EXPECT (scene, curator_attempt_revoke (a->client, SCENE_PATH "/gone", &error));
   EXPECT (scene, !curator_attempt_revoke (a->client, "not a path", &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
   AWAIT (scene, scene->n_holders == 1);
 }
 

@@ -72,7 +72,7 @@ lose_node_at_once (gpointer data)
   /* A listener added after the loss is called, too. */
   EXPECT (scene, curator_lease_add_listener (lease, count_news, scene, NULL) != 0);
   AWAIT (scene, scene->n_refused == 2);
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
 }
 
@@ -91,7 +91,7 @@ ask_late_for_descriptor (gpointer data)
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
 
-  EXPECT (scene, lease != NULL && curator_lease_release (lease, NULL));
+  EXPECT (scene, lease != NULL && curator_lease_release (lease, 0, NULL, NULL));
   EXPECT (scene, is_readable (lease));
   EXPECT (scene, curator_lease_get_fd (lease) == curator_lease_get_fd (lease));
 }
@@ -135,7 +135,7 @@ delete_waiting_node (gpointer data)
         }
     }
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
 static void
@@ -171,7 +171,7 @@ hold_beside_a_deleted_node (gpointer data)
   delete_nodes (scene);
   AWAIT (scene, scene->over);
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
 static void
@@ -193,7 +193,7 @@ take_turns (Scene *scene, int i)
 
       EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
       scene->n_holders--;
-      EXPECT (scene, curator_lease_release (lease, NULL));
+      EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
     }
 }
 
@@ -288,7 +288,7 @@ be_refused (gpointer data)
   EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   sim_world_set_noauth (scene->world, NULL);
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
   g_auto (GStrv) after = curator_lock_get_participant_nodes (node, NULL);
   EXPECT (scene, g_strv_length (after) == 0);
 }

@@ -94,13 +94,13 @@ enter_after_a_pause (gpointer data)
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
   const guint id = curator_client_add_state_listener (a->client, append_state, states, NULL);
   EXPECT (scene, curator_lock_acquire (a->mutex, 0, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
   sim_world_strike (scene->world, fault, a->process, (SESSION_MS - 4000) * 1000);
   sim_sleep_us (scene->world, 1);
   EXPECT (scene, !curator_lock_acquire (a->mutex, 0, NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_LOCK_LOST));
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));
-  curator_lock_release (a->mutex, NULL);
+  curator_lock_release (a->mutex, 0, NULL, NULL);
   AWAIT (scene, strstr (states->str, "LOST RECONNECTED ") != NULL);
   curator_client_remove_state_listener (a->client, id);
 }

@@ -29,7 +29,7 @@ hold_over_an_outage (gpointer data)
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_SUSPECT);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) > 0);
   AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
 static void
@@ -167,7 +167,7 @@ reach_the_end_as_a (gpointer data)
 {
   Scene *scene = data;
   EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, NULL));
+  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, 0, NULL, NULL));
   sim_world_set_counter (scene->world, SCENE_PATH, G_MAXINT32 - 2);
   scene->held = TRUE;
   take_until_refused (scene, 0);
@@ -229,7 +229,7 @@ acquire_among_foreign (gpointer data)
 
       EXPECT (scene, leases != NULL);
       EXPECT (scene, curator_lock_acquire (a->mutex, 5000, NULL, NULL));
-      curator_lock_release (a->mutex, NULL);
+      curator_lock_release (a->mutex, 0, NULL, NULL);
       if (round == 0)
         {
           put_foreign_children (scene, SCENE_PATH "/s/locks");
@@ -306,7 +306,7 @@ on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *
 
   EXPECT (scene, owned != NULL);
   EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (other, NULL));
+  EXPECT (scene, curator_lock_release (other, 0, NULL, NULL));
   scene->over = TRUE;
 }
 
@@ -337,13 +337,13 @@ release_in_an_outage (gpointer data)
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 20 * G_USEC_PER_SEC);
   AWAIT (scene, curator_client_get_connection_state (a->client) == CURATOR_STATE_SUSPENDED);
-  EXPECT (scene, !curator_lock_release (a->mutex, &error));
+  EXPECT (scene, !curator_lock_release (a->mutex, 0, NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_RELEASE_PENDING));
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));
   EXPECT (scene, !curator_lock_is_acquired_in_this_process (a->mutex));
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
 }
 
 static void
@@ -409,7 +409,7 @@ hold_alone (Scene *scene, CuratorLock *mutex)
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, !scene->over);
   scene->n_holders--;
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
 static void
@@ -547,7 +547,7 @@ hold_the_waited_one (gpointer data)
   g_autofree char *node = g_strconcat (LOST_PATH "/", nodes[0], NULL);
   EXPECT (scene, sim_world_delete (scene->world, node));
   sim_sleep_ms (scene->world, 20000); /* a heartbeat later its holder knows */
-  EXPECT (scene, curator_lock_release (lock, NULL));
+  EXPECT (scene, curator_lock_release (lock, 0, NULL, NULL));
 }
 
 /* Both ways of holding take turns under the seeds. */
@@ -564,12 +564,12 @@ acquire_both (gpointer data)
       EXPECT (scene, curator_lock_is_owned_by_current_thread (both));
       g_autoptr (CuratorLease) held = curator_lock_dup_lease (both);
       EXPECT (scene, held != NULL && curator_lease_get_remaining_ms (held) > 0);
-      EXPECT (scene, curator_lock_release (both, NULL));
+      EXPECT (scene, curator_lock_release (both, 0, NULL, NULL));
       return;
     }
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (both, 60000, NULL, NULL);
   EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-  EXPECT (scene, curator_lease_release (lease, NULL));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
 static void

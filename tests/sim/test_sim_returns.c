@@ -90,12 +90,12 @@ static void
 take_a_turn_of (Scene *scene, CuratorLock *lock)
 {
   EXPECT (scene, curator_lock_acquire (lock, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (lock, NULL));
+  EXPECT (scene, curator_lock_release (lock, 0, NULL, NULL));
   scene->waited = TRUE;
   AWAIT (scene, scene->held);
   EXPECT (scene, curator_lock_acquire (lock, -1, NULL, NULL));
   sim_sleep_ms (scene->world, 100);
-  EXPECT (scene, curator_lock_release (lock, NULL));
+  EXPECT (scene, curator_lock_release (lock, 0, NULL, NULL));
 }
 
 static void
@@ -257,7 +257,7 @@ come_back_to_another_parent (gpointer data)
   EXPECT (scene, sim_world_put (scene->world, SCENE_PATH, "", 0));
   put_nodes (scene, LAST_BEHIND - 1, LAST_BEHIND);
   EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, 5000, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, NULL));
+  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, 0, NULL, NULL));
 }
 
 static void
@@ -276,7 +276,7 @@ come_back_late (gpointer data)
   take_a_turn (scene);
   delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
   EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, 5000, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, NULL));
+  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, 0, NULL, NULL));
 }
 
 static void

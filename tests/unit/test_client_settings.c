@@ -366,7 +366,7 @@ test_lock_without_members (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
   assert_false (curator_lock_make_revocable (nothing, NULL, NULL, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
-  assert_true (curator_lock_release (nothing, &error));
+  assert_true (curator_lock_release (nothing, 0, NULL, &error));
 }
 
 static GLogWriterOutput

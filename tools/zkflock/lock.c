@@ -472,7 +472,7 @@ close_client (gpointer data)
   Run *run = data;
   g_autoptr (GError) error = NULL;
 
-  if (run->lease != NULL && !curator_lease_release (run->lease, &error))
+  if (run->lease != NULL && !curator_lease_release (run->lease, 0, NULL, &error))
     {
       print_verbose (run->options, "%s", error->message);
       run->unconfirmed = TRUE;

@@ -109,7 +109,7 @@ taker_free (Taker *taker)
   pthread_join (taker->thread, NULL);
   if (taker->lease != NULL)
     {
-      curator_lease_release (taker->lease, NULL);
+      curator_lease_release (taker->lease, 0, NULL, NULL);
       curator_lease_unref (taker->lease);
     }
   g_clear_error (&taker->error);
@@ -230,7 +230,7 @@ cell_time_out (Cell *cell, const char *holder, const char *waiter)
   CELL_CHECK (queue_has (cell, holder, path, 2), NULL);
   g_autofree char *granted = g_strconcat ("ACQUIRED g-", name, NULL);
   CELL_CHECK (!java_peer_has (cell->peer, granted), NULL);
-  CELL_CHECK (curator_lease_release (held, &error), error);
+  CELL_CHECK (curator_lease_release (held, 0, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, granted, LONG_MS), NULL);
 
   g_autoptr (CuratorLease) none = cell_take (cell->client, holder, path, REFUSAL_MS, &error);
@@ -326,9 +326,9 @@ cell_downgrade_in_c (Cell *cell)
   java_peer_tell (cell->peer, "acquire dw write /downgrade/c -1");
   CELL_CHECK (queue_has (cell, "write", "/downgrade/c", 2), NULL);
   CELL_CHECK (curator_lock_acquire (read, LONG_MS, NULL, &error), error);
-  CELL_CHECK (curator_lock_release (write, &error), error);
+  CELL_CHECK (curator_lock_release (write, 0, NULL, &error), error);
   CELL_CHECK (!java_peer_expect (cell->peer, "ACQUIRED dw", QUIET_MS), NULL);
-  CELL_CHECK (curator_lock_release (read, &error), error);
+  CELL_CHECK (curator_lock_release (read, 0, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED dw", LONG_MS), NULL);
   java_peer_tell (cell->peer, "release dw");
   CELL_CHECK (java_peer_expect (cell->peer, "RELEASED dw", LONG_MS), NULL);
@@ -389,7 +389,7 @@ cell_revoke (Cell *cell, const char *recipe)
   const char *node = curator_lease_get_node_path (curator_lock_get_lease (lock));
   java_peer_tell (cell->peer, "revoke %s", node);
   CELL_CHECK (wait_until (is_positive, &asked, LONG_MS), NULL);
-  CELL_CHECK (curator_lock_release (lock, &error), error);
+  CELL_CHECK (curator_lock_release (lock, 0, NULL, &error), error);
   return NULL;
 }
 
