@@ -67,9 +67,9 @@
 namespace curator
 {
 /* Keeps objects compiled with different versions of this header apart. */
-inline namespace v0_2
+inline namespace v0_3
 {
-static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 2,
+static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 3,
                "name the inline namespace after the version");
 
 /** The timeout that waits without a limit. */

@@ -42,6 +42,15 @@ test_version_is_that_of_the_headers (void **state)
                                                CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION);
 
   assert_string_equal (curator_get_version (), expected);
+#if !CURATOR_CHECK_VERSION(0, 2, 99)
+#error "a later minor version counts for more than any micro version"
+#endif
+  assert_true (
+      CURATOR_CHECK_VERSION (CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION));
+  assert_false (CURATOR_CHECK_VERSION (CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION,
+                                       CURATOR_MICRO_VERSION + 1));
+  assert_false (CURATOR_CHECK_VERSION (CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION + 1, 0));
+  assert_false (CURATOR_CHECK_VERSION (CURATOR_MAJOR_VERSION + 1, 0, 0));
 }
 
 static void
