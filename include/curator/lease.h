@@ -134,7 +134,7 @@ GBytes *curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms,
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return FALSE with RELEASE_PENDING if no confirmation came in time, or G_IO_ERROR_CANCELLED: the
  *          hold has ended nevertheless, and the node is deleted in the background; with
- *          INVALID_ARGUMENT for a negative timeout: it has not */
+ *          INVALID_ARGUMENT for another negative timeout: it has not */
 CURATOR_API
 gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                                 GError **error);

@@ -75,7 +75,7 @@ gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellabl
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return TRUE also if the hold was LOST; FALSE with NOT_OWNER; with RELEASE_PENDING if no
  *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless; with
- *          INVALID_ARGUMENT for a negative timeout: it has not */
+ *          INVALID_ARGUMENT for another negative timeout: it has not */
 CURATOR_API
 gboolean curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                GError **error);

@@ -288,17 +288,23 @@ out_of_range_time (const CuratorClient *client)
 }
 
 static gboolean
+refuse_time (const char *name, int least, int most, GError **error)
+{
+  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+               "the %s is not between %d and %d ms", name, least, most);
+  return FALSE;
+}
+
+static gboolean
 check_times (CuratorClient *client, GError **error)
 {
-  const gboolean is_bad_session = client->session_timeout_ms == 0;
-  const char *bad = is_bad_session ? "session timeout" : out_of_range_time (client);
-  if (bad != NULL)
+  const char *bad = out_of_range_time (client);
+
+  if (client->session_timeout_ms == 0)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "the %s is not between %d and %d ms", bad, is_bad_session ? MIN_SESSION_MS : 1,
-                   is_bad_session ? MAX_SESSION_MS : G_MAXINT32);
+      return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
     }
-  return bad == NULL;
+  return bad == NULL || refuse_time (bad, 1, G_MAXINT32, error);
 }
 
 void

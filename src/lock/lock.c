@@ -287,7 +287,8 @@ gboolean
 curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                       GError **error)
 {
-  if (G_LIKELY (CURATOR_IS_LOCK (lock) && curator_reentry_leave (lock)))
+  if (G_LIKELY (timeout_ms >= CURATOR_WAIT_FOREVER && CURATOR_IS_LOCK (lock)
+                && curator_reentry_leave (lock)))
     {
       return TRUE;
     }

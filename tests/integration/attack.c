@@ -1,7 +1,8 @@
 /* Makes the calls of attack_headers and judges them; see attack.h. A crash names the call. */
 #include "attack.h"
 
-#include <signal.h>
+#include "crashes.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,27 +54,10 @@ attack_count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_f
   return G_LOG_WRITER_HANDLED;
 }
 
-/* Async-signal-safe. */
-static void
-name_the_call (int number)
-{
-  static const char text[] = "\ncrashed or hung: ";
-  G_GNUC_UNUSED ssize_t n = write (STDERR_FILENO, text, sizeof text - 1);
-  n = write (STDERR_FILENO, now.text, strlen (now.text));
-  n = write (STDERR_FILENO, "\n", 1);
-  signal (number, SIG_DFL);
-  raise (number);
-}
-
-static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM };
-
 void
 attack_watch_for_crashes (void)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (crashes); i++)
-    {
-      signal (crashes[i], name_the_call);
-    }
+  crashes_watch (now.text);
 }
 
 void

@@ -53,27 +53,15 @@ extreme_is_clean_success (const Outcome *outcome)
 
 /* --- using what was made ------------------------------------------------------------------------ */
 
+/* lease: what the use gave, transfer full. */
 static void
-use_lock (CuratorLock *lock, Outcome *outcome)
+end_use (CuratorLease *lease, const char *what, Outcome *outcome)
 {
-  g_autoptr (CuratorLease) lease =
-      curator_lock_acquire_lease (lock, LONG_MS, NULL, &outcome->error);
-  extreme_expect (lease != NULL, "the lock cannot be used", outcome);
+  extreme_expect (lease != NULL, what, outcome);
   if (lease != NULL)
     {
       curator_lease_release (lease, 0, NULL, NULL);
-    }
-}
-
-static void
-use_semaphore (CuratorSemaphore *semaphore, Outcome *outcome)
-{
-  g_autoptr (CuratorLease) lease =
-      curator_semaphore_acquire (semaphore, LONG_MS, NULL, &outcome->error);
-  extreme_expect (lease != NULL, "the semaphore cannot be used", outcome);
-  if (lease != NULL)
-    {
-      curator_lease_release (lease, 0, NULL, NULL);
+      curator_lease_unref (lease);
     }
 }
 
@@ -111,11 +99,13 @@ judge_limited (const Stage *stage, Outcome *outcome)
   extreme_expect (extreme_is_clean_success (outcome), "a value that is allowed", outcome);
   if (outcome->drop == (GDestroyNotify) curator_lock_unref)
     {
-      use_lock (outcome->result, outcome);
+      end_use (curator_lock_acquire_lease (outcome->result, LONG_MS, NULL, &outcome->error),
+               "the lock cannot be used", outcome);
     }
   else if (outcome->drop == (GDestroyNotify) curator_semaphore_unref)
     {
-      use_semaphore (outcome->result, outcome);
+      end_use (curator_semaphore_acquire (outcome->result, LONG_MS, NULL, &outcome->error),
+               "the semaphore cannot be used", outcome);
     }
   else if (strcmp (function, "curator_shared_count_new") == 0)
     {
@@ -175,7 +165,8 @@ judge_setting (const Stage *stage, Outcome *outcome)
       g_clear_pointer (&lease, curator_lease_unref);
       return;
     }
-  use_lock (lock, outcome);
+  end_use (curator_lock_acquire_lease (lock, LONG_MS, NULL, &outcome->error),
+           "the lock cannot be used", outcome);
 }
 
 static void
@@ -183,7 +174,8 @@ judge_node_data (const Stage *stage, Outcome *outcome)
 {
   if (extreme_is_allowed (extreme_now.extreme, stage->value))
     {
-      use_semaphore (stage->semaphore, outcome);
+      end_use (curator_semaphore_acquire (stage->semaphore, LONG_MS, NULL, &outcome->error),
+               "the semaphore cannot be used", outcome);
       return;
     }
   g_autoptr (CuratorLease) lease =

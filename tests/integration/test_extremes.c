@@ -1,8 +1,8 @@
 /* Every number of the API at the ends of its type and around the documented limits, everything else valid: an error, or what
  * the documentation says. extreme_headers writes the calls; UndefinedBehaviorSanitizer sees what overflows. */
+#include "crashes.h"
 #include "extremes.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,18 +81,6 @@ count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, 
              : G_LOG_WRITER_HANDLED;
 }
 
-/* Async-signal-safe. */
-static void
-name_the_call (int number)
-{
-  static const char text[] = "\ncrashed or hung: ";
-  G_GNUC_UNUSED ssize_t n = write (STDERR_FILENO, text, sizeof text - 1);
-  n = write (STDERR_FILENO, extreme_now.text, strlen (extreme_now.text));
-  n = write (STDERR_FILENO, "\n", 1);
-  signal (number, SIG_DFL);
-  raise (number);
-}
-
 /* --- calls -------------------------------------------------------------------------------------- */
 
 static void
@@ -118,6 +106,15 @@ begin (const Extreme *extreme, gint64 value, const char *how)
 }
 
 static void
+end (Scene *scene, Stage *stage, const Extreme *extreme, Outcome *outcome)
+{
+  extreme_give_back (stage, outcome);
+  outcome_clear (outcome);
+  scene_leave (scene, stage, extreme);
+  alarm (0);
+}
+
+static void
 call_and_judge (Scene *scene, const Extreme *extreme, gint64 value)
 {
   Stage stage = { .value = value };
@@ -127,10 +124,7 @@ call_and_judge (Scene *scene, const Extreme *extreme, gint64 value)
   scene_enter (scene, &stage, extreme, FALSE);
   extreme->run (&stage, &outcome);
   extreme_judge (&stage, &outcome);
-  extreme_give_back (&stage, &outcome);
-  outcome_clear (&outcome);
-  scene_leave (scene, &stage, extreme);
-  alarm (0);
+  end (scene, &stage, extreme, &outcome);
 }
 
 static void
@@ -166,8 +160,7 @@ finish (Scene *scene)
 static Scene *
 begin_test (void **state, int connection_timeout_ms)
 {
-  signal (SIGALRM, name_the_call);
-  signal (SIGABRT, name_the_call);
+  crashes_watch (extreme_now.text);
   extreme_now.n_calls = 0;
   extreme_now.n_failures = 0;
   return scene_new (*state, connection_timeout_ms);
@@ -227,10 +220,7 @@ wait_in_vain (Scene *scene, const Extreme *extreme, gint64 value)
                             : is_too_late (&outcome),
                   "a timeout", &outcome);
   g_clear_pointer (&canceller, g_thread_join);
-  extreme_give_back (&stage, &outcome);
-  outcome_clear (&outcome);
-  scene_leave (scene, &stage, extreme);
-  alarm (0);
+  end (scene, &stage, extreme, &outcome);
 }
 
 /* A short one may be too short. */
@@ -249,10 +239,7 @@ wait_for_nothing (Scene *scene, const Extreme *extreme, gint64 value)
                             || (value != CURATOR_WAIT_FOREVER && value < EXTREME_FAR_MS
                                 && is_too_late (&outcome)),
                   "a timeout", &outcome);
-  extreme_give_back (&stage, &outcome);
-  outcome_clear (&outcome);
-  scene_leave (scene, &stage, extreme);
-  alarm (0);
+  end (scene, &stage, extreme, &outcome);
 }
 
 static void
@@ -309,9 +296,7 @@ call_in_driver (Scene *scene, const Extreme *extreme, gint64 value)
   extreme_expect (extreme_is_silent ()
                       == (!is_mode || (value >= 0 && value <= CURATOR_CREATE_EPHEMERAL_SEQUENTIAL)),
                   "a kind of node", outcome);
-  outcome_clear (outcome);
-  scene_leave (scene, &in_driver.stage, extreme);
-  alarm (0);
+  end (scene, &in_driver.stage, extreme, outcome);
 }
 
 static void

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define BOUND_MS 300
+#define BOUND_MS        300
+#define SHARED_BOUND_MS 4000
 /* Far less than the connection timeout, which bounds a release that was given none. */
 #define SOON_MS       15000
 #define CONNECTION_MS 1000
@@ -17,6 +18,7 @@ typedef struct
   CuratorSemaphore *semaphore;
   GPtrArray *leases; /* of the semaphore: two */
   CuratorLease *lease;
+  gint64 session_id;
 } Holds;
 
 static void
@@ -51,6 +53,7 @@ hold_all (Holds *holds, Fixture *fixture, gint64 connection_ms)
   assert_ok (holds->leases != NULL, &error);
   holds->lease = curator_semaphore_acquire (holds->semaphore, LONG_MS, NULL, &error);
   assert_ok (holds->lease != NULL, &error);
+  holds->session_id = curator_client_get_session_id (holds->client);
   zk_server_freeze (fixture->server);
 }
 
@@ -104,12 +107,12 @@ assert_all_ended (Holds *holds)
 
 /* The session goes on, and it is the client that deletes the nodes. */
 static void
-assert_all_deleted (Holds *holds, gint64 session_id)
+assert_all_deleted (Holds *holds)
 {
   zk_server_thaw (holds->fixture->server);
   assert_children (holds->fixture, "/bounds/lock", 0, LONG_MS);
   assert_children (holds->fixture, "/bounds/semaphore/leases", 0, LONG_MS);
-  assert_int_equal (curator_client_get_session_id (holds->client), session_id);
+  assert_int_equal (curator_client_get_session_id (holds->client), holds->session_id);
 }
 
 static void
@@ -117,7 +120,6 @@ test_bounded (void **state)
 {
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, *state, LONG_SESSION_MS);
-  const gint64 session_id = curator_client_get_session_id (holds.client);
 
   leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
@@ -130,10 +132,10 @@ test_bounded (void **state)
       assert_in_range (took, BOUND_MS - 1, SOON_MS);
     }
   assert_all_ended (&holds);
-  assert_all_deleted (&holds, session_id);
+  assert_all_deleted (&holds);
 }
 
-/* Both leases are waited for at once. */
+/* Both leases are waited for at once: in turn, they would take twice as long. */
 static void
 test_leases_share_their_bound (void **state)
 {
@@ -141,7 +143,9 @@ test_leases_share_their_bound (void **state)
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, *state, LONG_SESSION_MS);
 
-  assert_false (return_all (&holds, BOUND_MS, NULL, &error));
+  const gint64 start = wait_now_ms ();
+  assert_false (return_all (&holds, SHARED_BOUND_MS, NULL, &error));
+  assert_true (wait_now_ms () - start < 2 * SHARED_BOUND_MS);
   for (guint i = 0; i < holds.leases->len; i++)
     {
       const char *node = curator_lease_get_node_path (g_ptr_array_index (holds.leases, i));
@@ -155,7 +159,6 @@ test_cancelled_before (void **state)
   g_autoptr (GCancellable) cancelled = g_cancellable_new ();
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, *state, LONG_SESSION_MS);
-  const gint64 session_id = curator_client_get_session_id (holds.client);
 
   leave_one_level (&holds);
   g_cancellable_cancel (cancelled);
@@ -172,7 +175,7 @@ test_cancelled_before (void **state)
       g_autoptr (GError) error = NULL;
       assert_ok (releases[i](&holds, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
     }
-  assert_all_deleted (&holds, session_id);
+  assert_all_deleted (&holds);
 }
 
 static gpointer
@@ -188,7 +191,6 @@ test_cancelled_meanwhile (void **state)
 {
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, *state, LONG_SESSION_MS);
-  const gint64 session_id = curator_client_get_session_id (holds.client);
 
   leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
@@ -201,7 +203,7 @@ test_cancelled_meanwhile (void **state)
       assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
     }
   assert_all_ended (&holds);
-  assert_all_deleted (&holds, session_id);
+  assert_all_deleted (&holds);
 }
 
 static gpointer
@@ -237,8 +239,11 @@ test_no_such_timeout (void **state)
   g_autoptr (GError) error = NULL;
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, *state, LONG_SESSION_MS);
-  leave_one_level (&holds);
 
+  /* Neither of the inner level nor of the outer one. */
+  assert_false (curator_lock_release (holds.lock, -2, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
       assert_false (releases[i](&holds, -2, NULL, &error));
