@@ -41,8 +41,8 @@ main (int argc, char **argv)
     }
 
   /* Usually another process sends the request. */
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
-  if (nodes == NULL || !curator_attempt_revoke (client, nodes[0], &error))
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  if (nodes == NULL || !curator_attempt_revoke (client, nodes[0], 0, NULL, &error))
     {
       return fail (error);
     }

@@ -177,7 +177,7 @@ peer_await_nodes (CuratorLock *lock, int n)
   while (found < n)
     {
       g_autoptr (GError) error = NULL;
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
       if (nodes == NULL)
         {
           peer_die ("participants", error);

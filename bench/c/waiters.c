@@ -119,7 +119,7 @@ await_empty (CuratorLock *lock)
   gboolean empty = FALSE;
   while (!empty)
     {
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, NULL);
+      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, NULL);
       empty = nodes != NULL && *nodes == NULL;
     }
 }

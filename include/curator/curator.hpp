@@ -1018,9 +1018,9 @@ public:
                   GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_attempt_revoke_full (detail::require (native_handle ()),
-                                                detail::c_text (lock_node_path), timeout,
-                                                cancellable, outcome)
+    outcome.check (curator_attempt_revoke (detail::require (native_handle ()),
+                                           detail::c_text (lock_node_path), timeout, cancellable,
+                                           outcome)
                    != FALSE);
   }
 
@@ -1265,8 +1265,8 @@ public:
   data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    GBytes *bytes = curator_lease_get_data_full (detail::require (native_handle ()), timeout,
-                                                 cancellable, outcome);
+    GBytes *bytes =
+        curator_lease_get_data (detail::require (native_handle ()), timeout, cancellable, outcome);
     outcome.check (bytes);
     const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
     gsize size = 0;
@@ -1572,8 +1572,8 @@ public:
   participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    char **nodes = curator_lock_get_participant_nodes_full (detail::require (native_handle ()),
-                                                            timeout, cancellable, outcome);
+    char **nodes = curator_lock_get_participant_nodes (detail::require (native_handle ()), timeout,
+                                                       cancellable, outcome);
     outcome.check (nodes);
     return detail::take_strings (nodes);
   }
@@ -2234,8 +2234,8 @@ public:
   start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_start_full (detail::require (native_handle ()), timeout,
-                                                    cancellable, outcome)
+    outcome.check (curator_shared_count_start (detail::require (native_handle ()), timeout,
+                                               cancellable, outcome)
                    != FALSE);
   }
 
@@ -2251,8 +2251,8 @@ public:
   set (std::int32_t value, detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_set_full (detail::require (native_handle ()), value,
-                                                  timeout, cancellable, outcome)
+    outcome.check (curator_shared_count_set (detail::require (native_handle ()), value, timeout,
+                                             cancellable, outcome)
                    != FALSE);
   }
 
@@ -2282,8 +2282,8 @@ public:
   {
     detail::outcome outcome;
     gboolean set = FALSE;
-    outcome.check (curator_shared_count_try_set_full (detail::require (native_handle ()), version,
-                                                      value, &set, timeout, cancellable, outcome)
+    outcome.check (curator_shared_count_try_set (detail::require (native_handle ()), version, value,
+                                                 &set, timeout, cancellable, outcome)
                    != FALSE);
     return set != FALSE;
   }
@@ -2485,8 +2485,8 @@ public:
   participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    char **nodes = curator_semaphore_get_participant_nodes_full (detail::require (native_handle ()),
-                                                                 timeout, cancellable, outcome);
+    char **nodes = curator_semaphore_get_participant_nodes (detail::require (native_handle ()),
+                                                            timeout, cancellable, outcome);
     outcome.check (nodes);
     return detail::take_strings (nodes);
   }
@@ -2694,7 +2694,7 @@ public:
   participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participants (outcome.check (curator_leader_selector_get_participants_full (
+    return detail::take_participants (outcome.check (curator_leader_selector_get_participants (
         detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
@@ -2704,7 +2704,7 @@ public:
   leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participant (outcome.check (curator_leader_selector_get_leader_full (
+    return detail::take_participant (outcome.check (curator_leader_selector_get_leader (
         detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
@@ -2830,7 +2830,7 @@ public:
   participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participants (outcome.check (curator_leader_latch_get_participants_full (
+    return detail::take_participants (outcome.check (curator_leader_latch_get_participants (
         detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
@@ -2840,7 +2840,7 @@ public:
   leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participant (outcome.check (curator_leader_latch_get_leader_full (
+    return detail::take_participant (outcome.check (curator_leader_latch_get_leader (
         detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
@@ -2967,9 +2967,9 @@ public:
               GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    handle_ = inspection_handle (outcome.check (
-        curator_inspect_full (detail::require (client.native_handle ()), detail::c_text (path),
-                              timeout, cancellable, outcome)));
+    handle_ = inspection_handle (
+        outcome.check (curator_inspect (detail::require (client.native_handle ()),
+                                        detail::c_text (path), timeout, cancellable, outcome)));
   }
 
   /** Takes over a reference. */
@@ -3045,7 +3045,8 @@ public:
   /** Deletes the node of the participant at that index if no session owns it:
    *  curator_delete_ownerless(). @throws std::out_of_range  there is no such participant */
   void
-  delete_ownerless (const client &client, unsigned i) const
+  delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
+                    GCancellable *cancellable = nullptr) const
   {
     const CuratorParticipant *one =
         curator_inspection_get_participant (detail::require (native_handle ()), i);
@@ -3054,9 +3055,9 @@ public:
         throw std::out_of_range ("no such participant");
       }
     detail::outcome outcome;
-    outcome.check (
-        curator_delete_ownerless (detail::require (client.native_handle ()), one, outcome)
-        != FALSE);
+    outcome.check (curator_delete_ownerless (detail::require (client.native_handle ()), one,
+                                             timeout, cancellable, outcome)
+                   != FALSE);
   }
 
   /** The share of the sequence counter that is used up, 0 to 1. */
@@ -3120,9 +3121,9 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
 {
   detail::outcome outcome;
   gboolean complete = FALSE;
-  char **paths = outcome.check (curator_find_locks_full (detail::require (client.native_handle ()),
-                                                         detail::c_text (path), max_nodes,
-                                                         &complete, timeout, cancellable, outcome));
+  char **paths = outcome.check (curator_find_locks (detail::require (client.native_handle ()),
+                                                    detail::c_text (path), max_nodes, &complete,
+                                                    timeout, cancellable, outcome));
   return { detail::take_strings (paths), complete != FALSE };
 }
 
@@ -3130,7 +3131,8 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
  *  @param previous  the result of the last call: locks that have not changed are not read again */
 inline std::vector<inspection>
 inspect_all (const client &client, const std::string &path,
-             const std::vector<inspection> &previous = {})
+             const std::vector<inspection> &previous = {}, detail::timeout timeout = {},
+             GCancellable *cancellable = nullptr)
 {
   detail::outcome outcome;
   const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> old (g_ptr_array_new (),
@@ -3141,7 +3143,8 @@ inspect_all (const client &client, const std::string &path,
     }
   const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> all (
       outcome.check (curator_inspect_all (detail::require (client.native_handle ()),
-                                          detail::c_text (path), old.get (), nullptr, outcome)),
+                                          detail::c_text (path), old.get (), nullptr, timeout,
+                                          cancellable, outcome)),
       g_ptr_array_unref);
   std::vector<inspection> result;
   for (guint i = 0; i < all->len; i++)

@@ -7,7 +7,8 @@
  *
  * Names and payloads from the server are untrusted and may hold any byte; print them with
  * curator_escape_name(). All functions are thread-safe. Those that take a client wait for the
- * server under its retry policy, up to the connection timeout in all.
+ * server under its retry policy; without an answer in time they fail with NO_ANSWER or
+ * CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
  */
 #ifndef CURATOR_INSPECT_H
 #define CURATOR_INSPECT_H
@@ -59,40 +60,27 @@ typedef struct _CuratorParticipant CuratorParticipant;
 /** Inspects the lock at @p path. A path that does not exist is of kind NONE and has no
  *  participants.
  *  @param path  absolute, without namespace
- *  @return a new inspection; NULL with INVALID_ARGUMENT, CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
-CURATOR_API
-CuratorInspection *curator_inspect (CuratorClient *client, const char *path, GError **error);
-
-/** Like curator_inspect(), with a deadline.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_inspect(); NO_ANSWER or CONNECTION_LOST if no server answered in time,
- *          G_IO_ERROR_CANCELLED */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return a new inspection; NULL with INVALID_ARGUMENT, CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
 CURATOR_API
-CuratorInspection *curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms,
-                                         GCancellable *cancellable, GError **error);
+CuratorInspection *curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
+                                    GCancellable *cancellable, GError **error);
 
 /** Paths of the locks that are held or waited for at or below a path, in byte order. An idle lock
  *  has no nodes and is not found.
  *  @param path       absolute; "/" for all
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
  *  @param complete   out, may be NULL: FALSE if there were more nodes, or one could not be read
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
 CURATOR_API
 char **curator_find_locks (CuratorClient *client, const char *path, guint max_nodes,
-                           gboolean *complete, GError **error);
-
-/** Like curator_find_locks(), with a deadline for the whole search.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_find_locks(); NO_ANSWER or CONNECTION_LOST if no server answered in time,
- *          G_IO_ERROR_CANCELLED */
-CURATOR_API
-char **curator_find_locks_full (CuratorClient *client, const char *path, guint max_nodes,
-                                gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
-                                GError **error);
+                           gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                           GError **error);
 
 /** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the paths.
  *  Given the result of the last call, it reads again only the locks whose nodes have changed, whatever
@@ -102,10 +90,14 @@ char **curator_find_locks_full (CuratorClient *client, const char *path, guint m
  *  @param path      absolute; "/" for all
  *  @param previous  may be NULL: an array of CuratorInspection, which is not changed
  *  @param complete  out, may be NULL: FALSE if not everything could be read
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return an array of CuratorInspection for g_ptr_array_unref(); NULL with an error */
 CURATOR_API
 GPtrArray *curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
-                                gboolean *complete, GError **error);
+                                gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                                GError **error);
 
 /** The inspected path. Owned by the inspection. */
 CURATOR_API
@@ -217,11 +209,14 @@ GBytes *curator_participant_get_data (const CuratorParticipant *participant);
  *  same path is deleted. A node that is gone is a success.
  *
  *  A driver of your own may create lock nodes without a session on purpose; do not use this there.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with INVALID_ARGUMENT if a session owns the node or it could not be read,
- *          CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
+ *          #CURATOR_ZK_ERROR; if no server answered in time, the node may or may not be deleted */
 CURATOR_API
 gboolean curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
-                                   GError **error);
+                                   gint64 timeout_ms, GCancellable *cancellable, GError **error);
 
 /** Escapes bytes from a server for printing: the backslash and all that is not printable UTF-8
  *  become \\xNN, so that the result contains no newline and no escape sequence.

@@ -115,45 +115,30 @@ void curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *select
 CURATOR_API
 gboolean curator_leader_selector_has_leadership (CuratorLeaderSelector *selector);
 
-/** Reads the candidates' ids from the server, the leader first. Waits up to the connection timeout.
+/** Reads the candidates' ids from the server, the leader first.
  *  Mirrors LeaderSelector.getParticipants.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new array of CuratorLeaderParticipant, which frees its elements; empty if there is
  *          none; NULL with an error */
 CURATOR_API
 GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *selector,
+                                                     gint64 timeout_ms, GCancellable *cancellable,
                                                      GError **error);
 
-/** Like curator_leader_selector_get_participants(), with a deadline. Mirrors nothing in Java.
+/** Reads the leader's id from the server. Mirrors
+ *  LeaderSelector.getLeader.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return a new array, as curator_leader_selector_get_participants(); NULL with NO_ANSWER or
- *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
-CURATOR_API
-GPtrArray *curator_leader_selector_get_participants_full (CuratorLeaderSelector *selector,
-                                                          gint64 timeout_ms,
-                                                          GCancellable *cancellable,
-                                                          GError **error);
-
-/** Reads the leader's id from the server. Waits up to the connection timeout. Mirrors
- *  LeaderSelector.getLeader.
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new participant; one with id "" that is no leader if there is no candidate; NULL with
  *          an error */
 CURATOR_API
 CuratorLeaderParticipant *curator_leader_selector_get_leader (CuratorLeaderSelector *selector,
+                                                              gint64 timeout_ms,
+                                                              GCancellable *cancellable,
                                                               GError **error);
-
-/** Like curator_leader_selector_get_leader(), with a deadline. Mirrors nothing in Java.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
- *  @param cancellable  may be NULL
- *  @return a new participant, as curator_leader_selector_get_leader(); NULL with NO_ANSWER or
- *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
-CURATOR_API
-CuratorLeaderParticipant *curator_leader_selector_get_leader_full (CuratorLeaderSelector *selector,
-                                                                   gint64 timeout_ms,
-                                                                   GCancellable *cancellable,
-                                                                   GError **error);
 
 /** Leaves the queue, or cancels the current leadership, which ends when the function returns. Final
  *  and idempotent. Does not wait, so the function may call it. Mirrors LeaderSelector.close. */
@@ -230,42 +215,29 @@ gboolean curator_leader_latch_has_leadership (CuratorLeaderLatch *latch);
 CURATOR_API
 CuratorLease *curator_leader_latch_dup_lease (CuratorLeaderLatch *latch);
 
-/** Reads the candidates' ids from the server, the leader first. Waits up to the connection timeout.
+/** Reads the candidates' ids from the server, the leader first.
  *  Mirrors LeaderLatch.getParticipants.
+ *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
+ *                      timeout
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new array of CuratorLeaderParticipant, which frees its elements; empty if there is
  *          none; NULL with an error */
 CURATOR_API
-GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, GError **error);
+GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                                  GCancellable *cancellable, GError **error);
 
-/** Like curator_leader_latch_get_participants(), with a deadline. Mirrors nothing in Java.
+/** Reads the leader's id from the server. Mirrors
+ *  LeaderLatch.getLeader.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return a new array, as curator_leader_latch_get_participants(); NULL with NO_ANSWER or
- *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
-CURATOR_API
-GPtrArray *curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
-                                                       GCancellable *cancellable, GError **error);
-
-/** Reads the leader's id from the server. Waits up to the connection timeout. Mirrors
- *  LeaderLatch.getLeader.
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new participant; one with id "" that is no leader if there is no candidate; NULL with
  *          an error */
 CURATOR_API
 CuratorLeaderParticipant *curator_leader_latch_get_leader (CuratorLeaderLatch *latch,
+                                                           gint64 timeout_ms,
+                                                           GCancellable *cancellable,
                                                            GError **error);
-
-/** Like curator_leader_latch_get_leader(), with a deadline. Mirrors nothing in Java.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
- *  @param cancellable  may be NULL
- *  @return a new participant, as curator_leader_latch_get_leader(); NULL with NO_ANSWER or
- *          CONNECTION_LOST if no server answered in time, or G_IO_ERROR_CANCELLED */
-CURATOR_API
-CuratorLeaderParticipant *curator_leader_latch_get_leader_full (CuratorLeaderLatch *latch,
-                                                                gint64 timeout_ms,
-                                                                GCancellable *cancellable,
-                                                                GError **error);
 
 /** Adds a listener, which hears changes only. Mirrors LeaderLatch.addListener.
  *  @param destroy  frees @p user_data once no call can follow; may be NULL

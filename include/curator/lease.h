@@ -108,22 +108,15 @@ guint curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener list
 CURATOR_API
 void curator_lease_remove_listener (CuratorLease *lease, guint id);
 
-/** Reads the payload of the node from the server and waits for it, up to the connection
- *  timeout. Mirrors Lease.getData.
- *  @return new bytes (empty if there is no payload); NULL with LOCK_LOST if the node is gone,
- *          CONNECTION_LOST, CLOSED ... */
-CURATOR_API
-GBytes *curator_lease_get_data (CuratorLease *lease, GError **error);
-
-/** Like curator_lease_get_data(), with a deadline. Mirrors nothing in Java.
+/** Reads the payload of the node from the server. Mirrors Lease.getData.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_lease_get_data(); NO_ANSWER or CONNECTION_LOST if no server answered in time,
- *          G_IO_ERROR_CANCELLED */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return new bytes (empty if there is no payload); NULL with LOCK_LOST if the node is gone,
+ *          NO_ANSWER or CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED ... */
 CURATOR_API
-GBytes *curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms,
-                                     GCancellable *cancellable, GError **error);
+GBytes *curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                                GError **error);
 
 /** Releases the hold and waits for the server to confirm. Any thread may call it. Idempotent: TRUE
  *  if the lease was RELEASED or LOST already. For a hold acquired with curator_lock_acquire(), call

@@ -93,23 +93,16 @@ CURATOR_API
 gboolean curator_lock_is_owned_by_current_thread (CuratorLock *lock);
 
 /** Full paths of all nodes in the lock's queue, in order, holders first; for a read or write lock,
- *  those of its own kind. Empty if the path does not exist. Waits for the server, up to the
- *  connection timeout. Names are
- *  untrusted and may hold any byte. Mirrors InterProcessMutex.getParticipantNodes.
- *  @return a NULL-terminated array for g_strfreev(); NULL with an error, UNSUPPORTED for a
- *          multi-lock */
-CURATOR_API
-char **curator_lock_get_participant_nodes (CuratorLock *lock, GError **error);
-
-/** Like curator_lock_get_participant_nodes(), with a deadline. Mirrors nothing in Java.
+ *  those of its own kind. Empty if the path does not exist. Names are untrusted
+ *  and may hold any byte. Mirrors InterProcessMutex.getParticipantNodes.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_lock_get_participant_nodes(); NO_ANSWER or CONNECTION_LOST if no server
- *          answered in time, G_IO_ERROR_CANCELLED */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return a NULL-terminated array for g_strfreev(); NULL with NO_ANSWER or CONNECTION_LOST if no
+ *          server answered in time, G_IO_ERROR_CANCELLED ...; UNSUPPORTED for a multi-lock */
 CURATOR_API
-char **curator_lock_get_participant_nodes_full (CuratorLock *lock, gint64 timeout_ms,
-                                                GCancellable *cancellable, GError **error);
+char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
+                                           GCancellable *cancellable, GError **error);
 
 /** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object; for a
  *  multi-lock, a new lease over the holds of its members. The reference keeps the lease valid
@@ -175,22 +168,17 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
                                       gpointer user_data, GDestroyNotify destroy, GError **error);
 
 /** Asks the holder of a lock node to release it, by writing "__REVOKE__" into the node. Waits for
- *  the server, up to the connection timeout, not for the holder. Mirrors Revoker.attemptRevoke.
+ *  the server, not for the holder. Mirrors Revoker.attemptRevoke.
  *  @param lock_node_path  full path, as from curator_lock_get_participant_nodes(); the path of a lock
  *                         is refused with INVALID_ARGUMENT
- *  @return TRUE also if the node is gone already */
-CURATOR_API
-gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GError **error);
-
-/** Like curator_attempt_revoke(), with a deadline. Mirrors nothing in Java.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_attempt_revoke(); NO_ANSWER or CONNECTION_LOST if no server answered in time:
- *          the request may still reach the holder; G_IO_ERROR_CANCELLED */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return TRUE also if the node is gone already; NO_ANSWER or CONNECTION_LOST if no server answered
+ *          in time: the request may still reach the holder */
 CURATOR_API
-gboolean curator_attempt_revoke_full (CuratorClient *client, const char *lock_node_path,
-                                      gint64 timeout_ms, GCancellable *cancellable, GError **error);
+gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_path,
+                                 gint64 timeout_ms, GCancellable *cancellable, GError **error);
 
 /** Adds a reference and returns @p lock. */
 CURATOR_API

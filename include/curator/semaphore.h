@@ -97,21 +97,15 @@ gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *l
                                        GError **error);
 
 /** Full paths of the lease nodes, oldest first, including one that is not granted yet. Empty if the
- *  path does not exist (Java throws). Waits for the server. Names are untrusted and may hold any
- *  byte. Mirrors InterProcessSemaphoreV2.getParticipantNodes, which returns bare names.
- *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
-CURATOR_API
-char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GError **error);
-
-/** Like curator_semaphore_get_participant_nodes(), with a deadline. Mirrors nothing in Java.
+ *  path does not exist (Java throws). Names are untrusted and may hold any byte. Mirrors InterProcessSemaphoreV2.getParticipantNodes, which returns bare names.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_semaphore_get_participant_nodes(); NO_ANSWER or CONNECTION_LOST if no server
- *          answered in time, G_IO_ERROR_CANCELLED */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return a NULL-terminated array for g_strfreev(); NULL with NO_ANSWER or CONNECTION_LOST if no
+ *          server answered in time, G_IO_ERROR_CANCELLED ... */
 CURATOR_API
-char **curator_semaphore_get_participant_nodes_full (CuratorSemaphore *semaphore, gint64 timeout_ms,
-                                                     GCancellable *cancellable, GError **error);
+char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                                GCancellable *cancellable, GError **error);
 
 /** Lets other clients ask for a lease back, with curator_attempt_revoke() on its node. It covers
  *  leases acquired after this call; their nodes have an empty payload. The listener stays until

@@ -25,21 +25,15 @@ CURATOR_API
 CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed,
                                               GError **error);
 
-/** Creates the node if it does not exist, reads it and follows its changes from then on. Waits for
- *  the server. Once started, it only reads the node again. Mirrors SharedCount.start.
- *  @return FALSE with an error */
-CURATOR_API
-gboolean curator_shared_count_start (CuratorSharedCount *count, GError **error);
-
-/** Like curator_shared_count_start(), with a deadline. Mirrors nothing in Java.
+/** Creates the node if it does not exist, reads it and follows its changes from then on. Once started, it only reads the node again. Mirrors SharedCount.start.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
+ *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NO_ANSWER or CONNECTION_LOST if no server answered in time,
- *          G_IO_ERROR_CANCELLED, ... */
+ *          G_IO_ERROR_CANCELLED ... */
 CURATOR_API
-gboolean curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
-                                          GCancellable *cancellable, GError **error);
+gboolean curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms,
+                                     GCancellable *cancellable, GError **error);
 
 /** The last known value, which may be out of date. Sends no request. Mirrors
  *  SharedCount.getCount. */
@@ -55,42 +49,31 @@ CURATOR_API
 gboolean curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value,
                                              gint32 *version);
 
-/** Sets the value unconditionally. Waits for the server. Mirrors SharedCount.setCount.
- *  @return FALSE with NOT_STARTED, before start and after close, or another error */
-CURATOR_API
-gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **error);
-
-/** Like curator_shared_count_set(), with a deadline. Mirrors nothing in Java.
+/** Sets the value unconditionally. Mirrors SharedCount.setCount.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return FALSE with NO_ANSWER or CONNECTION_LOST if no server answered in time,
- *          G_IO_ERROR_CANCELLED, ...; the value may or may not be set */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return FALSE with NOT_STARTED, before start and after close; NO_ANSWER or CONNECTION_LOST if no
+ *          server answered in time: the value may or may not be set */
 CURATOR_API
-gboolean curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
-                                        GCancellable *cancellable, GError **error);
+gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
+                                   GCancellable *cancellable, GError **error);
 
-/** Sets the value if its version still is @p version. Waits for the server. Mirrors
+/** Sets the value if its version still is @p version. Mirrors
  *  SharedCount.trySetCount(VersionedValue, int).
  *  @param version  from curator_shared_count_get_versioned(); -1 is INVALID_ARGUMENT (in Java it
  *                  sets the value unconditionally)
  *  @param set      out, may be NULL: FALSE if another client changed the value first; the call has
  *                  then read the newer value
- *  @return FALSE with NOT_STARTED, before start and after close; with another error if the server did
- *          not answer: the value may or may not be set */
-CURATOR_API
-gboolean curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
-                                       gboolean *set, GError **error);
-
-/** Like curator_shared_count_try_set(), with a deadline. Mirrors nothing in Java.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
- *  @param cancellable  may be NULL
- *  @return as curator_shared_count_try_set(); also G_IO_ERROR_CANCELLED */
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return FALSE with NOT_STARTED, before start and after close; NO_ANSWER or CONNECTION_LOST if no
+ *          server answered in time: the value may or may not be set */
 CURATOR_API
-gboolean curator_shared_count_try_set_full (CuratorSharedCount *count, gint32 version, gint32 value,
-                                            gboolean *set, gint64 timeout_ms,
-                                            GCancellable *cancellable, GError **error);
+gboolean curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
+                                       gboolean *set, gint64 timeout_ms, GCancellable *cancellable,
+                                       GError **error);
 
 /** Adds a listener. Mirrors SharedCount.addListener.
  *  @param destroy  frees @p user_data once no call can follow; may be NULL

@@ -270,15 +270,7 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
 
 char **
 curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gboolean *complete,
-                    GError **error)
-{
-  return curator_find_locks_full (client, path, max_nodes, complete, 0, NULL, error);
-}
-
-char **
-curator_find_locks_full (CuratorClient *client, const char *path, guint max_nodes,
-                         gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
-                         GError **error)
+                    gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;

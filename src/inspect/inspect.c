@@ -12,6 +12,7 @@
 #include "core/zk_error.h"
 #include "inspect/fetch.h"
 #include "inspect/grammar.h"
+#include "inspect/inspect-private.h"
 #include "inspect/inspection-private.h"
 
 #include <string.h>
@@ -303,28 +304,11 @@ inspect_queue (CuratorInspection *inspection, const CuratorLimits *limits, const
 }
 
 CuratorInspection *
-curator_inspect (CuratorClient *client, const char *path, GError **error)
+curator_inspect_within (const CuratorLimits *limits, const char *path, GError **error)
 {
-  return curator_inspect_full (client, path, 0, NULL, error);
-}
+  g_auto (Folder) top = { .path = curator_client_full_path (limits->client, path) };
 
-CuratorInspection *
-curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms,
-                      GCancellable *cancellable, GError **error)
-{
-  CURATOR_INSIDE_GATE;
-  CuratorLimits limits;
-
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  if (!curator_path_validate (path, error)
-      || !curator_limits_init (&limits, client, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
-  g_auto (Folder) top = { .path = curator_client_full_path (client, path) };
-  if (!folder_read (&top, &limits, error))
+  if (!folder_read (&top, limits, error))
     {
       return NULL;
     }
@@ -333,11 +317,27 @@ curator_inspect_full (CuratorClient *client, const char *path, gint64 timeout_ms
                                                         top.children->len)
                                 : CURATOR_LOCK_KIND_NONE;
   const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
-  if (!(is_semaphore ? inspect_semaphore (inspection, &limits, &top, error)
-                     : inspect_queue (inspection, &limits, &top, error)))
+  if (!(is_semaphore ? inspect_semaphore (inspection, limits, &top, error)
+                     : inspect_queue (inspection, limits, &top, error)))
     {
       return NULL;
     }
   g_ptr_array_add (inspection->foreign, NULL);
   return g_steal_pointer (&inspection);
+}
+
+CuratorInspection *
+curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
+                 GCancellable *cancellable, GError **error)
+{
+  CURATOR_INSIDE_GATE;
+  CuratorLimits limits;
+
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  return curator_path_validate (path, error)
+                 && curator_limits_init (&limits, client, timeout_ms, cancellable, error)
+             ? curator_inspect_within (&limits, path, error)
+             : NULL;
 }

@@ -9,6 +9,7 @@
 #include "base/tag.h"
 #include "core/namespace.h"
 #include "inspect/find_locks-private.h"
+#include "inspect/inspect-private.h"
 #include "inspect/inspection-private.h"
 #include "lock/wire.h"
 
@@ -57,11 +58,11 @@ index_of (GPtrArray *inspections)
 
 /* Adds the inspection of one path. Returns FALSE with error if the client cannot read at all. */
 static gboolean
-add_inspection (GPtrArray *all, CuratorClient *client, const char *path, gboolean *complete,
+add_inspection (GPtrArray *all, const CuratorLimits *limits, const char *path, gboolean *complete,
                 GError **error)
 {
   g_autoptr (GError) local = NULL;
-  CuratorInspection *inspection = curator_inspect (client, path, &local);
+  CuratorInspection *inspection = curator_inspect_within (limits, path, &local);
 
   if (inspection != NULL)
     {
@@ -70,7 +71,7 @@ add_inspection (GPtrArray *all, CuratorClient *client, const char *path, gboolea
       g_ptr_array_set_size (all, (int) all->len - (inspection->participants->len == 0));
       return TRUE;
     }
-  if (local->domain == CURATOR_ERROR)
+  if (local->domain != CURATOR_ZK_ERROR)
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
@@ -81,15 +82,17 @@ add_inspection (GPtrArray *all, CuratorClient *client, const char *path, gboolea
 
 GPtrArray *
 curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
-                     gboolean *complete, GError **error)
+                     gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                     GError **error)
 {
   CURATOR_INSIDE_GATE;
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (previous == NULL || curator_is_array_of (previous, CURATOR_TAG_INSPECTION),
                         NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorLimits limits;
-  if (!curator_limits_init (&limits, client, 0, NULL, error))
+  if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
     {
       return NULL;
     }
@@ -111,7 +114,7 @@ curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previou
         {
           g_ptr_array_add (all, curator_inspection_ref (old));
         }
-      else if (!add_inspection (all, client, *one, &is_complete, error))
+      else if (!add_inspection (all, &limits, *one, &is_complete, error))
         {
           return NULL;
         }

@@ -19,10 +19,11 @@ is_unchanged (const CuratorParticipant *participant, const CuratorFetched *now)
 
 gboolean
 curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
-                          GError **error)
+                          gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
   g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!participant->is_readable || participant->session_id != 0)
     {
@@ -32,7 +33,7 @@ curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *parti
       return FALSE;
     }
   CuratorLimits limits;
-  if (!curator_limits_init (&limits, client, 0, NULL, error))
+  if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
     {
       return FALSE;
     }

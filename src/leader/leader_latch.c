@@ -375,14 +375,8 @@ curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
 }
 
 GPtrArray *
-curator_leader_latch_get_participants (CuratorLeaderLatch *latch, GError **error)
-{
-  return curator_leader_latch_get_participants_full (latch, 0, NULL, error);
-}
-
-GPtrArray *
-curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
-                                            GCancellable *cancellable, GError **error)
+curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                       GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
   g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
@@ -391,14 +385,8 @@ curator_leader_latch_get_participants_full (CuratorLeaderLatch *latch, gint64 ti
 }
 
 CuratorLeaderParticipant *
-curator_leader_latch_get_leader (CuratorLeaderLatch *latch, GError **error)
-{
-  return curator_leader_latch_get_leader_full (latch, 0, NULL, error);
-}
-
-CuratorLeaderParticipant *
-curator_leader_latch_get_leader_full (CuratorLeaderLatch *latch, gint64 timeout_ms,
-                                      GCancellable *cancellable, GError **error)
+curator_leader_latch_get_leader (CuratorLeaderLatch *latch, gint64 timeout_ms,
+                                 GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
   g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);

@@ -393,14 +393,8 @@ curator_leader_selector_has_leadership (CuratorLeaderSelector *selector)
 }
 
 GPtrArray *
-curator_leader_selector_get_participants (CuratorLeaderSelector *selector, GError **error)
-{
-  return curator_leader_selector_get_participants_full (selector, 0, NULL, error);
-}
-
-GPtrArray *
-curator_leader_selector_get_participants_full (CuratorLeaderSelector *selector, gint64 timeout_ms,
-                                               GCancellable *cancellable, GError **error)
+curator_leader_selector_get_participants (CuratorLeaderSelector *selector, gint64 timeout_ms,
+                                          GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
   g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
@@ -409,14 +403,8 @@ curator_leader_selector_get_participants_full (CuratorLeaderSelector *selector, 
 }
 
 CuratorLeaderParticipant *
-curator_leader_selector_get_leader (CuratorLeaderSelector *selector, GError **error)
-{
-  return curator_leader_selector_get_leader_full (selector, 0, NULL, error);
-}
-
-CuratorLeaderParticipant *
-curator_leader_selector_get_leader_full (CuratorLeaderSelector *selector, gint64 timeout_ms,
-                                         GCancellable *cancellable, GError **error)
+curator_leader_selector_get_leader (CuratorLeaderSelector *selector, gint64 timeout_ms,
+                                    GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
   g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);

@@ -329,14 +329,8 @@ curator_lease_remove_listener (CuratorLease *lease, guint id)
 }
 
 GBytes *
-curator_lease_get_data (CuratorLease *lease, GError **error)
-{
-  return curator_lease_get_data_full (lease, 0, NULL, error);
-}
-
-GBytes *
-curator_lease_get_data_full (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
-                             GError **error)
+curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                        GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);

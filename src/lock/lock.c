@@ -363,14 +363,8 @@ curator_lock_is_owned_by_current_thread (CuratorLock *lock)
 }
 
 char **
-curator_lock_get_participant_nodes (CuratorLock *lock, GError **error)
-{
-  return curator_lock_get_participant_nodes_full (lock, 0, NULL, error);
-}
-
-char **
-curator_lock_get_participant_nodes_full (CuratorLock *lock, gint64 timeout_ms,
-                                         GCancellable *cancellable, GError **error)
+curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                                    GError **error)
 {
   CuratorLimits limits;
 

@@ -130,14 +130,8 @@ check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
 }
 
 gboolean
-curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, GError **error)
-{
-  return curator_attempt_revoke_full (client, lock_node_path, 0, NULL, error);
-}
-
-gboolean
-curator_attempt_revoke_full (CuratorClient *client, const char *lock_node_path, gint64 timeout_ms,
-                             GCancellable *cancellable, GError **error)
+curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, gint64 timeout_ms,
+                        GCancellable *cancellable, GError **error)
 {
   CuratorLimits limits;
 

@@ -205,14 +205,8 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
 }
 
 char **
-curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, GError **error)
-{
-  return curator_semaphore_get_participant_nodes_full (semaphore, 0, NULL, error);
-}
-
-char **
-curator_semaphore_get_participant_nodes_full (CuratorSemaphore *semaphore, gint64 timeout_ms,
-                                              GCancellable *cancellable, GError **error)
+curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                         GCancellable *cancellable, GError **error)
 {
   CuratorLimits limits;
 

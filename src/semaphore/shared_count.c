@@ -89,14 +89,8 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
 }
 
 gboolean
-curator_shared_count_start (CuratorSharedCount *count, GError **error)
-{
-  return curator_shared_count_start_full (count, 0, NULL, error);
-}
-
-gboolean
-curator_shared_count_start_full (CuratorSharedCount *count, gint64 timeout_ms,
-                                 GCancellable *cancellable, GError **error)
+curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCancellable *cancellable,
+                            GError **error)
 {
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
@@ -199,14 +193,8 @@ write_now (CuratorSharedCount *count, const CuratorLimits *limits, gint32 value,
 }
 
 gboolean
-curator_shared_count_set (CuratorSharedCount *count, gint32 value, GError **error)
-{
-  return curator_shared_count_set_full (count, value, 0, NULL, error);
-}
-
-gboolean
-curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
-                               GCancellable *cancellable, GError **error)
+curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
+                          GCancellable *cancellable, GError **error)
 {
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
@@ -224,15 +212,8 @@ curator_shared_count_set_full (CuratorSharedCount *count, gint32 value, gint64 t
 
 gboolean
 curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
-                              gboolean *set, GError **error)
-{
-  return curator_shared_count_try_set_full (count, version, value, set, 0, NULL, error);
-}
-
-gboolean
-curator_shared_count_try_set_full (CuratorSharedCount *count, gint32 version, gint32 value,
-                                   gboolean *set, gint64 timeout_ms, GCancellable *cancellable,
-                                   GError **error)
+                              gboolean *set, gint64 timeout_ms, GCancellable *cancellable,
+                              GError **error)
 {
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;

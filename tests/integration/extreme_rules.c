@@ -222,7 +222,7 @@ judge_count (const Stage *stage, Outcome *outcome)
   g_autoptr (GError) error = NULL;
 
   extreme_expect (extreme_is_clean_success (outcome), "a value", outcome);
-  assert_ok (curator_shared_count_start_full (stage->count, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_shared_count_start (stage->count, LONG_MS, NULL, &error), &error);
   extreme_expect (curator_shared_count_get (stage->count) == stage->value, "another value",
                   outcome);
 }

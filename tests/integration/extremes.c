@@ -153,8 +153,12 @@ make_what_is_free (Scene *scene)
   assert_ok (curator_leader_latch_start (scene->leading_latch, &error), &error);
   assert_ok (curator_leader_latch_await (scene->leading_latch, LONG_MS, NULL, &error), &error);
   scene->count = curator_shared_count_new (client, "/extremes/count", 0, &error);
-  assert_ok (curator_shared_count_start_full (scene->count, LONG_MS, NULL, &error), &error);
-  scene->inspection = curator_inspect_full (client, "/extremes/mine", LONG_MS, NULL, &error);
+  assert_ok (curator_shared_count_start (scene->count, LONG_MS, NULL, &error), &error);
+  /* The first call deletes it; to the others it is gone. */
+  raw_zk_make_path (scene->fixture->raw, "/extremes/ownerless");
+  raw_zk_create (scene->fixture->raw, "/extremes/ownerless/lock-0000000000", NULL, ZOO_PERSISTENT,
+                 NULL);
+  scene->inspection = curator_inspect (client, "/extremes/ownerless", LONG_MS, NULL, &error);
   assert_ok (scene->inspection != NULL, &error);
   assert_int_equal (curator_inspection_get_n_participants (scene->inspection), 1);
 }
@@ -281,7 +285,7 @@ count_for (const Scene *scene, Stage *stage, const Extreme *extreme)
     }
   if (extreme->rule == RULE_VERSION || extreme->rule == RULE_COUNT)
     {
-      curator_shared_count_start_full (scene->count, LONG_MS, NULL, NULL);
+      curator_shared_count_start (scene->count, LONG_MS, NULL, NULL);
       curator_shared_count_get_versioned (scene->count, NULL, &stage->version);
     }
   return scene->count;
@@ -317,10 +321,28 @@ let_go (Stage *stage)
   g_clear_pointer (&stage->held_leases, g_ptr_array_unref);
 }
 
+/* Whether a function with a timeout waits for no other participant. */
+static gboolean
+asks_only_server (const char *function)
+{
+  static const char *const parts[] = { "_get_participant", "_get_leader",      "_get_data",
+                                       "_attempt_revoke",  "_shared_count",    "curator_inspect",
+                                       "_find_locks",      "_delete_ownerless" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
+    {
+      if (strstr (function, parts[i]) != NULL)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
 void
 scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked)
 {
-  const gboolean asks_server = g_str_has_suffix (extreme->function, "_full");
+  const gboolean asks_server = asks_only_server (extreme->function);
   const gboolean meets_holder = is_blocked && !asks_server;
 
   stage->cancellable = g_cancellable_new ();

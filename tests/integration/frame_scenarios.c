@@ -319,7 +319,7 @@ ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
   g_autoptr (Taking) taking = taking_start_lock (lock, LONG_MS, NULL);
   require_ok (run, is_granted (taking), taking->error);
   const char *node = curator_lease_get_node_path (g_ptr_array_index (taking->leases, 0));
-  gboolean written = curator_attempt_revoke (asker, node, &error);
+  gboolean written = curator_attempt_revoke (asker, node, 0, NULL, &error);
   require_ok (run, written, error);
   gboolean told = wait_until (is_asked, &asked, LONG_MS);
   gboolean cleared = curator_lock_make_revocable (lock, NULL, NULL, NULL, NULL);
@@ -348,14 +348,14 @@ follow_count (FrameRun *run, CuratorSharedCount *theirs, CuratorSharedCount *our
   g_autoptr (GError) error = NULL;
   gint32 version = 0;
   gboolean set = FALSE;
-  require_ok (run, curator_shared_count_start (ours, &error), error);
-  require_ok (run, curator_shared_count_start (theirs, &error), error);
-  require_ok (run, curator_shared_count_set (ours, 7, &error), error);
+  require_ok (run, curator_shared_count_start (ours, 0, NULL, &error), error);
+  require_ok (run, curator_shared_count_start (theirs, 0, NULL, &error), error);
+  require_ok (run, curator_shared_count_set (ours, 7, 0, NULL, &error), error);
   require (run, curator_shared_count_get_versioned (ours, NULL, &version));
-  gboolean known = curator_shared_count_try_set (ours, version, 8, &set, &error);
+  gboolean known = curator_shared_count_try_set (ours, version, 8, &set, 0, NULL, &error);
   require_ok (run, known || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST),
               error);
-  require_ok (run, curator_shared_count_set (theirs, 9, &error), error);
+  require_ok (run, curator_shared_count_set (theirs, 9, 0, NULL, &error), error);
   require (run, wait_until (has_value, ours, LONG_MS));
 }
 
@@ -468,7 +468,7 @@ run_selector (FrameRun *run)
   g_atomic_int_inc (&theirs->told);
   require (run, wait_until (has_entered, ours, LONG_MS));
   g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_selector_get_leader_full (ours->selector, LONG_MS, NULL, &error);
+      curator_leader_selector_get_leader (ours->selector, LONG_MS, NULL, &error);
   require_ok (run, leader != NULL, error);
   require (run, g_str_equal (curator_leader_participant_get_id (leader), "ours"));
   require (run, curator_leader_selector_requeue (theirs->selector));
@@ -508,7 +508,7 @@ run_latch (FrameRun *run)
   curator_leader_latch_close (first, CURATOR_LEADER_LATCH_SILENT);
   require_ok (run, latch_leads (ours, &error), error);
   g_autoptr (GPtrArray) participants =
-      curator_leader_latch_get_participants_full (ours, LONG_MS, NULL, &error);
+      curator_leader_latch_get_participants (ours, LONG_MS, NULL, &error);
   require_ok (run, participants != NULL, error);
   require (run,
            participants->len == 1

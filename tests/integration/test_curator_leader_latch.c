@@ -23,7 +23,7 @@ test_uncreated_path_get_leader (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Latch) latch = latch_new (client, "/foo/bar", "id");
   g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_latch_get_leader (latch->latch, &error);
+      curator_leader_latch_get_leader (latch->latch, 0, NULL, &error);
   assert_ok (leader != NULL, &error);
   assert_string_equal (curator_leader_participant_get_id (leader), "");
   assert_false (curator_leader_participant_is_leader (leader));

@@ -298,19 +298,20 @@ test_id (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, "/ls", "A is A", NULL);
   g_autoptr (CuratorLeaderParticipant) nobody =
-      curator_leader_selector_get_leader (leading->selector, &error);
+      curator_leader_selector_get_leader (leading->selector, 0, NULL, &error);
   assert_ok (nobody != NULL, &error);
   assert_false (curator_leader_participant_is_leader (nobody));
   assert_string_equal (curator_leader_participant_get_id (nobody), "");
   leading_start (leading);
   leading_assert_entered (leading, 1);
   g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_selector_get_leader (leading->selector, &error);
+      curator_leader_selector_get_leader (leading->selector, 0, NULL, &error);
   assert_ok (leader != NULL, &error);
   assert_true (curator_leader_participant_is_leader (leader));
   assert_string_equal (curator_leader_participant_get_id (leader), "A is A");
   assert_string_equal (curator_leader_selector_get_id (leading->selector), "A is A");
-  GPtrArray *participants = curator_leader_selector_get_participants (leading->selector, &error);
+  GPtrArray *participants =
+      curator_leader_selector_get_participants (leading->selector, 0, NULL, &error);
   assert_ok (participants != NULL, &error);
   g_autofree char *ids = leading_join_ids (participants);
   assert_string_equal (ids, "A is A");
@@ -338,7 +339,7 @@ test_basic (void **state)
   for (int i = 0; i < SELECTORS; i++)
     {
       GPtrArray *participants =
-          curator_leader_selector_get_participants (leaders[i]->selector, &error);
+          curator_leader_selector_get_participants (leaders[i]->selector, 0, NULL, &error);
       assert_ok (participants != NULL, &error);
       g_autofree char *ids = leading_join_ids (participants);
       assert_string_equal (ids, "0,1,2,3,4,5,6,7,8,9");

@@ -265,14 +265,14 @@ test_revoking (void **state)
   g_autoptr (CuratorLock) other = mutex_new (client, LOCK_PATH);
   assert_ok (curator_lock_make_revocable (lock, count_request, &asked, NULL, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   g_autoptr (GBytes) data = NULL;
   assert_int_equal (raw_zk_get (fixture->raw, nodes[0], &data, NULL), ZOK);
   assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, 0);
 
-  assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error);
+  assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error), &error);
   gint64 deadline = wait_now_ms () + 5000;
   while (g_atomic_int_get (&asked) == 0)
     {
@@ -280,7 +280,8 @@ test_revoking (void **state)
       wait_ms (5);
     }
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_ok (curator_attempt_revoke (client, nodes[0], &error), &error); /* deleted: as expected */
+  assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error),
+             &error); /* deleted: as expected */
   assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
   assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
   assert_no_residue (fixture, LOCK_PATH, 3000);

@@ -27,9 +27,9 @@ test_get_participant_nodes (void **state)
       takings[i] = i < READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);
     }
   assert_children (fixture, PATH, READERS + WRITERS, LONG_MS);
-  g_auto (GStrv) readers = curator_lock_get_participant_nodes (read, &error);
+  g_auto (GStrv) readers = curator_lock_get_participant_nodes (read, 0, NULL, &error);
   assert_ok (readers != NULL, &error);
-  g_auto (GStrv) writers = curator_lock_get_participant_nodes (write, &error);
+  g_auto (GStrv) writers = curator_lock_get_participant_nodes (write, 0, NULL, &error);
   assert_ok (writers != NULL, &error);
   assert_int_equal (g_strv_length (readers), READERS);
   assert_int_equal (g_strv_length (writers), WRITERS);

@@ -182,7 +182,7 @@ test_get_participant_nodes (void **state)
       g_autoptr (GPtrArray) leases =
           curator_semaphore_acquire_n (semaphore, n, LONG_MS, NULL, &error);
       assert_ok (leases != NULL, &error);
-      g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
+      g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
       assert_ok (nodes != NULL, &error);
       assert_int_equal (g_strv_length (nodes), n);
       curator_semaphore_return_all (semaphore, leases, 0, NULL, NULL);
@@ -198,14 +198,14 @@ test_threaded_lease_increase (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (client, "/test/count", 1, &error);
-  assert_ok (count != NULL && curator_shared_count_start (count, &error), &error);
+  assert_ok (count != NULL && curator_shared_count_start (count, 0, NULL, &error), &error);
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (client, PATH, count, &error);
   assert_ok (semaphore != NULL, &error);
   g_autoptr (Taking) first = taking_of (semaphore, 1);
   g_autoptr (Taking) second = taking_start (semaphore, 1, 60000, NULL);
   taking_assert_waits (second);
-  assert_ok (curator_shared_count_set (count, 2, &error), &error);
+  assert_ok (curator_shared_count_set (count, 2, 0, NULL, &error), &error);
   taking_assert_granted (second);
   taking_give_back (first);
   taking_give_back (second);

@@ -68,7 +68,7 @@ test_persistent_nodes (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   CuratorLease *lease = curator_lock_get_lease (lock);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_int_equal (g_bytes_get_size (data), 7);
   g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);

@@ -106,7 +106,7 @@ assert_is_held (CuratorLease *lease, CuratorClient *client, Kind kind)
       g_str_has_suffix (curator_lease_get_node_path (lease), curator_lease_get_node_name (lease)));
   assert_true (curator_lease_get_fencing_token (lease) > 0);
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
@@ -404,7 +404,7 @@ check_empty (CuratorLock *none)
   assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
   assert_null (curator_lock_acquire_lease (none, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-  assert_null (curator_lock_get_participant_nodes (none, &error));
+  assert_null (curator_lock_get_participant_nodes (none, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_false (curator_lock_make_revocable (none, NULL, NULL, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);

@@ -108,10 +108,10 @@ check_client (const Things *things)
   guint64 counters[4];
   must_refuse (curator_client_start (client, &error));
   must_refuse (curator_client_block_until_connected (client, 100, NULL, &error));
-  must_refuse (curator_inspect (client, "/fork/lock", &error) != NULL);
-  must_refuse (curator_find_locks (client, "/fork", 10, NULL, &error) != NULL);
-  must_refuse (curator_inspect_all (client, "/fork", NULL, NULL, &error) != NULL);
-  must_refuse (curator_attempt_revoke (client, "/fork/lock/node", &error));
+  must_refuse (curator_inspect (client, "/fork/lock", 0, NULL, &error) != NULL);
+  must_refuse (curator_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
+  must_refuse (curator_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
+  must_refuse (curator_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
   must (curator_client_get_connection_state (client) == CURATOR_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);
   must (curator_client_get_session_timeout (client) == 0);
@@ -147,7 +147,7 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   must (curator_lock_get_lease (lock) == NULL);
   if (has_participants)
     {
-      must_refuse (curator_lock_get_participant_nodes (lock, &error) != NULL);
+      must_refuse (curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
       must_refuse (curator_lock_make_revocable (lock, on_revocation, NULL, NULL, &error));
     }
   return 0;
@@ -164,7 +164,7 @@ check_lease (CuratorLease *lease)
   must (curator_lease_get_node_path (lease) != NULL);
   must (curator_lease_add_listener (lease, on_lease_state, NULL, NULL) == 0);
   curator_lease_remove_listener (lease, 1);
-  must_refuse (curator_lease_get_data (lease, &error) != NULL);
+  must_refuse (curator_lease_get_data (lease, 0, NULL, &error) != NULL);
   must_refuse (curator_lease_release (lease, 0, NULL, &error));
   return 0;
 }
@@ -176,7 +176,7 @@ check_semaphore (CuratorSemaphore *semaphore)
   gboolean refused = FALSE;
   must_refuse (curator_semaphore_acquire (semaphore, CURATOR_WAIT_FOREVER, NULL, &error) != NULL);
   must_refuse (curator_semaphore_acquire_n (semaphore, 2, 100, NULL, &error) != NULL);
-  must_refuse (curator_semaphore_get_participant_nodes (semaphore, &error) != NULL);
+  must_refuse (curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error) != NULL);
   must_refuse (curator_semaphore_make_revocable (semaphore, NULL, NULL, NULL, &error));
   curator_semaphore_acquire_async (semaphore, 1, 100, NULL, on_leases, &refused);
   must (refused);
@@ -190,9 +190,9 @@ check_count (CuratorSharedCount *count)
 {
   GError *error = NULL;
   gint32 version;
-  must_refuse (curator_shared_count_start (count, &error));
-  must_refuse (curator_shared_count_set (count, 1, &error));
-  must_refuse (curator_shared_count_try_set (count, 0, 1, NULL, &error));
+  must_refuse (curator_shared_count_start (count, 0, NULL, &error));
+  must_refuse (curator_shared_count_set (count, 1, 0, NULL, &error));
+  must_refuse (curator_shared_count_try_set (count, 0, 1, NULL, 0, NULL, &error));
   must (!curator_shared_count_get_versioned (count, NULL, &version));
   must (curator_shared_count_get (count) == 0);
   must (curator_shared_count_add_listener (count, on_count, NULL, NULL) == 0);
@@ -280,7 +280,8 @@ things_new (CuratorClient *client)
   things.fixed = curator_fixed_node_lock_new (client, "/fork/fixed/node", &error);
   assert_ok (things.fixed != NULL, &error);
   things.count = curator_shared_count_new (client, "/fork/count", 5, &error);
-  assert_ok (things.count != NULL && curator_shared_count_start (things.count, &error), &error);
+  assert_ok (things.count != NULL && curator_shared_count_start (things.count, 0, NULL, &error),
+             &error);
   assert_ok (curator_lock_acquire (things.lock, LONG_MS, NULL, &error), &error);
   things.lease = curator_lock_get_lease (things.lock);
   things.free_lease = curator_semaphore_acquire (things.semaphore, LONG_MS, NULL, &error);

@@ -495,12 +495,13 @@ test_fork (void **state)
   if (child == 0)
     {
       GError *error = NULL;
-      const gboolean right = !selector_leads (leading) && !latch_leads (latch)
-                             && !curator_leader_selector_requeue (leading->selector)
-                             && curator_leader_latch_dup_lease (latch->latch) == NULL
-                             && !curator_leader_latch_await (latch->latch, 0, NULL, &error)
-                             && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED)
-                             && curator_leader_latch_get_participants (latch->latch, NULL) == NULL;
+      const gboolean right =
+          !selector_leads (leading) && !latch_leads (latch)
+          && !curator_leader_selector_requeue (leading->selector)
+          && curator_leader_latch_dup_lease (latch->latch) == NULL
+          && !curator_leader_latch_await (latch->latch, 0, NULL, &error)
+          && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED)
+          && curator_leader_latch_get_participants (latch->latch, 0, NULL, NULL) == NULL;
       curator_leader_selector_close (leading->selector);
       curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
       _exit (right ? 0 : 1);

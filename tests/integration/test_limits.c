@@ -73,7 +73,7 @@ test_p10_twenty_thousand_in_front (void **state)
       assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
     }
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_true (g_strv_length (nodes) >= N);
   assert_int_equal (proxy_accepted (fixture->proxy), connections);

@@ -126,14 +126,14 @@ call_try (CuratorClient *client, GError **error)
 static gboolean
 call_inspect (CuratorClient *client, GError **error)
 {
-  g_autoptr (CuratorInspection) lock = curator_inspect (client, "/refused/look", error);
+  g_autoptr (CuratorInspection) lock = curator_inspect (client, "/refused/look", 0, NULL, error);
   return lock != NULL;
 }
 
 static gboolean
 call_inspect_all (CuratorClient *client, GError **error)
 {
-  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/", NULL, NULL, error);
+  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/", NULL, NULL, 0, NULL, error);
   return all != NULL;
 }
 
@@ -141,7 +141,7 @@ static gboolean
 call_find_locks (CuratorClient *client, GError **error)
 {
   gboolean complete;
-  g_auto (GStrv) paths = curator_find_locks (client, "/", 0, &complete, error);
+  g_auto (GStrv) paths = curator_find_locks (client, "/", 0, &complete, 0, NULL, error);
   return paths != NULL;
 }
 
@@ -149,14 +149,14 @@ static gboolean
 call_participants (CuratorClient *client, GError **error)
 {
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/refused/look", NULL);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, error);
   return nodes != NULL;
 }
 
 static gboolean
 call_revoke (CuratorClient *client, GError **error)
 {
-  return curator_attempt_revoke (client, "/refused/look/node", error);
+  return curator_attempt_revoke (client, "/refused/look/node", 0, NULL, error);
 }
 
 static const struct
@@ -263,7 +263,7 @@ test_p8_foreign_children (void **state)
   assert_ok (curator_lock_acquire (lock, 5000, NULL, &error), &error);
   g_autoptr (Contender) second = contender_start (lock, LONG_MS, NULL);
   assert_children (fixture, "/misuse/foreign", (int) G_N_ELEMENTS (names) + 2, LONG_MS);
-  g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (participants != NULL, &error);
   assert_int_equal (g_strv_length (participants), 2);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);

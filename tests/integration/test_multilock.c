@@ -96,7 +96,7 @@ test_three_levels (void **state)
       assert_true (curator_lock_is_acquired_in_this_process (levels[i]));
       assert_true (curator_lock_is_owned_by_current_thread (levels[i]));
       assert_null (curator_lock_get_lease (levels[i]));
-      assert_null (curator_lock_get_participant_nodes (levels[i], &error));
+      assert_null (curator_lock_get_participant_nodes (levels[i], 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
       assert_ok (curator_lock_release (levels[i], 0, NULL, &error), &error);
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
@@ -244,7 +244,7 @@ test_lease_of_a_mixture (void **state)
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
   assert_ok (data != NULL, &error);
   curator_lease_add_listener (lease, count_lost, &lost, NULL);
   struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };

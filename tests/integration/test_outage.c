@@ -231,26 +231,26 @@ free_strings (char **strings)
 static gboolean
 call_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return free_strings (ms == SHORT_FORM ? curator_lock_get_participant_nodes (world->lock, error)
-                                        : curator_lock_get_participant_nodes_full (
-                                            world->lock, ms, cancellable, error));
+  return free_strings (
+      ms == SHORT_FORM ? curator_lock_get_participant_nodes (world->lock, 0, NULL, error)
+                       : curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
 }
 
 static gboolean
 call_semaphore_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return free_strings (ms == SHORT_FORM
-                           ? curator_semaphore_get_participant_nodes (world->semaphore, error)
-                           : curator_semaphore_get_participant_nodes_full (world->semaphore, ms,
-                                                                           cancellable, error));
+  return free_strings (
+      ms == SHORT_FORM
+          ? curator_semaphore_get_participant_nodes (world->semaphore, 0, NULL, error)
+          : curator_semaphore_get_participant_nodes (world->semaphore, ms, cancellable, error));
 }
 
 static gboolean
 call_lease_data (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GBytes) data =
-      ms == SHORT_FORM ? curator_lease_get_data (world->lease, error)
-                       : curator_lease_get_data_full (world->lease, ms, cancellable, error);
+  g_autoptr (GBytes) data = ms == SHORT_FORM
+                                ? curator_lease_get_data (world->lease, 0, NULL, error)
+                                : curator_lease_get_data (world->lease, ms, cancellable, error);
   return data != NULL;
 }
 
@@ -258,9 +258,8 @@ static gboolean
 call_revoke (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   const char *path = "/outage/no/such/node";
-  return ms == SHORT_FORM
-             ? curator_attempt_revoke (world->client, path, error)
-             : curator_attempt_revoke_full (world->client, path, ms, cancellable, error);
+  return ms == SHORT_FORM ? curator_attempt_revoke (world->client, path, 0, NULL, error)
+                          : curator_attempt_revoke (world->client, path, ms, cancellable, error);
 }
 
 static gboolean
@@ -268,15 +267,15 @@ call_count_start (World *world, gint64 ms, GCancellable *cancellable, GError **e
 {
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (world->client, "/outage/new-count", 1, NULL);
-  return ms == SHORT_FORM ? curator_shared_count_start (count, error)
-                          : curator_shared_count_start_full (count, ms, cancellable, error);
+  return ms == SHORT_FORM ? curator_shared_count_start (count, 0, NULL, error)
+                          : curator_shared_count_start (count, ms, cancellable, error);
 }
 
 static gboolean
 call_count_set (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return ms == SHORT_FORM ? curator_shared_count_set (world->count, 2, error)
-                          : curator_shared_count_set_full (world->count, 2, ms, cancellable, error);
+  return ms == SHORT_FORM ? curator_shared_count_set (world->count, 2, 0, NULL, error)
+                          : curator_shared_count_set (world->count, 2, ms, cancellable, error);
 }
 
 static gboolean
@@ -284,18 +283,18 @@ call_count_try_set (World *world, gint64 ms, GCancellable *cancellable, GError *
 {
   gint32 version = 0;
   curator_shared_count_get_versioned (world->count, NULL, &version);
-  return ms == SHORT_FORM ? curator_shared_count_try_set (world->count, version, 3, NULL, error)
-                          : curator_shared_count_try_set_full (world->count, version, 3, NULL, ms,
-                                                               cancellable, error);
+  return ms == SHORT_FORM
+             ? curator_shared_count_try_set (world->count, version, 3, NULL, 0, NULL, error)
+             : curator_shared_count_try_set (world->count, version, 3, NULL, ms, cancellable,
+                                             error);
 }
 
 static gboolean
 call_inspect (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   g_autoptr (CuratorInspection) inspection =
-      ms == SHORT_FORM
-          ? curator_inspect (world->client, "/outage/mutex", error)
-          : curator_inspect_full (world->client, "/outage/mutex", ms, cancellable, error);
+      ms == SHORT_FORM ? curator_inspect (world->client, "/outage/mutex", 0, NULL, error)
+                       : curator_inspect (world->client, "/outage/mutex", ms, cancellable, error);
   return inspection != NULL;
 }
 
@@ -304,8 +303,8 @@ call_find_locks (World *world, gint64 ms, GCancellable *cancellable, GError **er
 {
   return free_strings (
       ms == SHORT_FORM
-          ? curator_find_locks (world->client, "/outage", 0, NULL, error)
-          : curator_find_locks_full (world->client, "/outage", 0, NULL, ms, cancellable, error));
+          ? curator_find_locks (world->client, "/outage", 0, NULL, 0, NULL, error)
+          : curator_find_locks (world->client, "/outage", 0, NULL, ms, cancellable, error));
 }
 
 static gboolean
@@ -319,10 +318,10 @@ free_participants (GPtrArray *participants)
 static gboolean
 call_selector_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return free_participants (ms == SHORT_FORM
-                                ? curator_leader_selector_get_participants (world->selector, error)
-                                : curator_leader_selector_get_participants_full (
-                                    world->selector, ms, cancellable, error));
+  return free_participants (
+      ms == SHORT_FORM
+          ? curator_leader_selector_get_participants (world->selector, 0, NULL, error)
+          : curator_leader_selector_get_participants (world->selector, ms, cancellable, error));
 }
 
 static gboolean
@@ -330,8 +329,8 @@ call_latch_participants (World *world, gint64 ms, GCancellable *cancellable, GEr
 {
   return free_participants (
       ms == SHORT_FORM
-          ? curator_leader_latch_get_participants (world->latch, error)
-          : curator_leader_latch_get_participants_full (world->latch, ms, cancellable, error));
+          ? curator_leader_latch_get_participants (world->latch, 0, NULL, error)
+          : curator_leader_latch_get_participants (world->latch, ms, cancellable, error));
 }
 
 static gboolean
@@ -339,8 +338,8 @@ call_selector_leader (World *world, gint64 ms, GCancellable *cancellable, GError
 {
   g_autoptr (CuratorLeaderParticipant) leader =
       ms == SHORT_FORM
-          ? curator_leader_selector_get_leader (world->selector, error)
-          : curator_leader_selector_get_leader_full (world->selector, ms, cancellable, error);
+          ? curator_leader_selector_get_leader (world->selector, 0, NULL, error)
+          : curator_leader_selector_get_leader (world->selector, ms, cancellable, error);
   return leader != NULL;
 }
 
@@ -348,9 +347,8 @@ static gboolean
 call_latch_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   g_autoptr (CuratorLeaderParticipant) leader =
-      ms == SHORT_FORM
-          ? curator_leader_latch_get_leader (world->latch, error)
-          : curator_leader_latch_get_leader_full (world->latch, ms, cancellable, error);
+      ms == SHORT_FORM ? curator_leader_latch_get_leader (world->latch, 0, NULL, error)
+                       : curator_leader_latch_get_leader (world->latch, ms, cancellable, error);
   return leader != NULL;
 }
 
@@ -544,7 +542,7 @@ world_connect (World *world, const char *address)
   g_autoptr (GError) error = NULL;
   world_open (world, address);
   assert_ok (curator_client_block_until_connected (world->client, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_shared_count_start_full (world->count, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_shared_count_start (world->count, LONG_MS, NULL, &error), &error);
   world->lease = curator_lock_acquire_lease (world->lock, LONG_MS, NULL, &error);
   assert_ok (world->lease != NULL, &error);
 }

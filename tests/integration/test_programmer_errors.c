@@ -104,8 +104,8 @@ test_client (void **state)
   assert_refused_with (0, curator_client_get_counters (client, NULL, 1));
   assert_refused_with (NULL, curator_client_format_metrics (NULL));
   assert_refused_with (FALSE, curator_client_set_namespace (NULL, "n", NULL));
-  assert_refused_with (FALSE, curator_attempt_revoke (NULL, "/a", NULL));
-  assert_refused_with (FALSE, curator_attempt_revoke (client, "/a", &things.stale));
+  assert_refused_with (FALSE, curator_attempt_revoke (NULL, "/a", 0, NULL, NULL));
+  assert_refused_with (FALSE, curator_attempt_revoke (client, "/a", 0, NULL, &things.stale));
   assert_refused (curator_client_forward_event (NULL, NULL, 0, 0, ""));
   assert_refused (curator_client_forward_event (client, NULL, 0, 0, ""));
   assert_refused_with (FALSE, curator_client_set_zhandle (NULL, NULL, NULL));
@@ -198,8 +198,8 @@ test_locks (void **state)
   assert_refused (curator_lock_release_async (NULL, NULL, NULL));
   assert_refused_with (FALSE, curator_lock_is_acquired_in_this_process (NULL));
   assert_refused_with (FALSE, curator_lock_is_owned_by_current_thread (NULL));
-  assert_refused_with (NULL, curator_lock_get_participant_nodes (NULL, NULL));
-  assert_refused_with (NULL, curator_lock_get_participant_nodes (lock, &things.stale));
+  assert_refused_with (NULL, curator_lock_get_participant_nodes (NULL, 0, NULL, NULL));
+  assert_refused_with (NULL, curator_lock_get_participant_nodes (lock, 0, NULL, &things.stale));
   assert_refused_with (NULL, curator_lock_get_lease (NULL));
   assert_refused_with (NULL, curator_lock_dup_lease (NULL));
   assert_refused_with (FALSE, curator_lock_make_revocable (NULL, NULL, NULL, NULL, NULL));
@@ -227,8 +227,8 @@ test_leases (void **state)
   assert_refused_with (0, curator_lease_add_listener (NULL, NULL, NULL, NULL));
   assert_refused_with (0, curator_lease_add_listener (lease, NULL, NULL, NULL));
   assert_refused (curator_lease_remove_listener (NULL, 1));
-  assert_refused_with (NULL, curator_lease_get_data (NULL, NULL));
-  assert_refused_with (NULL, curator_lease_get_data (lease, &things.stale));
+  assert_refused_with (NULL, curator_lease_get_data (NULL, 0, NULL, NULL));
+  assert_refused_with (NULL, curator_lease_get_data (lease, 0, NULL, &things.stale));
   assert_refused_with (FALSE, curator_lease_release (NULL, 0, NULL, NULL));
   assert_refused_with (FALSE, curator_lease_release (lease, 0, NULL, &things.stale));
   assert_refused_with (FALSE, curator_lease_init_check_op (NULL, &op, NULL));
@@ -302,12 +302,12 @@ test_semaphores_and_counts (void **state)
   assert_refused_with (NULL, curator_semaphore_acquire_n (NULL, 1, 0, NULL, NULL));
   assert_refused (curator_semaphore_acquire_async (semaphore, 1, 0, NULL, NULL, NULL));
   assert_refused (curator_semaphore_return_all (semaphore, NULL, 0, NULL, NULL));
-  assert_refused_with (NULL, curator_semaphore_get_participant_nodes (NULL, NULL));
+  assert_refused_with (NULL, curator_semaphore_get_participant_nodes (NULL, 0, NULL, NULL));
   assert_refused_with (FALSE, curator_semaphore_make_revocable (NULL, NULL, NULL, NULL, NULL));
   assert_refused_with (NULL, curator_shared_count_new (NULL, "/a", 1, NULL));
-  assert_refused_with (FALSE, curator_shared_count_start (count, &things.stale));
+  assert_refused_with (FALSE, curator_shared_count_start (count, 0, NULL, &things.stale));
   assert_refused_with (0, curator_shared_count_get (NULL));
-  assert_refused_with (FALSE, curator_shared_count_set (NULL, 1, NULL));
+  assert_refused_with (FALSE, curator_shared_count_set (NULL, 1, 0, NULL, NULL));
   assert_refused (curator_shared_count_close (NULL));
   drop_things (&things);
 }

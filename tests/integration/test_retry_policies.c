@@ -102,7 +102,7 @@ go_the_way (Way way, Policy *policy, gint64 timeout_ms, GError **error)
     {
       g_autoptr (CuratorSharedCount) count =
           curator_shared_count_new (policy->client, "/policy/count", 1, NULL);
-      return curator_shared_count_start (count, error);
+      return curator_shared_count_start (count, 0, NULL, error);
     }
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (policy->client, "/policy/permits", 1);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);

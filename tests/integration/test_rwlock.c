@@ -343,7 +343,7 @@ test_leases (void **state)
       assert_ok (lease != NULL, &error);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);
-      g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+      g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
       assert_ok (data != NULL, &error);
       assert_int_equal (g_bytes_get_size (data), 7);
       curator_lease_add_listener (lease, count_released, &told, NULL);

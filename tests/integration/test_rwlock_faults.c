@@ -280,7 +280,8 @@ test_p8_foreign_children (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
     {
       g_autoptr (Taking) taking = taking_of_lock (sides[i](rw_lock));
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (sides[i](rw_lock), &error);
+      g_auto (GStrv) nodes =
+          curator_lock_get_participant_nodes (sides[i](rw_lock), 0, NULL, &error);
       assert_ok (nodes != NULL, &error);
       assert_int_equal (g_strv_length (nodes), 1);
       taking_give_back (taking);

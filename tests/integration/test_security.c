@@ -168,7 +168,7 @@ static char
 try_list (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (meeting->lock, &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (meeting->lock, 0, NULL, &error);
   return outcome (nodes != NULL && g_strv_length (nodes) == 1, &error);
 }
 
@@ -176,7 +176,8 @@ static char
 try_inspect (Meeting *meeting, const char *path)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorInspection) inspection = curator_inspect (meeting->client, path, &error);
+  g_autoptr (CuratorInspection) inspection =
+      curator_inspect (meeting->client, path, 0, NULL, &error);
   if (inspection == NULL || curator_inspection_get_n_participants (inspection) != 1)
     {
       return outcome (FALSE, &error);
@@ -189,8 +190,8 @@ static char
 try_revoke (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  gboolean written = curator_attempt_revoke (meeting->client,
-                                             curator_lease_get_node_path (meeting->lease), &error);
+  gboolean written = curator_attempt_revoke (
+      meeting->client, curator_lease_get_node_path (meeting->lease), 0, NULL, &error);
   return outcome (written, &error);
 }
 

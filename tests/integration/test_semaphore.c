@@ -122,10 +122,10 @@ test_layout (void **state)
   assert_true (g_regex_match_simple ("^/semaphore/layout/leases/_c_[0-9a-f-]{36}-lease-[0-9]{10}$",
                                      curator_lease_get_node_path (lease), 0, 0));
   assert_children (fixture, "/semaphore/layout/locks", 0, 3000);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_memory_equal (g_bytes_get_data (data, NULL), "data", 4);
-  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
+  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   assert_string_equal (nodes[0], curator_lease_get_node_path (lease));
@@ -266,7 +266,7 @@ test_refused_arguments (void **state)
   curator_semaphore_set_node_data (semaphore, much, 4097);
   assert_null (curator_semaphore_acquire (semaphore, 100, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
-  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, &error);
+  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 0);
   assert_false (raw_zk_exists (fixture->raw, "/semaphore/bad"));

@@ -15,7 +15,7 @@ count_started (CuratorClient *client, const char *path, gint32 seed)
 {
   g_autoptr (GError) error = NULL;
   CuratorSharedCount *count = count_new (client, path, seed);
-  assert_ok (curator_shared_count_start (count, &error), &error);
+  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
   return count;
 }
 
@@ -23,7 +23,7 @@ static void
 set_count (CuratorSharedCount *count, gint32 value)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_shared_count_set (count, value, &error), &error);
+  assert_ok (curator_shared_count_set (count, value, 0, NULL, &error), &error);
 }
 
 typedef struct
@@ -78,7 +78,7 @@ test_simple (void **state)
   assert_int_equal (curator_shared_count_get (count), 10);
   assert_false (curator_shared_count_get_versioned (count, NULL, NULL));
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_shared_count_start (count, &error), &error);
+  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
   assert_int_equal (curator_shared_count_get (count), 10);
   set_count (count, 20);
   assert_int_equal (curator_shared_count_get (count), 20);
@@ -148,13 +148,16 @@ test_multi_client_versioned (void **state)
   assert_true (curator_shared_count_get_versioned (first, &value, &first_version));
   assert_int_equal (value, 10);
   assert_true (curator_shared_count_get_versioned (second, NULL, &second_version));
-  assert_ok (curator_shared_count_try_set (second, second_version, 20, &set, &error), &error);
+  assert_ok (curator_shared_count_try_set (second, second_version, 20, &set, 0, NULL, &error),
+             &error);
   assert_true (set);
-  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, &error), &error);
+  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, 0, NULL, &error),
+             &error);
   assert_false (set);
   assert_int_equal (curator_shared_count_get (first), 20);
   assert_true (curator_shared_count_get_versioned (first, &value, &first_version));
-  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, &error), &error);
+  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, 0, NULL, &error),
+             &error);
   assert_true (set);
   assert_value (second, 30);
 }
@@ -270,7 +273,7 @@ test_no_version_is_refused (void **state)
   gboolean set = FALSE;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) count = count_started (client, "/count/version", 1);
-  assert_false (curator_shared_count_try_set (count, -1, 2, &set, &error));
+  assert_false (curator_shared_count_try_set (count, -1, 2, &set, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_int_equal (curator_shared_count_get (count), 1);
 }
@@ -287,7 +290,7 @@ test_try_set_answer_lost (void **state)
   g_autoptr (CuratorSharedCount) count = count_started (client, "/count/lost", 1);
   assert_true (curator_shared_count_get_versioned (count, NULL, &version));
   proxy_arm (fixture->proxy, PROXY_SET_DATA, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_ok (curator_shared_count_try_set (count, version, 2, &set, &error), &error);
+  assert_ok (curator_shared_count_try_set (count, version, 2, &set, 0, NULL, &error), &error);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   assert_true (set);
   assert_int_equal (curator_shared_count_get (count), 2);
@@ -302,7 +305,7 @@ test_unusable_payload_and_missing_node (void **state)
   raw_zk_make_path (fixture->raw, "/count");
   assert_int_equal (raw_zk_create (fixture->raw, "/count/short", "ab", ZOO_PERSISTENT, NULL), ZOK);
   g_autoptr (CuratorSharedCount) count = count_new (client, "/count/short", 7);
-  assert_false (curator_shared_count_start (count, &error));
+  assert_false (curator_shared_count_start (count, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_int_equal (curator_shared_count_get (count), 7);
 }

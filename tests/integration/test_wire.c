@@ -62,7 +62,7 @@ test_node (void **state)
   const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : "";
   assert_int_equal (length, strlen (address));
   assert_memory_equal (bytes != NULL ? bytes : "", address, length);
-  g_autoptr (GBytes) same = curator_lease_get_data (lease, &error);
+  g_autoptr (GBytes) same = curator_lease_get_data (lease, 0, NULL, &error);
   assert_ok (same != NULL, &error);
   assert_int_equal (g_bytes_get_size (same), length);
 
@@ -189,7 +189,7 @@ test_namespace (void **state)
   assert_int_equal (g_strv_length (names), 1);
   g_autofree char *path = g_strconcat ("/jobs/nightly/", names[0], NULL);
   assert_string_equal (curator_lease_get_node_path (curator_lock_get_lease (lock)), path);
-  g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (participants != NULL, &error);
   assert_string_equal (participants[0], path);
   assert_false (raw_zk_exists (fixture->raw, "/jobs"));
@@ -236,7 +236,7 @@ test_missing_chroot (void **state)
           g_autoptr (GError) error = NULL;
           assert_false (i == 0   ? curator_lock_acquire (lock, LONG_MS, NULL, &error)
                         : i == 1 ? curator_lock_acquire (fixed, LONG_MS, NULL, &error)
-                                 : curator_shared_count_start (count, &error));
+                                 : curator_shared_count_start (count, 0, NULL, &error));
           assert_non_null (strstr (error->message, "the chroot /typo/app"));
           assert_error (&error, CURATOR_ZK_ERROR, ZNONODE);
         }
@@ -247,7 +247,7 @@ test_missing_chroot (void **state)
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_ok (curator_shared_count_start (count, &error), &error);
+  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
 }
 
 static int n_mixed; /* warnings */
@@ -353,7 +353,7 @@ test_participants_in_order (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/order");
-  g_auto (GStrv) nobody = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) nobody = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (nobody != NULL, &error);
   assert_int_equal (g_strv_length (nobody), 0);
 
@@ -363,7 +363,7 @@ test_participants_in_order (void **state)
       contenders[i] = contender_start (lock, LONG_MS, NULL);
       assert_children (fixture, "/wire/order", i + 1, LONG_MS);
     }
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/wire/order");
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), N);

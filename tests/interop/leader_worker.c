@@ -144,14 +144,15 @@ list (Candidate *reader)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) participants =
-      reader->latch != NULL ? curator_leader_latch_get_participants (reader->latch, &error)
-                            : curator_leader_selector_get_participants (reader->selector, &error);
+      reader->latch != NULL
+          ? curator_leader_latch_get_participants (reader->latch, 0, NULL, &error)
+          : curator_leader_selector_get_participants (reader->selector, 0, NULL, &error);
   g_autoptr (CuratorLeaderParticipant) leader = NULL;
   if (participants != NULL)
     {
       leader = reader->latch != NULL
-                   ? curator_leader_latch_get_leader (reader->latch, &error)
-                   : curator_leader_selector_get_leader (reader->selector, &error);
+                   ? curator_leader_latch_get_leader (reader->latch, 0, NULL, &error)
+                   : curator_leader_selector_get_leader (reader->selector, 0, NULL, &error);
     }
   if (leader == NULL)
     {

@@ -278,7 +278,7 @@ open_recipe (Work *work, CuratorClient *client, const char *path, GError **error
   else if (strcmp (words[0], "counted") == 0)
     {
       work->count = curator_shared_count_new (client, words[1], 1, error);
-      if (work->count != NULL && curator_shared_count_start (work->count, error))
+      if (work->count != NULL && curator_shared_count_start (work->count, 0, NULL, error))
         {
           work->semaphore =
               curator_semaphore_new_with_shared_count (client, path, work->count, error);

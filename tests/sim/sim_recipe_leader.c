@@ -246,9 +246,10 @@ ask_for_leader (Candidate *candidate)
   g_autoptr (GPtrArray) participants = NULL;
   const guint64 token = candidate->belief != 0 ? candidate->token : 0;
 
-  participants = candidate->latch != NULL
-                     ? curator_leader_latch_get_participants (candidate->latch, &error)
-                     : curator_leader_selector_get_participants (candidate->selector, &error);
+  participants =
+      candidate->latch != NULL
+          ? curator_leader_latch_get_participants (candidate->latch, 0, NULL, &error)
+          : curator_leader_selector_get_participants (candidate->selector, 0, NULL, &error);
   if (!rules_of (candidate)->calm)
     {
       return;

@@ -138,7 +138,7 @@ start_count (SimContender *contender)
       return permits->started;
     }
   permits->starting = TRUE;
-  permits->started = curator_shared_count_start (permits->count, &error);
+  permits->started = curator_shared_count_start (permits->count, 0, NULL, &error);
   permits->starting = FALSE;
   sim_trace (sim_contender_world (contender), "%s: following the shared count: %s", contender->name,
              error == NULL ? "yes" : error->message);
@@ -160,11 +160,11 @@ resize (SimContender *contender)
   if (sim_contender_below (contender, 2) == 0
       && curator_shared_count_get_versioned (permits->count, NULL, &version))
     {
-      curator_shared_count_try_set (permits->count, version, number, NULL, &error);
+      curator_shared_count_try_set (permits->count, version, number, NULL, 0, NULL, &error);
     }
   else
     {
-      curator_shared_count_set (permits->count, number, &error);
+      curator_shared_count_set (permits->count, number, 0, NULL, &error);
     }
   sim_trace (sim_contender_world (contender), "%s: resizing to %d: %s", contender->name, number,
              error == NULL ? "yes" : error->message);
@@ -325,11 +325,12 @@ ask_for_one_back (SimContender *contender)
 
   if (sim_contender_below (contender, 20) == 0)
     {
-      nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore, NULL);
+      nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore, 0, NULL,
+                                                       NULL);
     }
   if (nodes != NULL && nodes[0] != NULL)
     {
-      curator_attempt_revoke (contender->member->client, nodes[0], NULL);
+      curator_attempt_revoke (contender->member->client, nodes[0], 0, NULL, NULL);
     }
 }
 

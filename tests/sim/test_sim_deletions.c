@@ -53,7 +53,7 @@ lose_node_at_once (gpointer data)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL);
-  g_autoptr (GBytes) data_of_node = curator_lease_get_data (lease, NULL);
+  g_autoptr (GBytes) data_of_node = curator_lease_get_data (lease, 0, NULL, NULL);
   EXPECT (scene, data_of_node != NULL);
   const guint listener = curator_lease_add_listener (lease, count_news, scene, NULL);
   const guint removed = curator_lease_add_listener (lease, count_news, scene, NULL);
@@ -64,7 +64,7 @@ lose_node_at_once (gpointer data)
   AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
   EXPECT (scene, is_readable (lease));
-  EXPECT (scene, curator_lease_get_data (lease, &error) == NULL);
+  EXPECT (scene, curator_lease_get_data (lease, 0, NULL, &error) == NULL);
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_LOCK_LOST));
   AWAIT (scene, scene->n_refused == 1);
   curator_lease_remove_listener (lease, listener);
@@ -273,23 +273,23 @@ be_refused (gpointer data)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (node, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL);
-  g_auto (GStrv) before = curator_lock_get_participant_nodes (node, NULL);
+  g_auto (GStrv) before = curator_lock_get_participant_nodes (node, 0, NULL, NULL);
   EXPECT (scene, g_strv_length (before) == 1 && strcmp (*before, SCENE_PATH "/fixed") == 0);
   sim_world_set_noauth (scene->world, SCENE_PATH);
-  EXPECT (scene, curator_lock_get_participant_nodes (node, &error) == NULL);
+  EXPECT (scene, curator_lock_get_participant_nodes (node, 0, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, curator_lock_get_participant_nodes (a->mutex, &error) == NULL);
+  EXPECT (scene, curator_lock_get_participant_nodes (a->mutex, 0, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, curator_lease_get_data (lease, &error) == NULL);
+  EXPECT (scene, curator_lease_get_data (lease, 0, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
   EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   sim_world_set_noauth (scene->world, NULL);
   EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
-  g_auto (GStrv) after = curator_lock_get_participant_nodes (node, NULL);
+  g_auto (GStrv) after = curator_lock_get_participant_nodes (node, 0, NULL, NULL);
   EXPECT (scene, g_strv_length (after) == 0);
 }
 

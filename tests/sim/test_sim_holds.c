@@ -288,7 +288,8 @@ read_busily (gpointer data)
   AWAIT (scene, scene->held);
   while (!scene->over)
     {
-      G_GNUC_UNUSED g_auto (GStrv) nodes = curator_lock_get_participant_nodes (a->mutex, NULL);
+      G_GNUC_UNUSED g_auto (GStrv) nodes =
+          curator_lock_get_participant_nodes (a->mutex, 0, NULL, NULL);
       sim_sleep_us (scene->world, g_rand_int_range (sim_world_rand (scene->world), 1, 100000));
     }
 }

@@ -256,7 +256,7 @@ share_a_count (gpointer data)
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, SCENE_PATH "/n", 1, NULL);
 
-  EXPECT (scene, curator_shared_count_start (count, NULL));
+  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (a->client, SCENE_PATH "/s", count, NULL);
   g_autoptr (CuratorLease) only = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
@@ -265,7 +265,7 @@ share_a_count (gpointer data)
   AWAIT (scene, scene_n_children (scene, SCENE_PATH "/s/leases") == 2);
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, !scene->over);
-  EXPECT (scene, curator_shared_count_set (count, 2, NULL));
+  EXPECT (scene, curator_shared_count_set (count, 2, 0, NULL, NULL));
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, scene->over);
 }
@@ -279,7 +279,7 @@ wait_for_a_larger_count (gpointer data)
       curator_shared_count_new (b->client, SCENE_PATH "/n", 1, NULL);
 
   AWAIT (scene, scene->held);
-  EXPECT (scene, curator_shared_count_start (count, NULL));
+  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (b->client, SCENE_PATH "/s", count, NULL);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
@@ -591,7 +591,7 @@ follow_after_a_refusal (gpointer data)
 
   /* start reads it once, and once more with a watch. */
   sim_world_script (scene->world, a->process, SIM_OP_GET, 2, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
-  EXPECT (scene, curator_shared_count_start (count, NULL));
+  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
   sim_sleep_ms (scene->world, 5000);
   sim_world_set_number (scene->world, "/sim/count", 5);
   AWAIT (scene, curator_shared_count_get (count) == 5);
@@ -631,7 +631,7 @@ refuse_one_of_two_lists (gpointer data)
   SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, "/sim/count", 1, NULL);
-  EXPECT (scene, curator_shared_count_start (count, NULL));
+  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (a->client, "/sim/permits", count, NULL);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);

@@ -108,9 +108,9 @@ test_not_started (void **state)
 
   assert_false (curator_lock_acquire (lock, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
-  assert_null (curator_lock_get_participant_nodes (lock, &error));
+  assert_null (curator_lock_get_participant_nodes (lock, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
-  assert_false (curator_attempt_revoke (client, "/settings/a", &error));
+  assert_false (curator_attempt_revoke (client, "/settings/a", 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
   assert_int_equal (curator_client_get_session_id (client), 0);
   assert_int_equal (curator_client_get_session_timeout (client), 0);
@@ -362,7 +362,7 @@ test_lock_without_members (void **state)
   assert_true (curator_lock_is_acquired_in_this_process (nothing));
   assert_true (curator_lock_is_owned_by_current_thread (nothing));
   assert_null (curator_lock_get_lease (nothing));
-  assert_null (curator_lock_get_participant_nodes (nothing, &error));
+  assert_null (curator_lock_get_participant_nodes (nothing, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
   assert_false (curator_lock_make_revocable (nothing, NULL, NULL, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));

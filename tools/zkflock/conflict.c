@@ -13,7 +13,7 @@ find_held (const Options *options, CuratorClient *client)
 {
   for (char **path = options->paths; *path != NULL; path++)
     {
-      g_autoptr (CuratorInspection) one = curator_inspect_full (client, *path, READ_MS, NULL, NULL);
+      g_autoptr (CuratorInspection) one = curator_inspect (client, *path, READ_MS, NULL, NULL);
       if (one != NULL && curator_inspection_get_n_holders (one) > 0)
         {
           return g_steal_pointer (&one);

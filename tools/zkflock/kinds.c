@@ -58,7 +58,7 @@ list (CuratorClient *client, const char *path, GCancellable *cancellable, GError
       curator_mutex_new_with_driver (client, path, "lock-", 1, driver, error);
   g_autoptr (GError) local = NULL;
   char **nodes =
-      lock != NULL ? curator_lock_get_participant_nodes_full (lock, 0, cancellable, &local) : NULL;
+      lock != NULL ? curator_lock_get_participant_nodes (lock, 0, cancellable, &local) : NULL;
 
   if (g_error_matches (local, CURATOR_ZK_ERROR, ZNOAUTH))
     {

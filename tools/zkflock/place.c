@@ -38,7 +38,8 @@ read_queue (GTask *task, gpointer source, gpointer data, GCancellable *cancellab
 
   for (char **path = place->options->paths; *path != NULL; path++)
     {
-      g_autoptr (CuratorInspection) inspection = curator_inspect (place->client, *path, NULL);
+      g_autoptr (CuratorInspection) inspection =
+          curator_inspect (place->client, *path, 0, NULL, NULL);
       const gint64 session = curator_client_get_session_id (place->client);
       const guint n = inspection != NULL ? curator_inspection_get_n_participants (inspection) : 0;
       for (guint i = 0; i < n; i++)

@@ -377,9 +377,9 @@ cell_revoke (Cell *cell, const char *recipe)
   java_peer_tell (cell->peer, "revocable r-%s %s %s", recipe, recipe, path);
   g_autofree char *held = g_strconcat ("ACQUIRED r-", recipe, NULL);
   CELL_CHECK (java_peer_expect (cell->peer, held, LONG_MS), NULL);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   CELL_CHECK (nodes != NULL && g_strv_length (nodes) == 1, error);
-  CELL_CHECK (curator_attempt_revoke (cell->client, nodes[0], &error), error);
+  CELL_CHECK (curator_attempt_revoke (cell->client, nodes[0], 0, NULL, &error), error);
   g_autofree char *heard = g_strconcat ("ASKED r-", recipe, NULL);
   CELL_CHECK (java_peer_expect (cell->peer, heard, LONG_MS), NULL);
   java_peer_tell (cell->peer, "release r-%s", recipe);
@@ -413,10 +413,10 @@ cell_count (Cell *cell)
   g_autoptr (GError) error = NULL;
   const char *path = cell->compression ? "/count-gzip" : "/count";
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (cell->client, path, 3, &error);
-  CELL_CHECK (curator_shared_count_start (count, &error), error);
+  CELL_CHECK (curator_shared_count_start (count, 0, NULL, &error), error);
   java_peer_tell (cell->peer, "count %s 5", path);
   CELL_CHECK (java_peer_expect (cell->peer, "COUNT 3", LONG_MS), NULL);
-  CELL_CHECK (curator_shared_count_set (count, -7, &error), error);
+  CELL_CHECK (curator_shared_count_set (count, -7, 0, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, "CHANGED -7", LONG_MS), NULL);
   java_peer_tell (cell->peer, "set 11");
   Wanted wanted = { count, 11 };

@@ -124,7 +124,7 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
     {
       g_autofree char *path =
           g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
-      g_autoptr (CuratorInspection) child = curator_inspect (doctor->client, path, error);
+      g_autoptr (CuratorInspection) child = curator_inspect (doctor->client, path, 0, NULL, error);
       if (child == NULL)
         {
           return FALSE;
@@ -261,7 +261,8 @@ check_locks (Doctor *doctor, GError **error)
 {
   const char *path = doctor->options->paths[0];
   gboolean complete = TRUE;
-  g_autoptr (GPtrArray) locks = curator_inspect_all (doctor->client, path, NULL, &complete, error);
+  g_autoptr (GPtrArray) locks =
+      curator_inspect_all (doctor->client, path, NULL, &complete, WALK_MS, NULL, error);
 
   if (locks == NULL)
     {
@@ -283,7 +284,7 @@ check_locks (Doctor *doctor, GError **error)
       return TRUE;
     }
   /* A free lock has a sequence counter too. */
-  g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, error);
+  g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, 0, NULL, error);
   if (lock == NULL)
     {
       return FALSE;

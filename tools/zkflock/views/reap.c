@@ -78,7 +78,7 @@ delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
   for (guint i = 0; i < found->len; i++)
     {
       g_autoptr (GError) error = NULL;
-      if (!curator_delete_ownerless (client, g_ptr_array_index (found, i), &error))
+      if (!curator_delete_ownerless (client, g_ptr_array_index (found, i), 0, NULL, &error))
         {
           return fail_with (options, error);
         }
@@ -99,7 +99,7 @@ reap_run (const Options *options)
       return code;
     }
   g_autoptr (GPtrArray) locks =
-      curator_inspect_all (client, options->paths[0], NULL, &complete, &error);
+      curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
   if (locks == NULL)
     {
       return fail_with (options, error);

@@ -53,7 +53,7 @@ ask (CuratorClient *client, const Options *options, const CuratorParticipant *on
 {
   const char *node = curator_participant_get_node_path (one);
 
-  if (!curator_attempt_revoke (client, node, error))
+  if (!curator_attempt_revoke (client, node, 0, NULL, error))
     {
       return FALSE;
     }
@@ -75,7 +75,8 @@ revoke_run (const Options *options)
     {
       return code;
     }
-  g_autoptr (CuratorInspection) inspection = curator_inspect (client, options->paths[0], &error);
+  g_autoptr (CuratorInspection) inspection =
+      curator_inspect (client, options->paths[0], 0, NULL, &error);
   if (inspection == NULL)
     {
       return fail_with (options, error);

@@ -95,7 +95,7 @@ tree_run (const Options *options)
       return code;
     }
   g_autoptr (GPtrArray) found =
-      curator_inspect_all (client, options->paths[0], NULL, &complete, &error);
+      curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
   if (found == NULL)
     {
       return fail_with (options, error);

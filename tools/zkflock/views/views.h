@@ -6,6 +6,9 @@
 
 #include <curator/curator.h>
 
+/* How long a look at all locks of a tree may take; a lost connection ends it no sooner. */
+#define WALK_MS (60 * 1000)
+
 int who_run (const Options *options);
 int top_run (const Options *options);
 int tree_run (const Options *options);

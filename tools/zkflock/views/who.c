@@ -203,7 +203,7 @@ find_other_kind (CuratorClient *client, const CuratorInspection *inspection, con
     }
   const char *path = curator_inspection_get_path (inspection);
   g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", name, NULL);
-  g_autoptr (CuratorInspection) leases = curator_inspect (client, folder, NULL);
+  g_autoptr (CuratorInspection) leases = curator_inspect (client, folder, 0, NULL, NULL);
   *kind = KIND_SEMAPHORE;
   return leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
 }
@@ -269,7 +269,8 @@ who_run (const Options *options)
     {
       return code;
     }
-  g_autoptr (CuratorInspection) inspection = curator_inspect (client, options->paths[0], &error);
+  g_autoptr (CuratorInspection) inspection =
+      curator_inspect (client, options->paths[0], 0, NULL, &error);
   if (inspection == NULL)
     {
       return fail_with (options, error);

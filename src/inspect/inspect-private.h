@@ -1,0 +1,13 @@
+/* Inspects one lock within the limits of a longer call. Any thread; takes the client's mutex. */
+#ifndef CURATOR_INSPECT_PRIVATE_H
+#define CURATOR_INSPECT_PRIVATE_H
+
+#include "base/guards.h"
+#include "core/async.h"
+#include "curator/inspect.h"
+
+/* As curator_inspect(). path: the user's. */
+CuratorInspection *curator_inspect_within (const CuratorLimits *limits, const char *path,
+                                           GError **error) CURATOR_UNLOCKED;
+
+#endif
