@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runtime, Development and Tools are separate components, so that packages split along them.
+# Runtime, Development, Testing and Tools are separate components, so that packages split along them.
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/curator")
 
@@ -14,7 +14,10 @@ install(
   COMPONENT Development
   FILES_MATCHING
   PATTERN "*.h"
-  PATTERN "*.hpp")
+  PATTERN "*.hpp"
+  PATTERN "testing.h" EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/include/curator/testing.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/curator" COMPONENT Testing)
+install(TARGETS curator_testing EXPORT curatorTestingTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Testing)
 
 # Like the CMake package, the pkg-config file is relocatable, so that the installed tree can be moved or staged.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -39,6 +42,8 @@ endif()
 list(JOIN CURATOR_PC_REQUIRES_PRIVATE ", " CURATOR_PC_REQUIRES_PRIVATE)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator.pc.in" "${PROJECT_BINARY_DIR}/curator.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/curator.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator-testing.pc.in" "${PROJECT_BINARY_DIR}/curator-testing.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/curator-testing.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Testing)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/templates/curatorConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/curatorConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
@@ -53,3 +58,9 @@ install(
   NAMESPACE curator::
   DESTINATION "${_package_dir}"
   COMPONENT Development)
+# A set of its own: it may not be installed, and CMake refuses a set of which a file is missing.
+install(
+  EXPORT curatorTestingTargets
+  NAMESPACE curator::
+  DESTINATION "${_package_dir}"
+  COMPONENT Testing)

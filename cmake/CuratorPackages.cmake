@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON) # moves what strip would remove to packages NAME-dbgsym
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
-set(CPACK_COMPONENTS_ALL Runtime Development)
+set(CPACK_COMPONENTS_ALL Runtime Development Testing)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/src")
@@ -52,6 +52,18 @@ in ZooKeeper and shared with Java programs that use Apache Curator.
 .
 This package contains the headers for C and C++, the static library, the
 manual pages, and the files for CMake and pkg-config.")
+
+set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libcurator-testing-dev)
+set(CPACK_DEBIAN_TESTING_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_TESTING_PACKAGE_DEPENDS "libglib2.0-dev (>= 2.72)")
+set(CPACK_DEBIAN_TESTING_PACKAGE_RECOMMENDS "default-jre-headless, libcurator-dev, zookeeper")
+set(CPACK_COMPONENT_TESTING_DESCRIPTION
+    "Apache Curator's lock recipes for C - servers for tests
+Mutexes, semaphores and read-write locks for processes on many machines, kept
+in ZooKeeper and shared with Java programs that use Apache Curator.
+.
+This package contains a static library with which the tests of a program start
+ZooKeeper servers, cut the network to them and end sessions.")
 
 # Its install rules name the component Tools.
 if(TARGET zkflock)
@@ -94,7 +106,7 @@ foreach(page IN LISTS pages)
 endforeach()"
       COMPONENT ${component})
   endforeach()
-  set(packages Runtime:${runtime_package} Development:libcurator-dev)
+  set(packages Runtime:${runtime_package} Development:libcurator-dev Testing:libcurator-testing-dev)
   if(TARGET zkflock)
     list(APPEND packages Tools:zkflock)
   endif()

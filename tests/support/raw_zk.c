@@ -1,8 +1,8 @@
 #define THREADED 1 /* declares the synchronous calls */
 #include "raw_zk.h"
 
-#include "net.h"
-#include "waiting.h"
+#include "support/net.h"
+#include "support/waiting.h"
 
 #include <pthread.h>
 #include <signal.h>

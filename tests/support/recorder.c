@@ -1,6 +1,6 @@
 #include "recorder.h"
 
-#include "waiting.h"
+#include "support/waiting.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The links between the members of an ensemble: a cut affects both ports, and heals. */
-#include "four_letter.h"
+#include "support/four_letter.h"
 #include "raw_zk.h"
-#include "waiting.h"
-#include "zk_server.h"
+#include "support/waiting.h"
+#include "support/zk_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Every mode and action of the proxy, with libzookeeper's asynchronous calls as the client. */
-#include "proxy.h"
+#include "support/proxy.h"
 #include "raw_zk.h"
-#include "waiting.h"
-#include "zk_server.h"
+#include "support/waiting.h"
+#include "support/zk_server.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* The support code against real servers: start, freeze, kill, restart, ensemble, four-letter words,
  * expiry, and the observer. */
-#include "expire.h"
-#include "four_letter.h"
+#include "support/expire.h"
+#include "support/four_letter.h"
 #include "raw_zk.h"
-#include "waiting.h"
-#include "zk_server.h"
+#include "support/waiting.h"
+#include "support/zk_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -22,6 +22,8 @@ const char *zk_netty_classpath (void);
 
 /* FALSE when there is no java or no ZooKeeper jar: a test then prints that and fails. */
 gboolean zk_server_available (void);
+/* One sentence that says what is not on this machine, to be freed; NULL: nothing is missing. */
+char *zk_server_missing (void);
 
 /* Starts a standalone server and waits until it serves. java_options: extra arguments of the
  * JVM, NULL-terminated, or NULL. Returns NULL, after printing the server's log, when it did not

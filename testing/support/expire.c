@@ -70,6 +70,7 @@ expire_session (const char *server, gint64 id, const guint8 password[16], int ti
         {
           return FALSE;
         }
+      wait_ms (5);
     }
   return TRUE;
 }

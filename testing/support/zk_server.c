@@ -39,6 +39,7 @@ struct _ZkServer
   char *dir;
   char **argv;
   pid_t pid;
+  pid_t owner;       /* the process that started it: a child of that ends nothing */
   gboolean own_disk; /* its data are on a file system of their own */
 };
 
@@ -70,17 +71,36 @@ zk_server_class_path (void)
   return g_strconcat (class_path (), netty_classpath, NULL);
 }
 
-gboolean
-zk_server_available (void)
+char *
+zk_server_missing (void)
 {
   g_autofree char *java = g_find_program_in_path ("java");
   g_auto (GStrv) jars = g_strsplit (class_path (), ":", -1);
-  gboolean all = java != NULL;
+  if (java == NULL)
+    {
+      return g_strdup ("A test server needs the program java, and there is none in PATH: install a "
+                       "Java runtime (on "
+                       "Debian the package default-jre-headless)");
+    }
   for (char **jar = jars; *jar != NULL; jar++)
     {
-      all = all && (g_str_has_suffix (*jar, "*") || g_file_test (*jar, G_FILE_TEST_EXISTS));
+      if (!g_str_has_suffix (*jar, "*") && !g_file_test (*jar, G_FILE_TEST_EXISTS))
+        {
+          return g_strdup_printf (
+              "A test server needs %s, which is not there: install ZooKeeper (on Debian the "
+              "package "
+              "zookeeper), or name its jars in CURATOR_TEST_ZOOKEEPER_CLASSPATH",
+              *jar);
+        }
     }
-  return all;
+  return NULL;
+}
+
+gboolean
+zk_server_available (void)
+{
+  g_autofree char *missing = zk_server_missing ();
+  return missing == NULL;
 }
 
 char *
@@ -221,7 +241,12 @@ stop_running (void)
 {
   while (running->len > 0)
     {
-      zk_server_stop (g_ptr_array_index (running, running->len - 1));
+      ZkServer *last = g_ptr_array_index (running, running->len - 1);
+      if (last->owner != getpid ())
+        {
+          return;
+        }
+      zk_server_stop (last);
     }
   g_clear_pointer (&running, g_ptr_array_unref);
 }
@@ -231,6 +256,7 @@ server_new (const char *host)
 {
   ZkServer *server = g_new0 (ZkServer, 1);
   server->host = host != NULL ? g_strdup (host) : zk_server_new_host ();
+  server->owner = getpid ();
   server->dir = g_dir_make_tmp ("curator-zk-XXXXXX", NULL);
   g_autofree char *data = g_build_filename (server->dir, "data", NULL);
   g_mkdir_with_parents (data, 0700);

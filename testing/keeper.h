@@ -1,0 +1,15 @@
+/* The thread that starts servers.
+ *
+ * The kernel kills a server when the thread that started it ends, also if the program is killed. A test may
+ * start its server on a thread that ends sooner, so one thread, which ends with the program, starts them all. */
+#ifndef CURATOR_TESTING_KEEPER_H
+#define CURATOR_TESTING_KEEPER_H
+
+#include <glib.h>
+
+typedef void (*KeeperWork) (gpointer data);
+
+/* Runs work on that thread and waits for its end; one at a time. */
+void keeper_run (KeeperWork work, gpointer data);
+
+#endif

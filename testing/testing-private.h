@@ -1,0 +1,17 @@
+/* Shared by the files behind curator/testing.h. */
+#ifndef CURATOR_TESTING_PRIVATE_H
+#define CURATOR_TESTING_PRIVATE_H
+
+#include "curator/testing.h"
+
+#define TESTING_START_MS      60000
+#define TESTING_TICK_MS       500
+#define TESTING_EXPIRE_MS     60000
+#define TESTING_CLUSTER_COUNT 3
+
+/* FALSE with MISSING unless servers can be started on this machine. */
+gboolean testing_check_machine (GError **error);
+/* Sets FAILED. */
+void testing_fail (GError **error, const char *sentence);
+
+#endif
