@@ -76,7 +76,7 @@ take_turn (const Turns *turns, GError **error)
       return FALSE;
     }
   gint64 granted_ns = now_ns ();
-  CuratorLease *lease = curator_lock_get_lease (work->lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (work->lock);
   print_event ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", turns->number,
                granted_ns, curator_lease_get_node_name (lease),
                curator_lease_get_fencing_token (lease));

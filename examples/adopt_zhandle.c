@@ -41,7 +41,7 @@ work_in_turn (CuratorClient *client, zhandle_t *zh)
     {
       return fail (error);
     }
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   const gboolean same = curator_lease_get_session_id (lease) == zoo_client_id (zh)->client_id;
   g_print ("held in %s session\n", same ? "the program's" : "another");
   if (!curator_lock_release (lock, 0, NULL, &error))

@@ -43,7 +43,8 @@ take_turn (CuratorLock *lock, GError **error)
     {
       return 0;
     }
-  guint64 token = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  guint64 token = curator_lease_get_fencing_token (lease);
   return curator_lock_release (lock, 0, NULL, error) ? token : 0;
 }
 

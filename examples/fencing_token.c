@@ -39,6 +39,14 @@ write_fenced (const char *file, guint64 token, const char *text)
   return fclose (stream) == 0 && accepted;
 }
 
+/* Of the calling thread's hold. */
+static guint64
+token_of (CuratorLock *lock)
+{
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  return curator_lease_get_fencing_token (lease);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -57,14 +65,14 @@ main (int argc, char **argv)
     {
       return fail (error);
     }
-  guint64 first = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
+  guint64 first = token_of (lock);
   curator_lock_release (lock, 0, NULL, NULL);
   /* The first holder is suspended here, and a second one acquires the lock. */
   if (!curator_lock_acquire (lock, 10000, NULL, &error))
     {
       return fail (error);
     }
-  guint64 second = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
+  guint64 second = token_of (lock);
 
   gboolean fenced = write_fenced (file, second, "by the second holder");
   /* The first holder continues and writes. */

@@ -28,7 +28,7 @@ main (int argc, char **argv)
     {
       return fail (error);
     }
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n",
            curator_lease_get_fencing_token (lease));
   /* ... the work; whatever it writes to can refuse tokens lower than the highest it has seen ... */

@@ -8,6 +8,7 @@
  * usage: host_driver CONNECT-STRING PATH HOST read|write
  */
 #include <curator/curator.h>
+#include <curator/lock_internals.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +80,8 @@ run (CuratorClient *client, const char *path, Host *host, GError **error)
     {
       return FALSE;
     }
-  printf ("%s\n", curator_lease_get_node_name (curator_lock_get_lease (lock)));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  printf ("%s\n", curator_lease_get_node_name (lease));
   fflush (stdout);
   char ignored[64];
   while (read (STDIN_FILENO, ignored, sizeof ignored) > 0)

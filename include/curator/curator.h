@@ -20,7 +20,6 @@
 #include <curator/leader.h>
 #include <curator/lease.h>
 #include <curator/lock.h>
-#include <curator/lock_internals.h>
 #include <curator/multilock.h>
 #include <curator/mutex.h>
 #include <curator/retry.h>

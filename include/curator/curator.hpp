@@ -39,6 +39,7 @@
 #define CURATOR_CURATOR_HPP
 
 #include <curator/curator.h>
+#include <curator/lock_internals.h>
 
 #include <chrono>
 #include <cstddef>

@@ -12,7 +12,7 @@
  *   curator_lock_acquire_lease()  The hold belongs to the lease, not to a thread.
  *
  * A hold is lost when its session ends, its deadline passes, another client deletes its node, or
- * the client is closed. curator_lock_get_lease() gives its state. A thread whose hold is LOST must
+ * the client is closed. The lease of curator_lock_dup_lease() gives its state. A thread whose hold is LOST must
  * release it as often as it acquired it; those releases succeed. Until then, acquire fails with
  * LOCK_LOST, so that nested code cannot believe itself protected.
  *
@@ -106,17 +106,10 @@ char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
 
 /** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object; for a
  *  multi-lock, a new lease over the holds of its members. The reference keeps the lease valid
- *  whatever other threads do, but not held. No Java counterpart.
+ *  whatever other threads do, but not held. Mirrors InterProcessMutex.getLockPath.
  *  @return transfer full; NULL if there is none: for a multi-lock, if one member has none */
 CURATOR_API
 CuratorLease *curator_lock_dup_lease (CuratorLock *lock);
-
-/** As curator_lock_dup_lease(), but borrowed, and always NULL for a multi-lock. Valid until the
- *  thread releases its last level; for a semaphore mutex, which any thread may release, until the
- *  thread calls this function again. Prefer curator_lock_dup_lease() where other threads use the
- *  lock. Mirrors InterProcessMutex.getLockPath. */
-CURATOR_API
-CuratorLease *curator_lock_get_lease (CuratorLock *lock);
 
 /** Acquires a hold that belongs to no thread: any thread may release it, and it is never
  *  re-entrant, so it waits for the calling thread's own hold too. Otherwise like

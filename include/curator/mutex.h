@@ -3,7 +3,6 @@
 #define CURATOR_MUTEX_H
 
 #include <curator/lock.h>
-#include <curator/lock_internals.h>
 #include <curator/types.h>
 #include <curator/visibility.h>
 
@@ -16,7 +15,7 @@ G_BEGIN_DECLS
 CURATOR_API
 CuratorLock *curator_mutex_new (CuratorClient *client, const char *path, GError **error);
 
-/** Creates a mutex whose driver decides on nodes, order and predicate. Mirrors
+/** Creates a mutex whose driver, see lock_internals.h, decides on nodes, order and predicate. Mirrors
  *  InterProcessMutex(CuratorFramework, String, LockInternalsDriver).
  *  @param lock_name   name of the nodes before their sequence number; "lock-" for a plain mutex
  *  @param max_leases  at least 1; passed to the driver

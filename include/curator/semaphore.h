@@ -22,8 +22,8 @@ G_BEGIN_DECLS
  *  @param leases  transfer full, of #CuratorLease, with curator_lease_unref() as free function;
  *                 NULL on error
  *  @param error   NULL on success; borrowed */
-typedef void (*CuratorSemaphoreCallback) (CuratorSemaphore *semaphore, GPtrArray *leases,
-                                          const GError *error, gpointer user_data);
+typedef void (*CuratorSemaphoreAcquireCallback) (CuratorSemaphore *semaphore, GPtrArray *leases,
+                                                 const GError *error, gpointer user_data);
 
 /** Called when another client asks for a lease back. Runs as a callback; see client.h.
  *  @param lease  borrowed */
@@ -81,8 +81,8 @@ GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint
  *  inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
 void curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
-                                      GCancellable *cancellable, CuratorSemaphoreCallback callback,
-                                      gpointer user_data);
+                                      GCancellable *cancellable,
+                                      CuratorSemaphoreAcquireCallback callback, gpointer user_data);
 
 /** Releases every lease in the array, in order, all at once, and waits for the server. The caller
  *  keeps the array. Mirrors InterProcessSemaphoreV2.returnAll, which ignores failures.

@@ -15,7 +15,8 @@
 
 G_BEGIN_DECLS
 
-/** Counters of a client, all since its creation. Later versions only append. */
+/** Counters of a client, all since its creation. Later versions only append. Durations are in the
+ *  histograms of curator_client_format_metrics(). */
 typedef enum
 {
   /** Holds granted: locks of all kinds, leases of semaphores, and turns to take such leases. */
@@ -47,18 +48,6 @@ typedef enum
   CURATOR_COUNTER_SESSIONS,
   /** Requests sent to the server. */
   CURATOR_COUNTER_REQUESTS,
-  /** Grants, by the time from the call to the grant: below 1 ms, 4 ms, 16 ms, 64 ms, 256 ms, 1.024
-   *  s, 4.096 s, 16.384 s, 65.536 s, and longer. */
-  CURATOR_COUNTER_WAIT_BELOW_1_MS,
-  CURATOR_COUNTER_WAIT_BELOW_4_MS,
-  CURATOR_COUNTER_WAIT_BELOW_16_MS,
-  CURATOR_COUNTER_WAIT_BELOW_64_MS,
-  CURATOR_COUNTER_WAIT_BELOW_256_MS,
-  CURATOR_COUNTER_WAIT_BELOW_1024_MS,
-  CURATOR_COUNTER_WAIT_BELOW_4096_MS,
-  CURATOR_COUNTER_WAIT_BELOW_16384_MS,
-  CURATOR_COUNTER_WAIT_BELOW_65536_MS,
-  CURATOR_COUNTER_WAIT_LONGER,
   /** Checks of the session and the node before a grant, because the newest ones were too old. Each
    *  delays the grant by one round trip. */
   CURATOR_COUNTER_CONFIRMATIONS,

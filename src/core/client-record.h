@@ -127,7 +127,6 @@ struct _CuratorClient
   GHashTable *mixed_paths CURATOR_GUARDED; /* paths with two recipes that were warned of */
   GHashTable *listings CURATOR_GUARDED;    /* NULL, or of inspect/listings.c */
   CuratorTimer *listings_timer CURATOR_GUARDED;
-  /* Without the counters of waiting times, which are in durations. */
   guint64 counters[CURATOR_N_COUNTERS] CURATOR_GUARDED;
   CuratorHistogram durations[CURATOR_N_DURATIONS] CURATOR_GUARDED;
   guint n_waiting CURATOR_GUARDED; /* attempts that found another contender ahead */

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define N_WAIT_LIMITS (CURATOR_COUNTER_WAIT_LONGER - CURATOR_COUNTER_WAIT_BELOW_1_MS)
-
 struct _CuratorTraceEvent
 {
   CuratorTag tag;
@@ -24,31 +22,11 @@ struct _CuratorTraceEvent
   gint64 session_id;
 };
 
-static const char *const names[] = { "grants",
-                                     "waits",
-                                     "failures",
-                                     "releases",
-                                     "lost-session",
-                                     "lost-clock",
-                                     "lost-deleted",
-                                     "lost-closed",
-                                     "nodes-reaped",
-                                     "names-ignored",
-                                     "heartbeats",
-                                     "heartbeats-missed",
-                                     "sessions",
-                                     "requests",
-                                     "wait-below-1-ms",
-                                     "wait-below-4-ms",
-                                     "wait-below-16-ms",
-                                     "wait-below-64-ms",
-                                     "wait-below-256-ms",
-                                     "wait-below-1024-ms",
-                                     "wait-below-4096-ms",
-                                     "wait-below-16384-ms",
-                                     "wait-below-65536-ms",
-                                     "wait-longer",
-                                     "confirmations",
+static const char *const names[] = { "grants",        "waits",        "failures",
+                                     "releases",      "lost-session", "lost-clock",
+                                     "lost-deleted",  "lost-closed",  "nodes-reaped",
+                                     "names-ignored", "heartbeats",   "heartbeats-missed",
+                                     "sessions",      "requests",     "confirmations",
                                      "lost-max-hold" };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (names) == CURATOR_N_COUNTERS);
@@ -60,7 +38,7 @@ curator_count (CuratorClient *client, CuratorCounter counter, guint64 n)
 }
 
 const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS] = {
-  [CURATOR_DURATION_WAIT] = { .first_us = 1000, .doublings = 2, .n_limits = N_WAIT_LIMITS },
+  [CURATOR_DURATION_WAIT] = { .first_us = 1000, .doublings = 2, .n_limits = 9 },
   [CURATOR_DURATION_HOLD] = { .first_us = 1000, .doublings = 2, .n_limits = 14 },
   [CURATOR_DURATION_ROUND_TRIP] = { .first_us = 250, .doublings = 1, .n_limits = 17 },
 };
@@ -75,8 +53,6 @@ void
 curator_copy_counters (CuratorClient *client, guint64 *counters)
 {
   memcpy (counters, client->counters, sizeof client->counters);
-  memcpy (counters + CURATOR_COUNTER_WAIT_BELOW_1_MS,
-          client->durations[CURATOR_DURATION_WAIT].counts, (N_WAIT_LIMITS + 1) * sizeof *counters);
 }
 
 gsize

@@ -46,8 +46,6 @@ typedef struct
   char **(*get_participants) (CuratorLock *lock, const CuratorLimits *limits, GError **error);
   /* owner's hold, LOST ones included; NULL if there is none. A new reference. */
   CuratorLease *(*dup_lease) (CuratorLock *lock, guint64 owner);
-  /* The same, borrowed. NULL: not of this kind of lock. */
-  CuratorLease *(*get_lease) (CuratorLock *lock, guint64 owner);
   gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,
                               gpointer user_data, GDestroyNotify destroy, GError **error);
   void (*set_max_hold) (CuratorLock *lock, gint64 max_hold_ms);

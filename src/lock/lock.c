@@ -391,15 +391,6 @@ curator_lock_dup_lease (CuratorLock *lock)
              : NULL;
 }
 
-CuratorLease *
-curator_lock_get_lease (CuratorLock *lock)
-{
-  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
-  return lock->klass->get_lease != NULL && curator_client_check_forked (lock->client, NULL)
-             ? lock->klass->get_lease (lock, curator_thread_id ())
-             : NULL;
-}
-
 void
 curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
 {

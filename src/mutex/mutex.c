@@ -332,16 +332,6 @@ mutex_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError *
                                                     error);
 }
 
-static CURATOR_UNLOCKED CuratorLease *
-mutex_get_lease (CuratorLock *lock, guint64 owner)
-{
-  curator_client_lock (lock->client);
-  const LockData *hold = find_hold (mutex_of (lock), owner);
-  CuratorLease *lease = hold != NULL ? hold->lease : NULL;
-  curator_client_unlock (lock->client);
-  return lease;
-}
-
 static CuratorLease *
 mutex_dup_lease (CuratorLock *lock, guint64 owner)
 {
@@ -415,7 +405,6 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                           .is_owned = mutex_is_owned,
                                           .get_participants = mutex_get_participants,
                                           .dup_lease = mutex_dup_lease,
-                                          .get_lease = mutex_get_lease,
                                           .make_revocable = mutex_make_revocable,
                                           .set_max_hold = mutex_set_max_hold,
                                           .finalize = mutex_finalize };

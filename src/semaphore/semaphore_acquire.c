@@ -424,13 +424,13 @@ static void
 deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
                 gpointer user_data)
 {
-  ((CuratorSemaphoreCallback) callback) (semaphore, leases, error, user_data);
+  ((CuratorSemaphoreAcquireCallback) callback) (semaphore, leases, error, user_data);
 }
 
 void
 curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
-                                 GCancellable *cancellable, CuratorSemaphoreCallback callback,
-                                 gpointer user_data)
+                                 GCancellable *cancellable,
+                                 CuratorSemaphoreAcquireCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

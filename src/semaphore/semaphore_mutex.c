@@ -16,19 +16,7 @@ typedef struct
   CuratorLock lock;
   CuratorSemaphore *semaphore;
   CuratorLease *lease CURATOR_GUARDED; /* the object's hold, LOST ones included */
-  GQueue loans CURATOR_GUARDED;        /* Loan, the oldest first */
 } SemaphoreMutex;
-
-/* A lease that a thread borrowed. Another thread may release it, so the borrower's copy is kept until
- * that thread borrows again. */
-typedef struct
-{
-  guint64 thread;
-  CuratorLease *lease;
-} Loan;
-
-/* A thread may end without a word: the oldest loans are dropped beyond this number. */
-#define MOST_LOANS 64
 
 typedef struct
 {
@@ -161,50 +149,6 @@ sm_dup_lease (CuratorLock *lock, guint64 owner)
 }
 
 static void
-free_loan (gpointer data)
-{
-  Loan *loan = data;
-  curator_lease_unref (loan->lease);
-  g_free (loan);
-}
-
-/* The thread's loan, or the one to drop in its favour; NULL if there is room. */
-static CURATOR_LOCKED Loan *
-take_old_loan (SemaphoreMutex *mutex, guint64 thread)
-{
-  for (GList *link = mutex->loans.head; link != NULL; link = link->next)
-    {
-      Loan *loan = link->data;
-      if (loan->thread == thread)
-        {
-          g_queue_delete_link (&mutex->loans, link);
-          return loan;
-        }
-    }
-  return mutex->loans.length < MOST_LOANS ? NULL : g_queue_pop_head (&mutex->loans);
-}
-
-static CURATOR_UNLOCKED CuratorLease *
-sm_get_lease (CuratorLock *lock, guint64 owner)
-{
-  SemaphoreMutex *mutex = mutex_of (lock);
-  CuratorLease *lease = sm_dup_lease (lock, owner);
-
-  if (lease == NULL)
-    {
-      return NULL;
-    }
-  Loan *loan = g_new (Loan, 1);
-  *loan = (Loan){ owner, lease };
-  curator_client_lock (lock->client);
-  Loan *old = take_old_loan (mutex, owner);
-  g_queue_push_tail (&mutex->loans, loan);
-  curator_client_unlock (lock->client);
-  g_clear_pointer (&old, free_loan);
-  return lease;
-}
-
-static void
 sm_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
 {
   curator_lock_internals_set_max_hold (mutex_of (lock)->semaphore->leases, max_hold_ms);
@@ -215,7 +159,6 @@ sm_finalize (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
   curator_not_shared ();
-  g_queue_clear_full (&mutex->loans, free_loan);
   g_clear_pointer (&mutex->lease, curator_lease_unref);
   curator_semaphore_unref (mutex->semaphore);
 }
@@ -230,7 +173,6 @@ curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **e
                                           .is_owned = sm_is_owned,
                                           .get_participants = sm_get_participants,
                                           .dup_lease = sm_dup_lease,
-                                          .get_lease = sm_get_lease,
                                           .set_max_hold = sm_set_max_hold,
                                           .finalize = sm_finalize };
   CuratorSemaphore *semaphore = curator_semaphore_new (client, path, 1, error);

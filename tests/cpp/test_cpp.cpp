@@ -712,7 +712,7 @@ test_counters_and_trace (void **state)
   const std::string node = hold.node_path ();
   assert_int_equal (client.counter (CURATOR_COUNTER_GRANTS), 1);
   assert_int_equal (client.counter (CURATOR_COUNTER_RELEASES), 0);
-  assert_true (client.counters ().size () > CURATOR_COUNTER_WAIT_LONGER);
+  assert_true (client.counters ().size () > CURATOR_COUNTER_LOST_MAX_HOLD);
   assert_true (client.metrics ().find ("\ncurator_grants_total 1\n") != std::string::npos);
   hold.release ();
   assert_int_equal (client.counter (CURATOR_COUNTER_RELEASES), 1);

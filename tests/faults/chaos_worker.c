@@ -218,7 +218,7 @@ acquire (Turn *turn)
     }
   else if (curator_lock_acquire (turn->lock, timeout_ms, cancellable, &error))
     {
-      turn->lease = curator_lease_ref (curator_lock_get_lease (turn->lock));
+      turn->lease = curator_lock_dup_lease (turn->lock);
     }
   return error;
 }

@@ -7,6 +7,7 @@
 #include "belief.h"
 #include "resource.h"
 #include "security.h"
+#include "support/held_lease.h"
 #include "support/waiting.h"
 
 #include <pthread.h>
@@ -230,7 +231,7 @@ run_mutex (Holder *holder, CuratorClient *client, const char *path)
       g_printerr ("%s\n", error->message);
       return cancelled;
     }
-  return hold (holder, curator_lock_get_lease (holder->lock));
+  return hold (holder, held_lease (holder->lock));
 }
 
 static gboolean

@@ -23,7 +23,7 @@ main (int argc, char **argv)
       fprintf (stderr, "%s\n", error->message);
       return 1;
     }
-  printf ("held with token %" G_GUINT64_FORMAT "\n",
-          curator_lease_get_fencing_token (curator_lock_get_lease (lock)));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  printf ("held with token %" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (lease));
   return curator_lock_release (lock, 0, NULL, NULL) ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 
 #include "fixture.h"
 
+#include <curator/lock_internals.h>
 #include <curator/zookeeper.h>
 
 /* The state of the objects that a call gets. */

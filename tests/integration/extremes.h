@@ -4,6 +4,8 @@
 
 #include "program.h"
 
+#include <curator/lock_internals.h>
+
 /* Which values a number gets. */
 typedef enum
 {

@@ -1,6 +1,7 @@
 /* A client on a handle of the program's: one session, two users. */
 #define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
+#include "support/held_lease.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
   assert_int_equal (curator_client_get_session_timeout (client), SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/lock");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                     program_session (program));
   /* The observer's session and the program's. */
@@ -136,7 +137,7 @@ test_duplicate_events (void **state)
 
   proxy_cut (fixture->proxy);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_false (is_lost (curator_lock_get_lease (lock)));
+  assert_false (is_lost (held_lease (lock)));
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_true (contender_wait (waiter, LONG_MS));
@@ -159,7 +160,7 @@ test_expiry (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/expiry");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   const gint64 before = curator_lease_get_session_id (lease);
 
   assert_int_equal (fixture_expire (fixture), before);
@@ -172,7 +173,7 @@ test_expiry (void **state)
   assert_ok (curator_client_set_zhandle (client, program->zh, &error), &error);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *second = curator_lock_get_lease (lock);
+  CuratorLease *second = held_lease (lock);
   assert_int_not_equal (curator_lease_get_session_id (second), before);
   assert_int_equal (curator_lease_get_session_id (second), program_session (program));
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -193,7 +194,7 @@ test_exchange (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/exchange");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
 
   assert_ok (curator_client_set_zhandle (client, second->zh, &error), &error);
   assert_true (is_lost (lease));
@@ -207,8 +208,7 @@ test_exchange (void **state)
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
   assert_ok (curator_client_set_zhandle (client, first->zh, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_int_equal (curator_lease_get_session_id (curator_lock_get_lease (lock)),
-                    program_session (first));
+  assert_int_equal (curator_lease_get_session_id (held_lease (lock)), program_session (first));
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);
 }
@@ -226,7 +226,7 @@ test_session_outlives_our_clock (void **state)
   const gint64 session = program_session (program);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/clock");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
 
   zk_server_kill (fixture->server);
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));

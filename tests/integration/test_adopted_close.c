@@ -57,7 +57,7 @@ test_nothing_stays (void **state)
   client_start (client);
   g_autoptr (CuratorLock) held = mutex_new (client, "/left/held");
   assert_ok (curator_lock_acquire (held, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (held));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (held);
   g_autoptr (CuratorLock) waited = mutex_new (client, "/left/waited");
   g_autoptr (Contender) waiter = contender_start (waited, LONG_MS, NULL);
   g_autoptr (CuratorSemaphore) semaphore =

@@ -7,6 +7,7 @@
 
 #include "core/client-record.h"
 #include "core/monitor.h"
+#include "support/held_lease.h"
 
 #include <curator/zookeeper.h>
 #include <dlfcn.h>
@@ -94,7 +95,7 @@ use_lock (Child *child)
   EXPECT_FORKED (child, curator_lock_make_revocable (lock, NULL, NULL, NULL, &error));
   EXPECT (child, !curator_lock_is_acquired_in_this_process (lock));
   EXPECT (child, !curator_lock_is_owned_by_current_thread (lock));
-  EXPECT (child, curator_lock_get_lease (lock) == NULL);
+  EXPECT (child, held_lease (lock) == NULL);
 }
 
 static void
@@ -139,7 +140,7 @@ test_everything_is_refused (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/fork/lock");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   const Child child = { client, lock, lease, 0 };
   int status = 0;
 

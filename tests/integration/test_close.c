@@ -61,7 +61,7 @@ test_close_while_holding (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close/holding");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   curator_client_close (client);
   curator_client_close (client);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);

@@ -1,6 +1,7 @@
 /* Curator's own tests of the framework and of its client, by their names, as far as locks depend on
  * them. tests/README.md has the whole table. */
 #include "fixture.h"
+#include "support/held_lease.h"
 
 /* TestBlockUntilConnected: currently connected. */
 static void
@@ -372,9 +373,8 @@ test_guaranteed_delete_on_non_existent_node (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/nothing");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_int_equal (
-      raw_zk_delete (fixture->raw, curator_lease_get_node_path (curator_lock_get_lease (lock))),
-      ZOK);
+  assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (held_lease (lock))),
+                    ZOK);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   wait_ms (200);
   proxy_reset_counts (fixture->proxy);

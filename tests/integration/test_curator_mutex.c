@@ -2,6 +2,9 @@
  * TestInterProcessMutex. tests/README.md lists all of Curator's tests, also those that are not
  * ported. */
 #include "fixture.h"
+#include "support/held_lease.h"
+
+#include <curator/lock_internals.h>
 
 #include <string.h>
 
@@ -336,7 +339,7 @@ test_persistent_lock (void **state)
   assert_ok (other != NULL, &error);
   assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
   assert_true (curator_lock_is_acquired_in_this_process (lock));
-  g_autofree char *node = g_strdup (curator_lease_get_node_path (curator_lock_get_lease (lock)));
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (lock)));
   assert_int_equal (raw_zk_owner (fixture->raw, node), 0);
   assert_false (curator_lock_acquire (other, 300, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);

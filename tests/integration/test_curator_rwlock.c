@@ -1,5 +1,6 @@
 /* Curator's own tests of read-write locks, multi-locks and ACLs, by their names:
  * TestInterProcessReadWriteLock, TestInterProcessMultiMutex, TestLockACLs. */
+#include "support/held_lease.h"
 #include "taking.h"
 
 #include <string.h>
@@ -136,12 +137,12 @@ test_lock_path (void **state)
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
   assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
-  g_autofree char *node = g_strdup (curator_lease_get_node_path (curator_lock_get_lease (write)));
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (write)));
   fixture_expire (fixture);
   g_autoptr (Taking) reader = taking_of_lock (curator_rw_lock_read_lock (theirs));
   assert_false (raw_zk_exists (fixture->raw, node));
-  assert_lease_state (curator_lock_get_lease (write), CURATOR_LEASE_LOST, LONG_MS);
-  assert_string_equal (curator_lease_get_node_path (curator_lock_get_lease (write)), node);
+  assert_lease_state (held_lease (write), CURATOR_LEASE_LOST, LONG_MS);
+  assert_string_equal (curator_lease_get_node_path (held_lease (write)), node);
   assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   taking_give_back (reader);
   assert_no_residue (fixture, PATH, 3000);

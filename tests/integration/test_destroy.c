@@ -1,5 +1,6 @@
 /* Clients destroyed in every state, many times, with nothing left in this process or on the server.
  * Sanitizers check memory meanwhile. */
+#include "support/held_lease.h"
 #include "taking.h"
 
 #include <dirent.h>
@@ -99,7 +100,7 @@ destroy_held (Worker *worker)
   if (worker->round % 3 == 0)
     {
       require (worker, curator_lock_acquire (lock, LONG_MS, NULL, NULL));
-      lease = curator_lease_ref (curator_lock_get_lease (lock));
+      lease = curator_lock_dup_lease (lock);
     }
   else
     {
@@ -348,7 +349,7 @@ test_p35_destroy_in_every_state (void **state)
   print_message ("%d clients destroyed\n", destroyed);
   assert_int_equal (destroyed, N_WORKERS * N_EACH * N_STATES);
   assert_usage_is_back (before);
-  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (held)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (held_lease (held)), CURATOR_LEASE_HELD);
   assert_ok (curator_lock_release (held, 0, NULL, &error), &error);
   curator_lock_unref (held);
   curator_client_unref (peer);

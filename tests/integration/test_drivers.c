@@ -1,5 +1,8 @@
 /* Custom drivers: the engine follows their decisions and still cleans up. */
+#include "support/held_lease.h"
 #include "taking.h"
+
+#include <curator/lock_internals.h>
 
 #include <string.h>
 
@@ -66,7 +69,7 @@ test_persistent_nodes (void **state)
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/stays", &funcs, &plan, 1);
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/driver/stays");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
   g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
   assert_ok (data != NULL, &error);

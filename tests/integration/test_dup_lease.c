@@ -87,12 +87,6 @@ lock_new (CuratorClient *client, Kind kind)
   return lock;
 }
 
-static gboolean
-is_multi (Kind kind)
-{
-  return kind >= KIND_MULTI_OF_ONE;
-}
-
 /* Every getter, of a lease at any depth. */
 static void
 assert_is_held (CuratorLease *lease, CuratorClient *client, Kind kind)
@@ -133,8 +127,6 @@ test_every_kind (void **state)
       g_autoptr (CuratorLease) again = curator_lock_dup_lease (lock);
       assert_is_held (lease, client, kind);
       assert_is_held (again, client, kind);
-      assert_true (is_multi (kind) || curator_lock_get_lease (lock) == lease);
-      assert_true (!is_multi (kind) || curator_lock_get_lease (lock) == NULL);
       g_autoptr (CuratorLease) theirs = g_thread_join (g_thread_new ("dup", dup_elsewhere, lock));
       assert_true ((theirs != NULL) == (kind == KIND_SEMAPHORE_MUTEX));
       assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -245,63 +237,6 @@ test_released_through_the_lease (void **state)
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
 }
 
-static void
-note_freed (gpointer data)
-{
-  g_atomic_int_inc ((int *) data);
-}
-
-static void
-ignore_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
-{
-}
-
-static gpointer
-release_elsewhere (gpointer lock)
-{
-  return GINT_TO_POINTER (curator_lock_release (lock, 0, NULL, NULL));
-}
-
-/* Any thread may release a semaphore mutex: what another thread borrowed stays valid. */
-static void
-test_borrowed_and_released_elsewhere (void **state)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (*state);
-  g_autoptr (CuratorLock) lock = lock_new (client, KIND_SEMAPHORE_MUTEX);
-  int n_freed = 0;
-
-  for (int i = 0; i < 3; i++)
-    {
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      CuratorLease *borrowed = curator_lock_get_lease (lock);
-      assert_ptr_equal (curator_lock_get_lease (lock), borrowed);
-      assert_counter (&n_freed, i, LONG_MS); /* the one before */
-      curator_lease_add_listener (borrowed, ignore_state, &n_freed, note_freed);
-      assert_true (
-          GPOINTER_TO_INT (g_thread_join (g_thread_new ("release", release_elsewhere, lock))));
-      assert_int_equal (g_atomic_int_get (&n_freed), i);
-      assert_int_equal (curator_lease_get_state (borrowed), CURATOR_LEASE_RELEASED);
-    }
-  g_clear_pointer (&lock, curator_lock_unref);
-  assert_counter (&n_freed, 3, LONG_MS);
-}
-
-/* One that ends with the lock itself: the loan must not keep the hold. */
-static void
-test_a_loan_keeps_no_hold (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (fixture);
-  g_autoptr (CuratorLock) lock = lock_new (client, KIND_SEMAPHORE_MUTEX);
-
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_non_null (curator_lock_get_lease (lock));
-  g_clear_pointer (&lock, curator_lock_unref);
-  assert_children (fixture, BASE "/kind-1/leases", 0, LONG_MS);
-}
-
 typedef struct
 {
   CuratorLock *mutex;
@@ -399,7 +334,7 @@ check_empty (CuratorLock *none)
   assert_ok (curator_lock_acquire (none, CURATOR_WAIT_FOREVER, NULL, &error), &error);
   assert_true (curator_lock_is_acquired_in_this_process (none));
   assert_true (curator_lock_is_owned_by_current_thread (none));
-  assert_null (curator_lock_get_lease (none));
+  assert_null (curator_lock_dup_lease (none));
   assert_null (curator_lock_dup_lease (none));
   assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
   assert_null (curator_lock_acquire_lease (none, 0, NULL, &error));
@@ -452,8 +387,6 @@ main (void)
     heal_and_test (test_each_copy_is_told),
     heal_and_test (test_partly_released),
     heal_and_test (test_released_through_the_lease),
-    heal_and_test (test_borrowed_and_released_elsewhere),
-    heal_and_test (test_a_loan_keeps_no_hold),
     heal_and_test (test_entered_by_the_releasing_thread),
     heal_and_test (test_without_members),
   };

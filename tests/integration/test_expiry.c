@@ -1,6 +1,7 @@
 /* Sessions that expire: while waiting, while holding, detected by the server and by our own
  * clock. */
 #include "fixture.h"
+#include "support/held_lease.h"
 
 #include <poll.h>
 
@@ -148,7 +149,7 @@ test_p27_new_session_unannounced (void **state)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/silent");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   gint64 before = curator_client_get_session_id (client);
   proxy_forget_sessions (fixture->proxy, TRUE);
   proxy_cut (fixture->proxy);
@@ -194,7 +195,7 @@ test_p23_holder_is_notified (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/hold");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
   int told = 0;
   curator_lease_add_listener (lease, count_lost, &told, NULL);
@@ -210,7 +211,7 @@ test_p23_holder_is_notified (void **state)
   assert_true (wait_until (is_positive, &told, LONG_MS));
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_true (curator_lock_get_lease (lock) == lease);
+  assert_true (held_lease (lock) == lease);
 
   for (int level = 0; level < 2; level++)
     {
@@ -221,7 +222,7 @@ test_p23_holder_is_notified (void **state)
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_true (curator_lease_get_fencing_token (curator_lock_get_lease (lock)) > token);
+  assert_true (curator_lease_get_fencing_token (held_lease (lock)) > token);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_no_residue (fixture, "/expiry/hold", 3000);
 }
@@ -297,7 +298,7 @@ test_lost_by_own_clock (void **state)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/clock");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   g_atomic_pointer_set (&logged_client, client);
   gint64 remaining = curator_lease_get_remaining_ms (lease);
   gint64 timeout = curator_client_get_session_timeout (client);
@@ -355,7 +356,7 @@ test_p24_node_deleted_by_another (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/deleted");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
   assert_true (wait_until (is_lost, lease, LONG_MS));
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);

@@ -1,5 +1,6 @@
 /* The fixed-node lock: its node is recognised after a lost answer, and never taken over from
  * another client. */
+#include "support/held_lease.h"
 #include "taking.h"
 
 #define PATH      "/fixed/node"
@@ -31,7 +32,7 @@ test_hold_and_hand_over (void **state)
   g_autoptr (CuratorLock) second = fixed_new (two);
   assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
   assert_ok (curator_lock_acquire (first, 0, NULL, &error), &error);
-  assert_string_equal (curator_lease_get_node_path (curator_lock_get_lease (first)), PATH);
+  assert_string_equal (curator_lease_get_node_path (held_lease (first)), PATH);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (one));
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (second, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);
@@ -44,7 +45,7 @@ test_hold_and_hand_over (void **state)
   assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
   wait_ms (50);
   assert_false (contender_has_returned (waiter));
-  guint64 token = curator_lease_get_fencing_token (curator_lock_get_lease (first));
+  guint64 token = curator_lease_get_fencing_token (held_lease (first));
   assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
   assert_true (contender_wait (waiter, LONG_MS));
   assert_true (waiter->acquired);
@@ -115,8 +116,7 @@ test_recognised_after_a_lost_answer (void **state)
       assert_true (proxy_fired (fixture->proxy) >= 1);
       struct Stat stat;
       assert_int_equal (raw_zk_get (fixture->raw, PATH, NULL, &stat), ZOK);
-      assert_int_equal (stat.czxid,
-                        curator_lease_get_fencing_token (curator_lock_get_lease (lock)));
+      assert_int_equal (stat.czxid, curator_lease_get_fencing_token (held_lease (lock)));
       assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
       proxy_disarm (fixture->proxy);
       assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -144,8 +144,7 @@ test_p29_not_confused_within_a_session (void **state)
       assert_true (taking_wait (other, LONG_MS));
       assert_null (other->leases);
       assert_true (raw_zk_exists (fixture->raw, PATH));
-      assert_int_equal (curator_lease_get_state (curator_lock_get_lease (first)),
-                        CURATOR_LEASE_HELD);
+      assert_int_equal (curator_lease_get_state (held_lease (first)), CURATOR_LEASE_HELD);
     }
   assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
   assert_gone (fixture);
@@ -185,7 +184,7 @@ test_given_up_with_unknown_outcome (void **state)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   wait_ms (300);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
-  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (theirs)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (held_lease (theirs)), CURATOR_LEASE_HELD);
   assert_ok (curator_lock_release (theirs, 0, NULL, &error), &error);
   assert_gone (fixture);
 }
@@ -208,7 +207,7 @@ test_p29_release_of_a_lost_hold (void **state)
   fixture_expire (fixture);
   taking_assert_granted (next);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (lock)), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   wait_ms (200);
   assert_int_equal (curator_lease_get_state (taking_lease (next, 0)), CURATOR_LEASE_HELD);

@@ -3,6 +3,7 @@
 
 #include "core/client-record.h"
 #include "core/monitor.h"
+#include "support/held_lease.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -144,7 +145,7 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   curator_lock_release_async (lock, NULL, NULL);
   must (!curator_lock_is_acquired_in_this_process (lock));
   must (!curator_lock_is_owned_by_current_thread (lock));
-  must (curator_lock_get_lease (lock) == NULL);
+  must (held_lease (lock) == NULL);
   if (has_participants)
     {
       must_refuse (curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
@@ -283,7 +284,7 @@ things_new (CuratorClient *client)
   assert_ok (things.count != NULL && curator_shared_count_start (things.count, 0, NULL, &error),
              &error);
   assert_ok (curator_lock_acquire (things.lock, LONG_MS, NULL, &error), &error);
-  things.lease = curator_lock_get_lease (things.lock);
+  things.lease = held_lease (things.lock);
   things.free_lease = curator_semaphore_acquire (things.semaphore, LONG_MS, NULL, &error);
   assert_ok (things.free_lease != NULL, &error);
   return things;

@@ -1,6 +1,7 @@
 /* Guarded writes: a check of the hold inside a transaction of the program's. */
 #define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
+#include "support/held_lease.h"
 
 /* A transaction that creates a node if the hold that op checks exists. */
 static int
@@ -24,7 +25,7 @@ test_p25_while_held_only (void **state)
   zoo_op_t op;
 
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   assert_ok (curator_lease_init_check_op (lease, &op, &error), &error);
   assert_int_equal (write_guarded (program->zh, &op, "/guard/held"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/guard/held"));
@@ -50,7 +51,7 @@ test_p25_lost_without_notice (void **state)
 
   assert_true (program_wait_connected (other, LONG_MS));
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_ok (curator_lease_init_check_op (lease, &op, &error), &error);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
@@ -79,7 +80,7 @@ test_chroot (void **state)
 
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_children (fixture, "/app/team/guarded", 1, LONG_MS);
-  assert_ok (curator_lease_init_check_op (curator_lock_get_lease (lock), &op, &error), &error);
+  assert_ok (curator_lease_init_check_op (held_lease (lock), &op, &error), &error);
   assert_int_equal (write_guarded (program->zh, &op, "/team/data"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/app/team/data"));
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -97,7 +98,7 @@ test_shared_name_is_refused (void **state)
   zoo_op_t op;
 
   assert_ok (lock != NULL && curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_false (curator_lease_init_check_op (curator_lock_get_lease (lock), &op, &error));
+  assert_false (curator_lease_init_check_op (held_lease (lock), &op, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   curator_client_close (client);

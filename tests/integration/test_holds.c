@@ -1,5 +1,6 @@
 /* Holds: ownership, re-entrance, try calls, and leases that move between threads. */
 #include "fixture.h"
+#include "support/held_lease.h"
 
 #include <string.h>
 
@@ -11,13 +12,13 @@ test_reentrance (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/deep");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
   proxy_reset_counts (fixture->proxy);
   for (int i = 0; i < 3; i++)
     {
       assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
-      assert_true (curator_lock_get_lease (lock) == lease);
+      assert_true (held_lease (lock) == lease);
     }
   assert_int_equal (curator_lease_get_fencing_token (lease), token);
   for (int i = 0; i < 3; i++)
@@ -30,7 +31,7 @@ test_reentrance (void **state)
   assert_int_equal (proxy_count (fixture->proxy, PROXY_DELETE), 0);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
-  assert_null (curator_lock_get_lease (lock));
+  assert_null (curator_lock_dup_lease (lock));
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_no_residue (fixture, "/holds/deep", 3000);
@@ -67,7 +68,7 @@ test_holds_belong_to_threads (void **state)
   assert_true (contender_wait (holder, LONG_MS));
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_false (curator_lock_is_owned_by_current_thread (lock));
-  assert_null (curator_lock_get_lease (lock));
+  assert_null (curator_lock_dup_lease (lock));
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/holds/thread"), 1);
@@ -100,7 +101,7 @@ inherit (void *data)
   if (heir->reused)
     {
       heir->owned = curator_lock_is_owned_by_current_thread (heir->lock);
-      heir->had_lease = curator_lock_get_lease (heir->lock) != NULL;
+      heir->had_lease = held_lease (heir->lock) != NULL;
       heir->released = curator_lock_release (heir->lock, 0, NULL, NULL);
       heir->acquired = curator_lock_acquire (heir->lock, 100, NULL, NULL);
     }

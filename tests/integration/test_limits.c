@@ -3,6 +3,8 @@
 
 #include "core/client-record.h"
 
+#include <curator/lock_internals.h>
+
 static void
 set_much_data (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
 {

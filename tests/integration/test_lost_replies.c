@@ -1,5 +1,6 @@
 /* Connections cut at chosen requests: one node or none, never an orphan, never two holders. */
 #include "fixture.h"
+#include "support/held_lease.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ acquire_through_loss (Fixture *fixture, const char *path, int times, ProxyAction
   assert_true (proxy_fired (fixture->proxy) >= 1);
   assert_children (fixture, path, 1, SETTLE_MS);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   assert_string_equal (names[0], curator_lease_get_node_name (lease));
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                     curator_client_get_session_id (client));

@@ -108,7 +108,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Locks, locks_clear)
 static guint64
 count_losses (CuratorClient *client)
 {
-  guint64 values[CURATOR_COUNTER_WAIT_LONGER + 1];
+  guint64 values[CURATOR_COUNTER_LOST_CLOSED + 1];
   curator_client_get_counters (client, values, G_N_ELEMENTS (values));
   return values[CURATOR_COUNTER_LOST_DELETED] + values[CURATOR_COUNTER_LOST_SESSION]
          + values[CURATOR_COUNTER_LOST_CLOCK];

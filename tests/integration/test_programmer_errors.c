@@ -4,6 +4,7 @@
  */
 #include "fixture.h"
 
+#include <curator/lock_internals.h>
 #include <curator/zookeeper.h>
 
 static guint n_criticals; /* all calls are the test's own */
@@ -200,7 +201,6 @@ test_locks (void **state)
   assert_refused_with (FALSE, curator_lock_is_owned_by_current_thread (NULL));
   assert_refused_with (NULL, curator_lock_get_participant_nodes (NULL, 0, NULL, NULL));
   assert_refused_with (NULL, curator_lock_get_participant_nodes (lock, 0, NULL, &things.stale));
-  assert_refused_with (NULL, curator_lock_get_lease (NULL));
   assert_refused_with (NULL, curator_lock_dup_lease (NULL));
   assert_refused_with (FALSE, curator_lock_make_revocable (NULL, NULL, NULL, NULL, NULL));
   assert_refused_with (FALSE, curator_lock_make_revocable (lock, NULL, NULL, NULL, &things.stale));

@@ -22,7 +22,7 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   gint64 session = curator_client_get_session_id (client);
 
   proxy_set_mode (fixture->proxy, mode);

@@ -45,7 +45,7 @@ call_all (Policy *policy)
   curator_client_unref (curator_client_ref (client));
   curator_lock_is_acquired_in_this_process (policy->lock);
   curator_lock_is_owned_by_current_thread (policy->lock);
-  curator_lock_get_lease (policy->lock);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = curator_lock_dup_lease (policy->lock);
   curator_lock_release (policy->lock, 0, NULL, NULL);
   curator_lock_acquire_async (mutex, 0, NULL, never_called, NULL);
   g_cancellable_cancel (cancelled);

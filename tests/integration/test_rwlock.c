@@ -1,4 +1,5 @@
 /* Read-write locks: who excludes whom, in which order, and a writer that becomes a reader. */
+#include "support/held_lease.h"
 #include "taking.h"
 
 #include <poll.h>
@@ -33,7 +34,7 @@ take (Worker *worker, CuratorLock *lock, GError **error)
   if (curator_lock_acquire (lock, LONG_MS, NULL, error))
     {
       g_free (worker->node);
-      worker->node = g_strdup (curator_lease_get_node_name (curator_lock_get_lease (lock)));
+      worker->node = g_strdup (curator_lease_get_node_name (held_lease (lock)));
     }
 }
 

@@ -1,4 +1,5 @@
 /* Read-write locks under faults: no residue, and no thread owns a lost hold. */
+#include "support/held_lease.h"
 #include "taking.h"
 
 #define SETTLE_MS 20000 /* no session expires meanwhile */
@@ -184,7 +185,7 @@ test_p23_session_ends_before_the_downgrade (void **state)
   assert_non_null (error);
   g_clear_error (&error);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_lease_state (curator_lock_get_lease (write), CURATOR_LEASE_LOST, LONG_MS);
+  assert_lease_state (held_lease (write), CURATOR_LEASE_LOST, LONG_MS);
   assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
   taking_give_back (next);
   assert_no_residue (fixture, path, SETTLE_MS);
@@ -219,7 +220,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAc
         }
     }
   assert_children (fixture, path, 1, SETTLE_MS);
-  CuratorLease *lease = curator_lock_get_lease (read);
+  CuratorLease *lease = held_lease (read);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                     curator_client_get_session_id (client));

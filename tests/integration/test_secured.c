@@ -3,6 +3,7 @@
 #include "secured.h"
 #include "secured_login.h"
 
+#include "support/held_lease.h"
 #include "support/net.h"
 #include "support/process.h"
 
@@ -318,7 +319,7 @@ test_hold_survives_a_restart (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/restart");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   const gint64 session = curator_lease_get_session_id (lease);
   assert_true (zk_server_restart (secured->server));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
@@ -528,7 +529,7 @@ test_strangers_are_turned_away (void **state)
   assert_int_equal (net_read (silent, &answer, 1, LONG_MS), 0);
   assert_true (wait_now_ms () - start < LONG_MS);
   close (silent);
-  assert_int_equal (curator_lease_get_state (curator_lock_get_lease (lock)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }

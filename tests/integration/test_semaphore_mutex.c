@@ -1,4 +1,5 @@
 /* The semaphore mutex: exclusive, not re-entrant, released by any thread. */
+#include "support/held_lease.h"
 #include "taking.h"
 
 #include <poll.h>
@@ -94,7 +95,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   assert_non_null (lease);
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_true (curator_lock_is_owned_by_current_thread (lock));
@@ -103,7 +104,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   /* The failed tries have not replaced the hold. */
-  assert_true (curator_lock_get_lease (lock) == lease);
+  assert_true (held_lease (lock) == lease);
   assert_children (fixture, LEASES, 1, 3000);
   pthread_t thread;
   void *released = NULL;
@@ -111,7 +112,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   pthread_join (thread, &released);
   assert_non_null (released);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_null (curator_lock_get_lease (lock));
+  assert_null (curator_lock_dup_lease (lock));
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
@@ -153,8 +154,7 @@ test_expiry (void **state)
   g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct);
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  struct pollfd pfd = { .fd = curator_lease_get_fd (curator_lock_get_lease (lock)),
-                        .events = POLLIN };
+  struct pollfd pfd = { .fd = curator_lease_get_fd (held_lease (lock)), .events = POLLIN };
   assert_int_equal (poll (&pfd, 1, 0), 0);
   g_autoptr (Taking) next = taking_start_lock (theirs, LONG_MS, NULL);
   assert_children (fixture, LEASES, 2, LONG_MS);

@@ -1,6 +1,7 @@
 /* The nodes of a mutex on the server, read by another client: names, owners, payload, parents, ACL.
  * They must equal those of Apache Curator, byte for byte. */
 #include "fixture.h"
+#include "support/held_lease.h"
 
 #include <netdb.h>
 #include <string.h>
@@ -45,7 +46,7 @@ test_node (void **state)
   assert_true (g_regex_match_simple ("^_c_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}"
                                      "-[0-9a-f]{12}-lock-[0-9]{10}$",
                                      names[0], 0, 0));
-  CuratorLease *lease = curator_lock_get_lease (lock);
+  CuratorLease *lease = held_lease (lock);
   g_autofree char *path = g_strconcat ("/wire/node/", names[0], NULL);
   assert_string_equal (curator_lease_get_node_path (lease), path);
   assert_string_equal (curator_lease_get_node_name (lease), names[0]);
@@ -90,7 +91,7 @@ test_every_acquisition_has_its_name (void **state)
   for (int i = 0; i < 3; i++)
     {
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      const char *name = curator_lease_get_node_name (curator_lock_get_lease (lock));
+      const char *name = curator_lease_get_node_name (held_lease (lock));
       g_autofree char *number = g_strdup_printf ("-lock-%010d", i);
       assert_true (g_str_has_suffix (name, number));
       assert_int_not_equal (strncmp (name, before, 39), 0);
@@ -118,7 +119,7 @@ test_default_data (void **state)
       client_start (client);
       g_autoptr (CuratorLock) lock = mutex_new (client, cases[i].path);
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      const char *path = curator_lease_get_node_path (curator_lock_get_lease (lock));
+      const char *path = curator_lease_get_node_path (held_lease (lock));
       g_autoptr (GBytes) data = NULL;
       assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
       assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, cases[i].length);
@@ -166,7 +167,7 @@ test_p4_acquire_survives_reaped_parents (void **state)
   for (int i = 0; i < 40; i++)
     {
       assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      guint64 next = curator_lease_get_fencing_token (curator_lock_get_lease (lock));
+      guint64 next = curator_lease_get_fencing_token (held_lease (lock));
       assert_true (next > token);
       token = next;
       assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -188,7 +189,7 @@ test_namespace (void **state)
   assert_non_null (names);
   assert_int_equal (g_strv_length (names), 1);
   g_autofree char *path = g_strconcat ("/jobs/nightly/", names[0], NULL);
-  assert_string_equal (curator_lease_get_node_path (curator_lock_get_lease (lock)), path);
+  assert_string_equal (curator_lease_get_node_path (held_lease (lock)), path);
   g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (participants != NULL, &error);
   assert_string_equal (participants[0], path);
@@ -207,8 +208,7 @@ test_chroot (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/l");
   g_autoptr (CuratorLock) second = mutex_new (client, "/l");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_true (
-      g_str_has_prefix (curator_lease_get_node_path (curator_lock_get_lease (lock)), "/l/_c_"));
+  assert_true (g_str_has_prefix (curator_lease_get_node_path (held_lease (lock)), "/l/_c_"));
   assert_int_equal (raw_zk_count_children (fixture->raw, "/root/app/l"), 1);
 
   /* A waiter is woken by the path of a watch, so that path must respect the chroot, too. */
@@ -316,7 +316,7 @@ test_acl (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/private/lock");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  g_autofree char *node = g_strdup (curator_lease_get_node_path (curator_lock_get_lease (lock)));
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (lock)));
   assert_int_equal (raw_zk_get (fixture->raw, node, NULL, NULL), ZNOAUTH);
 
   RawZk *joe = raw_zk_open (fixture_server (fixture));

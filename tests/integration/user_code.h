@@ -4,6 +4,7 @@
 #define CURATOR_TEST_USER_CODE_H
 
 #include <curator/curator.h>
+#include <curator/lock_internals.h>
 
 #define USER_CODE_MAX 6 /* functions of one registration */
 

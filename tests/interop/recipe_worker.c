@@ -3,6 +3,7 @@
  *
  * usage: recipe_worker CONNECT PATH THREADS ACQUISITIONS HOLD-MS RECIPE LIMIT PROCESS DIRECTORY */
 #include "contest.h"
+#include "support/held_lease.h"
 #include "support/waiting.h"
 
 #include <curator/curator.h>
@@ -58,7 +59,7 @@ enter (Turns *turns, CuratorLock *lock, RecordKind kind)
     {
       return FALSE;
     }
-  note (turns, RECORD_ACQUIRE_RETURNED, kind, curator_lock_get_lease (lock));
+  note (turns, RECORD_ACQUIRE_RETURNED, kind, held_lease (lock));
   wait_ms (turns->work->hold_ms);
   return TRUE;
 }
@@ -66,7 +67,7 @@ enter (Turns *turns, CuratorLock *lock, RecordKind kind)
 static gboolean
 leave (Turns *turns, CuratorLock *lock, RecordKind kind)
 {
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   note (turns, RECORD_RELEASE_CALLED, kind, lease);
   const gboolean released = curator_lock_release (lock, 0, NULL, &turns->error);
   note (turns, RECORD_RELEASE_RETURNED, kind, lease);

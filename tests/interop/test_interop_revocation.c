@@ -1,4 +1,5 @@
 /* Revocation between the languages: C requests it of a holder in Java, Java of holders in C. */
+#include "support/held_lease.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
 #include "support/waiting.h"
@@ -161,9 +162,8 @@ test_java_asks_c (void **state)
          &error);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, 5000, NULL, &error);
   check (lease != NULL, &error);
-  Peer peer =
-      peer_start (fixture, "ask", curator_lease_get_node_path (curator_lock_get_lease (mutex)),
-                  curator_lease_get_node_path (lease));
+  Peer peer = peer_start (fixture, "ask", curator_lease_get_node_path (held_lease (mutex)),
+                          curator_lease_get_node_path (lease));
   assert_true (wait_until (is_positive, &mutex_asked, LONG_MS));
   assert_true (wait_until (is_positive, &lease_asked, LONG_MS));
   g_autofree char *output = peer_end (&peer);
@@ -191,9 +191,9 @@ test_compressed (void **state)
   g_autoptr (CuratorLock) revocable = curator_mutex_new (client, "/packed/revocable", &error);
   check (curator_lock_make_revocable (revocable, on_asked, &asked, NULL, &error), &error);
   check (curator_lock_acquire (revocable, LONG_MS, NULL, &error), &error);
-  Peer peer = peer_start (fixture, "ask-compressed",
-                          curator_lease_get_node_path (curator_lock_get_lease (plain)),
-                          curator_lease_get_node_path (curator_lock_get_lease (revocable)));
+  Peer peer =
+      peer_start (fixture, "ask-compressed", curator_lease_get_node_path (held_lease (plain)),
+                  curator_lease_get_node_path (held_lease (revocable)));
   g_autofree char *output = peer_end (&peer);
   assert_string_equal (output, "READ a label\nASKED\nREAD \nASKED\n");
   assert_true (wait_until (is_positive, &asked, LONG_MS));

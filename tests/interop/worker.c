@@ -45,7 +45,7 @@ take_turn (Turn *turn)
       g_printerr ("acquire: %s\n", error->message);
       return FALSE;
     }
-  g_autoptr (CuratorLease) lease = curator_lease_ref (curator_lock_get_lease (turn->lock));
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (turn->lock);
   note (turn, RECORD_ACQUIRE_RETURNED, RECORD_OK, lease);
   wait_ms (turn->hold_ms);
   note (turn, RECORD_RELEASE_CALLED, RECORD_OK, lease);

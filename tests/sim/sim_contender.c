@@ -5,6 +5,9 @@
  */
 #include "sim_contender.h"
 
+#include "lock/lock-private.h"
+#include "support/held_lease.h"
+
 #define SHORT_TIMEOUT_MS 50
 
 guint
@@ -284,6 +287,12 @@ sim_contender_judge_release (SimContender *contender, gboolean done, const GErro
                   contender->name, error->message);
 }
 
+CuratorLease *
+sim_held_lease (CuratorLock *lock)
+{
+  return lock->klass->get_participants != NULL ? held_lease (lock) : NULL;
+}
+
 /* --- re-entrance ----------------------------------------------------------------------------- */
 
 void
@@ -297,7 +306,7 @@ sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLe
       g_autoptr (GError) release_error = NULL;
       gboolean done;
 
-      if (curator_lock_get_lease (lock) != lease)
+      if (sim_held_lease (lock) != lease)
         {
           sim_world_fail (sim_contender_world (contender), "%s: re-entry returned another lease",
                           contender->name);
@@ -388,7 +397,7 @@ hold_by_thread (SimContender *contender)
         }
       return;
     }
-  lease = curator_lock_get_lease (lock);
+  lease = sim_held_lease (lock);
   lease = lease != NULL ? curator_lease_ref (lease) : NULL;
   believe (contender, lease);
   sim_contender_hold (contender, lease);

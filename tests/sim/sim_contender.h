@@ -48,6 +48,8 @@ void sim_contender_stop_believing (SimContender *contender);
 
 /* Holds for a while. The lease may be NULL. */
 void sim_contender_hold (SimContender *contender, CuratorLease *lease);
+/* The calling actor's hold, borrowed. NULL for a multi-lock, whose leases are made by each call. */
+CuratorLease *sim_held_lease (CuratorLock *lock);
 /* Acquires one more level and releases it. */
 void sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease);
 /* For a lock that is not re-entrant: a second acquire has to fail. */

@@ -4,6 +4,8 @@
  */
 #include "sim_contender.h"
 
+#include <curator/lock_internals.h>
+
 #include <string.h>
 
 typedef struct

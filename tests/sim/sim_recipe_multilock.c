@@ -97,7 +97,7 @@ expect_parts (SimContender *contender, gboolean owned)
 
   for (int i = 0; i < PART_SEMAPHORE_MUTEX; i++)
     {
-      if (wants_part (contender, i) && (curator_lock_get_lease (parts->parts[i]) != NULL) != owned)
+      if (wants_part (contender, i) && (sim_held_lease (parts->parts[i]) != NULL) != owned)
         {
           sim_world_fail (sim_contender_world (contender), "%s: part %d is %s", contender->name, i,
                           owned ? "not held" : "still held");
@@ -127,7 +127,7 @@ believe_parts (SimContender *contender, CuratorLease *lease)
         }
       if (by_thread)
         {
-          of_part = i < PART_FIRST_OF_INNER ? curator_lock_get_lease (parts->parts[i]) : NULL;
+          of_part = i < PART_FIRST_OF_INNER ? sim_held_lease (parts->parts[i]) : NULL;
         }
       if (of_part != NULL && (by_thread || parts->parts[i] == contender->lock || i == PART_MUTEX))
         {
@@ -135,7 +135,7 @@ believe_parts (SimContender *contender, CuratorLease *lease)
         }
       if (of_part == NULL)
         {
-          of_part = curator_lock_get_lease (parts->parts[PART_MUTEX]);
+          of_part = sim_held_lease (parts->parts[PART_MUTEX]);
         }
       if (of_part == NULL)
         {

@@ -85,7 +85,7 @@ read_while_writing (SimContender *contender)
     {
       return FALSE;
     }
-  lease = curator_lease_ref (curator_lock_get_lease (read));
+  lease = curator_lock_dup_lease (read);
   if (stays)
     {
       guint belief = sim_contender_believe (contender, 0, lease, SIM_HOLD_DOWNGRADE,

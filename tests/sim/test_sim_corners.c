@@ -4,6 +4,8 @@
  */
 #include "sim_scene.h"
 
+#include <curator/lock_internals.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,6 +6,8 @@
 #include "sim_machine.h"
 #include "support/sanitized.h"
 
+#include <curator/lock_internals.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -361,7 +361,7 @@ test_lock_without_members (void **state)
   assert_true (curator_lock_acquire (nothing, 0, NULL, &error));
   assert_true (curator_lock_is_acquired_in_this_process (nothing));
   assert_true (curator_lock_is_owned_by_current_thread (nothing));
-  assert_null (curator_lock_get_lease (nothing));
+  assert_null (curator_lock_dup_lease (nothing));
   assert_null (curator_lock_get_participant_nodes (nothing, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
   assert_false (curator_lock_make_revocable (nothing, NULL, NULL, NULL, &error));

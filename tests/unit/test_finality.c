@@ -13,6 +13,8 @@
 
 #include "curator/curator.h"
 
+#include <curator/lock_internals.h>
+
 #include <time.h>
 
 #define SESSION_MS 8

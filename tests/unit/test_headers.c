@@ -1,6 +1,7 @@
 /* Includes all public headers together with ZooKeeper's own. Compiling is the test. The build
  * checks that each header compiles alone, too. */
 #include <curator/curator.h>
+#include <curator/lock_internals.h>
 
 #include <zookeeper/zookeeper.h>
 

@@ -2,6 +2,8 @@
 
 #include "base/kind.h"
 
+#include <curator/lock_internals.h>
+
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 

@@ -1,6 +1,7 @@
 #include "cell.h"
 
 #include "support/checker.h"
+#include "support/held_lease.h"
 #include "support/process.h"
 #include "support/waiting.h"
 
@@ -386,7 +387,7 @@ cell_revoke (Cell *cell, const char *recipe)
 
   CELL_CHECK (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), error);
   CELL_CHECK (curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
-  const char *node = curator_lease_get_node_path (curator_lock_get_lease (lock));
+  const char *node = curator_lease_get_node_path (held_lease (lock));
   java_peer_tell (cell->peer, "revoke %s", node);
   CELL_CHECK (wait_until (is_positive, &asked, LONG_MS), NULL);
   CELL_CHECK (curator_lock_release (lock, 0, NULL, &error), error);
