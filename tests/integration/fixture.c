@@ -1,5 +1,4 @@
 #include "fixture.h"
-#include "support/held_lease.h"
 
 /* Of client_new(). */
 static int session_ms = SESSION_MS;
@@ -164,7 +163,7 @@ check_ok (gboolean result, GError **error, const char *call, const char *file, i
 static void
 note_result (Contender *contender, gboolean acquired, GError *error)
 {
-  CuratorLease *lease = acquired ? held_lease (contender->lock) : NULL;
+  g_autoptr (CuratorLease) lease = acquired ? curator_lock_dup_lease (contender->lock) : NULL;
   pthread_mutex_lock (&contender->mutex);
   contender->returned_ms = wait_now_ms ();
   contender->acquired = acquired;
