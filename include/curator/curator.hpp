@@ -2577,6 +2577,15 @@ take_participant (CuratorLeaderParticipant *object)
            curator_leader_participant_is_leader (object) != FALSE };
 }
 
+/* Nothing, if there was no error. */
+inline std::optional<leader_participant>
+take_leader (const outcome &outcome, CuratorLeaderParticipant *object)
+{
+  outcome.check (true);
+  return object != nullptr ? std::optional<leader_participant> (take_participant (object))
+                           : std::nullopt;
+}
+
 /* Takes over the array. */
 inline std::vector<leader_participant>
 take_participants (GPtrArray *objects)
@@ -2699,14 +2708,15 @@ public:
         detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
-  /** Reads the leader from the server; one without id that does not lead if there is none.
+  /** Reads the leader from the server; nothing if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  leader_participant
+  std::optional<leader_participant>
   leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participant (outcome.check (curator_leader_selector_get_leader (
-        detail::require (native_handle ()), timeout, cancellable, outcome)));
+    return detail::take_leader (
+        outcome, curator_leader_selector_get_leader (detail::require (native_handle ()), timeout,
+                                                     cancellable, outcome));
   }
 
   /** Leaves the queue, or cancels the current leadership. Does not wait. */
@@ -2835,14 +2845,15 @@ public:
         detail::require (native_handle ()), timeout, cancellable, outcome)));
   }
 
-  /** Reads the leader from the server; one without id that does not lead if there is none.
+  /** Reads the leader from the server; nothing if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  leader_participant
+  std::optional<leader_participant>
   leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participant (outcome.check (curator_leader_latch_get_leader (
-        detail::require (native_handle ()), timeout, cancellable, outcome)));
+    return detail::take_leader (outcome,
+                                curator_leader_latch_get_leader (detail::require (native_handle ()),
+                                                                 timeout, cancellable, outcome));
   }
 
   /** Adds a listener, called as listener (bool is_leader) for every change, in order.

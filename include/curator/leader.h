@@ -132,7 +132,7 @@ GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *sele
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
- *  @return a new participant; one with id "" that is no leader if there is no candidate; NULL with
+ *  @return a new participant; NULL without an error if there is no candidate; NULL with
  *          an error */
 CURATOR_API
 CuratorLeaderParticipant *curator_leader_selector_get_leader (CuratorLeaderSelector *selector,
@@ -231,7 +231,7 @@ GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gin
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
- *  @return a new participant; one with id "" that is no leader if there is no candidate; NULL with
+ *  @return a new participant; NULL without an error if there is no candidate; NULL with
  *          an error */
 CURATOR_API
 CuratorLeaderParticipant *curator_leader_latch_get_leader (CuratorLeaderLatch *latch,

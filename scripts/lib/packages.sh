@@ -12,6 +12,7 @@ PACKAGES_TEST=(
   bash-completion
   ca-certificates
   clang
+  coccinelle
   docker-compose
   doxygen
   fish

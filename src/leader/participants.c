@@ -139,6 +139,5 @@ curator_participants_read_leader (CuratorLockInternals *internals, gint64 timeou
     {
       return NULL;
     }
-  return first->len > 0 ? curator_leader_participant_ref (g_ptr_array_index (first, 0))
-                        : participant_new (NULL, FALSE);
+  return first->len > 0 ? curator_leader_participant_ref (g_ptr_array_index (first, 0)) : NULL;
 }

@@ -878,8 +878,8 @@ test_leaders (void **state)
   assert_string_equal (selector.id ().c_str (), "one");
   selector.start ();
   assert_true (leads.get_future ().get () > 0);
-  assert_true (selector.leader ().is_leader);
-  assert_string_equal (selector.share ().leader ().id.c_str (), "one");
+  assert_true (selector.leader ().value ().is_leader);
+  assert_string_equal (selector.share ().leader ().value ().id.c_str (), "one");
   assert_int_equal (selector.participants ().size (), 1);
   assert_false (selector.requeue ());
   const criticals seen;
@@ -899,7 +899,7 @@ test_leaders (void **state)
         over.set_value ();
       }
   });
-  assert_true (latch.leader ().id.empty ());
+  assert_false (latch.leader ().has_value ());
   latch.start ();
   latch.await ();
   assert_true (latch.try_await_for (0ms));

@@ -29,6 +29,7 @@ struct _Scene
   CuratorLeaderLatch *waiting_latch;
   CuratorLeaderLatch *leading_latch;
   CuratorLeaderSelector *selector;
+  CuratorLeaderSelector *their_selector;
   CuratorSharedCount *count;
   CuratorRetryPolicy *policy;
   CuratorLockDriver *driver;
@@ -169,6 +170,22 @@ lead_nothing (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable
 {
 }
 
+static void
+lead_on (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+         gpointer data)
+{
+  while (!g_cancellable_is_cancelled (cancellable))
+    {
+      wait_ms (10);
+    }
+}
+
+static gboolean
+leads (gpointer selector)
+{
+  return curator_leader_selector_has_leadership (selector);
+}
+
 Scene *
 scene_new (Fixture *fixture, int connection_timeout_ms)
 {
@@ -186,6 +203,10 @@ scene_new (Fixture *fixture, int connection_timeout_ms)
   scene->adopted = program_client (scene->program);
   scene->selector = curator_leader_selector_new (scene->client, "/extremes/selector", lead_nothing,
                                                  NULL, NULL, NULL);
+  scene->their_selector =
+      curator_leader_selector_new (scene->other, "/extremes/selector", lead_on, NULL, NULL, NULL);
+  assert_true (curator_leader_selector_start (scene->their_selector, NULL));
+  assert_true (wait_until (leads, scene->their_selector, LONG_MS));
   scene->policy = curator_retry_policy_new_n_times (3, 1);
   scene->driver = curator_lock_driver_new (NULL, NULL, NULL);
   scene->tls = curator_tls_new ();
@@ -199,6 +220,8 @@ scene_free (Scene *scene)
   curator_lock_driver_unref (scene->driver);
   curator_retry_policy_unref (scene->policy);
   curator_leader_selector_unref (scene->selector);
+  curator_leader_selector_close (scene->their_selector);
+  curator_leader_selector_unref (scene->their_selector);
   curator_inspection_unref (scene->inspection);
   curator_shared_count_unref (scene->count);
   curator_leader_latch_unref (scene->leading_latch);

@@ -340,7 +340,7 @@ call_selector_leader (World *world, gint64 ms, GCancellable *cancellable, GError
       ms == SHORT_FORM
           ? curator_leader_selector_get_leader (world->selector, 0, NULL, error)
           : curator_leader_selector_get_leader (world->selector, ms, cancellable, error);
-  return leader != NULL;
+  return leader != NULL || *error == NULL;
 }
 
 static gboolean
@@ -349,7 +349,7 @@ call_latch_leader (World *world, gint64 ms, GCancellable *cancellable, GError **
   g_autoptr (CuratorLeaderParticipant) leader =
       ms == SHORT_FORM ? curator_leader_latch_get_leader (world->latch, 0, NULL, error)
                        : curator_leader_latch_get_leader (world->latch, ms, cancellable, error);
-  return leader != NULL;
+  return leader != NULL || *error == NULL;
 }
 
 static const struct

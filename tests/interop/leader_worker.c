@@ -154,7 +154,7 @@ list (Candidate *reader)
                    ? curator_leader_latch_get_leader (reader->latch, 0, NULL, &error)
                    : curator_leader_selector_get_leader (reader->selector, 0, NULL, &error);
     }
-  if (leader == NULL)
+  if (error != NULL)
     {
       tell ("ERROR %s", error->message);
       return;
@@ -167,7 +167,8 @@ list (Candidate *reader)
           curator_leader_participant_get_id (g_ptr_array_index (participants, i)));
     }
   tell ("PARTICIPANTS %s", ids->str);
-  tell ("LEADER %s", curator_leader_participant_get_id (leader));
+  /* Java gives a participant with this id instead. */
+  tell ("LEADER %s", leader != NULL ? curator_leader_participant_get_id (leader) : "");
 }
 
 static void
