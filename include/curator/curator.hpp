@@ -1320,6 +1320,26 @@ public:
         != FALSE);
   }
 
+  /** Like release(), but does not wait, and reports the confirmation of the server.
+   *  @param done  called as done (const error *), once: NULL on success; borrowed */
+  template <class F>
+  void
+  async_release (F &&done)
+  {
+    using callback = std::decay_t<F>;
+    CuratorLease *const object = detail::require (native_handle ());
+    curator_lease_release_async (
+        object,
+        [] (CuratorLease *, const GError *failed, gpointer data) {
+          detail::shield ([&] {
+            const auto kept = detail::take<callback> (data);
+            const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
+            (*kept) (why ? &*why : nullptr);
+          });
+        },
+        detail::keep (std::forward<F> (done)));
+  }
+
   /** Empties this handle without waiting. Emptying the last one releases the hold in the
    *  background. */
   void

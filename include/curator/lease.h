@@ -38,6 +38,12 @@ typedef enum
 typedef void (*CuratorLeaseListener) (CuratorLease *lease, CuratorLeaseState state,
                                       gpointer user_data);
 
+/** Receives the result of curator_lease_release_async(), once. Runs as a callback; see client.h.
+ *  @param lease  borrowed
+ *  @param error  NULL if the server has confirmed, else why it has not; borrowed */
+typedef void (*CuratorLeaseReleaseCallback) (CuratorLease *lease, const GError *error,
+                                             gpointer user_data);
+
 /** Full path of the lock node, without namespace. Owned by the lease. For a multi-lock: the first
  *  member's. Mirrors InterProcessMutex.getLockPath. */
 CURATOR_API
@@ -131,6 +137,15 @@ GBytes *curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancell
 CURATOR_API
 gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                                 GError **error);
+
+/** Like curator_lease_release(), but returns at once: the hold has ended when this returns. No Java
+ *  counterpart.
+ *  @param callback  may be NULL; receives NULL once the server has confirmed, or if the lease was over
+ *                   already, or RELEASE_PENDING after the connection timeout, or CLOSED if the client was
+ *                   closed first: then the end of the session frees the lock */
+CURATOR_API
+void curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
+                                  gpointer user_data);
 
 /** Adds a reference and returns @p lease. */
 CURATOR_API

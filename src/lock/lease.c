@@ -390,3 +390,44 @@ curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *can
   curator_lease_release_start (lease, timeout_ms, curator_confirmation_done, confirmation);
   return curator_confirmation_await (confirmation, cancellable, error);
 }
+
+static void
+deliver_release (GCallback callback, gpointer lease, gpointer result, const GError *error,
+                 gpointer user_data)
+{
+  ((CuratorLeaseReleaseCallback) callback) (lease, error, user_data);
+}
+
+/* Without a callback no thread is woken. */
+void
+curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
+                             gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_LEASE (lease));
+  GError *error = NULL;
+  const gboolean may = curator_client_check_forked (lease->client, &error);
+
+  if (callback == NULL)
+    {
+      g_clear_error (&error);
+      if (may)
+        {
+          curator_lease_release_start (lease, 0, NULL, NULL);
+        }
+      return;
+    }
+  const CuratorAsyncSpec spec = { .owner = curator_lease_ref (lease),
+                                  .unref_owner = unref_lease,
+                                  .callback = G_CALLBACK (callback),
+                                  .user_data = user_data,
+                                  .deliver = deliver_release };
+  CuratorAsync *async = curator_async_new (lease->client, &spec);
+  if (may)
+    {
+      curator_lease_release_start (lease, 0, curator_async_release_done, async);
+    }
+  else
+    {
+      curator_async_refuse (async, error);
+    }
+}

@@ -246,6 +246,14 @@ test_release_without_waiting (void **state)
   assert_false (quick.is_owned_by_current_thread ());
   assert_true (confirmed.get_future ().get ());
 
+  std::promise<bool> released;
+  curator::lease lease = quick.acquire_lease ();
+  lease.async_release (
+      [&] (const curator::error *failed) { released.set_value (failed == nullptr); });
+  assert_true (lease.state () == curator::lease_state::released);
+  assert_true (released.get_future ().get ());
+  assert_children (fixture, "/cpp/quick", 0, LONG_MS);
+
   std::promise<int> refused;
   quick.unlock_async ([&] (const curator::error *failed) { refused.set_value (failed->code ()); });
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_NOT_OWNER);

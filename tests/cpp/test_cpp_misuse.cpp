@@ -172,6 +172,12 @@ const operations<curator::lease> of_lease = {
   { "lease::remove_listener", returns, returns,
     [] (curator::lease &it) { it.remove_listener (1); } },
   { "lease::release", logic, returns, [] (curator::lease &it) { it.release (); } },
+  { "lease::async_release", logic, returns,
+    [] (curator::lease &it) {
+      answer released;
+      it.async_release (released.callback ());
+      released.get ();
+    } },
   { "lease::share", returns, returns, [] (curator::lease &it) { (void) it.share (); } },
   { "lease::native_handle", returns, returns,
     [] (curator::lease &it) { (void) it.native_handle (); } },

@@ -118,6 +118,88 @@ test_p28_async_release_without_server (void **state)
   assert_int_equal (g_atomic_int_get (&told), 1);
 }
 
+static void
+note_lease_release (CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  const gboolean is_over = curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED;
+  g_atomic_int_set ((int *) user_data, error == NULL && is_over ? 1 : 2);
+}
+
+static gboolean
+was_told (gpointer told)
+{
+  return g_atomic_int_get ((int *) told) != 0;
+}
+
+/* A lease of each kind. The hold has ended at once; the callback comes after the outage, and again for a
+ * lease that is over. */
+static void
+release_lease_async (Fixture *fixture, CuratorLock *lock, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  int told = 0;
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  curator_lease_release_async (lease, note_lease_release, &told);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  assert_true (raw_zk_count_children (fixture->raw, path) > 0);
+  assert_int_equal (g_atomic_int_get (&told), 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_int_equal (told, 1);
+  assert_no_residue (fixture, path, 0);
+  told = 0;
+  curator_lease_release_async (lease, note_lease_release, &told);
+  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_int_equal (told, 1);
+}
+
+static void
+test_leases_are_released_asynchronously (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/lease");
+  g_autoptr (CuratorLock) semaphore =
+      curator_semaphore_mutex_new (client, "/release/lease-semaphore", NULL);
+  CuratorLock *const members[] = { mutex, semaphore };
+  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+
+  release_lease_async (fixture, mutex, "/release/lease");
+  release_lease_async (fixture, semaphore, "/release/lease-semaphore/leases");
+  release_lease_async (fixture, both, "/release/lease");
+  g_autoptr (CuratorLease) dropped = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
+  assert_ok (dropped != NULL, &error);
+  curator_lease_release_async (dropped, NULL, NULL);
+  assert_int_equal (curator_lease_get_state (dropped), CURATOR_LEASE_RELEASED);
+  assert_no_residue (fixture, "/release/lease", 3000);
+}
+
+/* The server says nothing: the callback says so after the connection timeout, and the node is gone once
+ * the server goes on. */
+static void
+test_lease_release_is_pending (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int told = 0;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_connection_timeout (client, 300);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lease-pending");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  zk_server_freeze (fixture->server);
+  curator_lease_release_async (lease, note_lease_release, &told);
+  const gboolean in_time = wait_until (was_told, &told, LONG_MS);
+  zk_server_thaw (fixture->server);
+  assert_true (in_time);
+  assert_int_equal (told, 2);
+  assert_no_residue (fixture, "/release/lease-pending", LONG_MS);
+}
+
 /* Any kind of lock, released without a callback: ownership ends at once, and the node is deleted in
  * the end. */
 static void
@@ -338,6 +420,8 @@ main (void)
     heal_and_test (test_p28_delete_never_arrived),
     heal_and_test (test_p28_async_release_without_server),
     heal_and_test (test_p28_async_release_without_callback),
+    heal_and_test (test_leases_are_released_asynchronously),
+    heal_and_test (test_lease_release_is_pending),
     heal_and_test (test_p28_pending_until_the_session_ends),
     heal_and_test (test_deleted_when_permitted_again),
     heal_and_test (test_fixed_node_that_cannot_be_read),
