@@ -91,6 +91,7 @@ curator_test_cluster_restart (CuratorTestCluster *cluster, int i, GError **error
 {
   g_return_val_if_fail (cluster != NULL && is_member (i), FALSE);
   cluster->member = i;
+  cluster->done = FALSE;
   keeper_run (relaunch_member, cluster);
   if (!cluster->done)
     {
@@ -120,7 +121,7 @@ stop (gpointer data)
 void
 curator_test_cluster_free (CuratorTestCluster *cluster)
 {
-  if (cluster != NULL)
+  if (cluster != NULL && keeper_is_here ())
     {
       keeper_run (stop, cluster);
       g_free (cluster);

@@ -1,3 +1,4 @@
+#include "keeper.h"
 #include "support/zk_server.h"
 #include "testing-private.h"
 
@@ -6,6 +7,11 @@ G_DEFINE_QUARK (curator - test - error, curator_test_error)
 gboolean
 testing_check_machine (GError **error)
 {
+  if (!keeper_is_here ())
+    {
+      testing_fail (error, "A child of fork () cannot start servers after its parent has done so");
+      return FALSE;
+    }
   g_autofree char *missing = zk_server_missing ();
   if (missing != NULL)
     {

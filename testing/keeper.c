@@ -2,11 +2,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* of callers: one job at a time */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static gboolean running;
+static gint owner;     /* atomic: the process that has the thread, 0 before it runs */
 static KeeperWork job; /* NULL: nothing to do */
 static gpointer job_data;
 
@@ -27,6 +28,13 @@ keep (void *unused)
   return NULL;
 }
 
+gboolean
+keeper_is_here (void)
+{
+  const gint process = g_atomic_int_get (&owner);
+  return process == 0 || process == getpid ();
+}
+
 /* The program's signal handlers run on its own threads. */
 static gboolean
 start (void)
@@ -41,6 +49,7 @@ start (void)
   if (started)
     {
       pthread_detach (thread);
+      g_atomic_int_set (&owner, getpid ());
     }
   return started;
 }
@@ -48,9 +57,9 @@ start (void)
 void
 keeper_run (KeeperWork work, gpointer data)
 {
+  g_return_if_fail (keeper_is_here ());
   pthread_mutex_lock (&turn);
-  running = running || start ();
-  if (!running)
+  if (g_atomic_int_get (&owner) == 0 && !start ())
     {
       work (data); /* no thread left: better than nothing */
       pthread_mutex_unlock (&turn);

@@ -9,7 +9,11 @@
 
 typedef void (*KeeperWork) (gpointer data);
 
-/* Runs work on that thread and waits for its end; one at a time. */
+/* FALSE in a child of fork(), where that thread is not. */
+gboolean keeper_is_here (void);
+
+/* Runs work on that thread and waits for its end; one at a time. Nothing but a critical message where the
+ * thread is not. */
 void keeper_run (KeeperWork work, gpointer data);
 
 #endif

@@ -4,11 +4,20 @@
 #include "support/net.h"
 #include "testing-private.h"
 
+#include <unistd.h>
+
 struct _CuratorTestProxy
 {
   Proxy *wire;
   char *server;
+  pid_t owner; /* a child of fork() has neither the threads nor the locks */
 };
+
+static gboolean
+is_here (const CuratorTestProxy *proxy)
+{
+  return proxy != NULL && proxy->owner == getpid ();
+}
 
 CuratorTestProxy *
 curator_test_proxy_new (const char *server, GError **error)
@@ -30,6 +39,7 @@ curator_test_proxy_new (const char *server, GError **error)
   CuratorTestProxy *proxy = g_new0 (CuratorTestProxy, 1);
   proxy->wire = wire;
   proxy->server = g_strdup (server);
+  proxy->owner = getpid ();
   return proxy;
 }
 
@@ -43,35 +53,35 @@ curator_test_proxy_get_connect_string (CuratorTestProxy *proxy)
 void
 curator_test_proxy_cut (CuratorTestProxy *proxy)
 {
-  g_return_if_fail (proxy != NULL);
+  g_return_if_fail (is_here (proxy));
   proxy_cut (proxy->wire);
 }
 
 void
 curator_test_proxy_refuse (CuratorTestProxy *proxy)
 {
-  g_return_if_fail (proxy != NULL);
+  g_return_if_fail (is_here (proxy));
   proxy_set_mode (proxy->wire, PROXY_REFUSE);
 }
 
 void
 curator_test_proxy_stall (CuratorTestProxy *proxy)
 {
-  g_return_if_fail (proxy != NULL);
+  g_return_if_fail (is_here (proxy));
   proxy_set_mode (proxy->wire, PROXY_HOLE);
 }
 
 void
 curator_test_proxy_delay (CuratorTestProxy *proxy, int to_server_ms, int to_client_ms)
 {
-  g_return_if_fail (proxy != NULL && to_server_ms >= 0 && to_client_ms >= 0);
+  g_return_if_fail (is_here (proxy) && to_server_ms >= 0 && to_client_ms >= 0);
   proxy_set_delay (proxy->wire, to_server_ms, to_client_ms);
 }
 
 void
 curator_test_proxy_restore (CuratorTestProxy *proxy)
 {
-  g_return_if_fail (proxy != NULL);
+  g_return_if_fail (is_here (proxy));
   proxy_set_delay (proxy->wire, 0, 0);
   proxy_set_mode (proxy->wire, PROXY_PASS);
 }
@@ -80,7 +90,7 @@ gboolean
 curator_test_expire_session (CuratorTestProxy *proxy, gint64 session_id, GError **error)
 {
   guint8 password[16];
-  g_return_val_if_fail (proxy != NULL, FALSE);
+  g_return_val_if_fail (is_here (proxy), FALSE);
   const gboolean known = session_id == 0 ? proxy_last_session (proxy->wire, &session_id, password)
                                          : proxy_password_of (proxy->wire, session_id, password);
   if (!known)
@@ -99,7 +109,7 @@ curator_test_expire_session (CuratorTestProxy *proxy, gint64 session_id, GError 
 void
 curator_test_proxy_free (CuratorTestProxy *proxy)
 {
-  if (proxy != NULL)
+  if (is_here (proxy))
     {
       proxy_free (proxy->wire);
       g_free (proxy->server);

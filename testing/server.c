@@ -63,6 +63,7 @@ gboolean
 curator_test_server_restart (CuratorTestServer *server, GError **error)
 {
   g_return_val_if_fail (server != NULL, FALSE);
+  server->serves = FALSE;
   keeper_run (restart, server);
   if (!server->serves)
     {
@@ -107,7 +108,7 @@ stop (gpointer data)
 void
 curator_test_server_free (CuratorTestServer *server)
 {
-  if (server != NULL)
+  if (server != NULL && keeper_is_here ())
     {
       keeper_run (stop, server);
       g_free (server);

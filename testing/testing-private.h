@@ -9,7 +9,7 @@
 #define TESTING_EXPIRE_MS     60000
 #define TESTING_CLUSTER_COUNT 3
 
-/* FALSE with MISSING unless servers can be started on this machine. */
+/* FALSE with MISSING or FAILED unless servers can be started here. */
 gboolean testing_check_machine (GError **error);
 /* Sets FAILED. */
 void testing_fail (GError **error, const char *sentence);

@@ -411,6 +411,18 @@ take (gpointer data) noexcept
   return std::unique_ptr<F> (static_cast<F *> (data));
 }
 
+/* Calls the callback of a release that does not wait. */
+template <class F>
+void
+tell_release (const GError *failed, gpointer data) noexcept
+{
+  shield ([&] {
+    const auto kept = take<F> (data);
+    const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
+    (*kept) (why ? &*why : nullptr);
+  });
+}
+
 inline std::vector<std::string>
 take_strings (char **strings)
 {
@@ -1331,11 +1343,7 @@ public:
     curator_lease_release_async (
         object,
         [] (CuratorLease *, const GError *failed, gpointer data) {
-          detail::shield ([&] {
-            const auto kept = detail::take<callback> (data);
-            const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
-            (*kept) (why ? &*why : nullptr);
-          });
+          detail::tell_release<callback> (failed, data);
         },
         detail::keep (std::forward<F> (done)));
   }
@@ -1489,11 +1497,7 @@ public:
     curator_lock_release_async (
         object,
         [] (CuratorLock *, const GError *failed, gpointer data) {
-          detail::shield ([&] {
-            const auto kept = detail::take<callback> (data);
-            const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
-            (*kept) (why ? &*why : nullptr);
-          });
+          detail::tell_release<callback> (failed, data);
         },
         detail::keep (std::forward<F> (done)));
   }

@@ -7,8 +7,8 @@
  * Servers listen on loopback addresses of their own and on free ports, so tests may run side by side. Their
  * data are in a temporary folder. They end with the object, or with the program, also if it is killed. A
  * program that is killed leaves the folder. Every wait ends after a minute. Any thread may call any
- * function, but one object is used by one thread at a time. In a child after fork() nothing here may be
- * used.
+ * function, but one object is used by one thread at a time. In a child after fork() its parent's objects
+ * are not for use: their functions fail with a critical message, and a free does nothing.
  */
 #ifndef CURATOR_TESTING_H
 #define CURATOR_TESTING_H

@@ -398,6 +398,17 @@ deliver_release (GCallback callback, gpointer lease, gpointer result, const GErr
   ((CuratorLeaseReleaseCallback) callback) (lease, error, user_data);
 }
 
+static CuratorAsync *
+new_release (CuratorLease *lease, CuratorLeaseReleaseCallback callback, gpointer user_data)
+{
+  const CuratorAsyncSpec spec = { .owner = curator_lease_ref (lease),
+                                  .unref_owner = unref_lease,
+                                  .callback = G_CALLBACK (callback),
+                                  .user_data = user_data,
+                                  .deliver = deliver_release };
+  return curator_async_new (lease->client, &spec);
+}
+
 /* Without a callback no thread is woken. */
 void
 curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
@@ -405,28 +416,14 @@ curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback ca
 {
   g_return_if_fail (CURATOR_IS_LEASE (lease));
   GError *error = NULL;
-  const gboolean may = curator_client_check_forked (lease->client, &error);
+  CuratorAsync *async = callback != NULL ? new_release (lease, callback, user_data) : NULL;
 
-  if (callback == NULL)
+  if (curator_client_check_forked (lease->client, async != NULL ? &error : NULL))
     {
-      g_clear_error (&error);
-      if (may)
-        {
-          curator_lease_release_start (lease, 0, NULL, NULL);
-        }
-      return;
+      curator_lease_release_start (lease, 0, async != NULL ? curator_async_release_done : NULL,
+                                   async);
     }
-  const CuratorAsyncSpec spec = { .owner = curator_lease_ref (lease),
-                                  .unref_owner = unref_lease,
-                                  .callback = G_CALLBACK (callback),
-                                  .user_data = user_data,
-                                  .deliver = deliver_release };
-  CuratorAsync *async = curator_async_new (lease->client, &spec);
-  if (may)
-    {
-      curator_lease_release_start (lease, 0, curator_async_release_done, async);
-    }
-  else
+  else if (async != NULL)
     {
       curator_async_refuse (async, error);
     }

@@ -79,8 +79,7 @@ zk_server_missing (void)
   if (java == NULL)
     {
       return g_strdup ("A test server needs the program java, and there is none in PATH: install a "
-                       "Java runtime (on "
-                       "Debian the package default-jre-headless)");
+                       "Java runtime (on Debian the package default-jre-headless)");
     }
   for (char **jar = jars; *jar != NULL; jar++)
     {
@@ -88,8 +87,7 @@ zk_server_missing (void)
         {
           return g_strdup_printf (
               "A test server needs %s, which is not there: install ZooKeeper (on Debian the "
-              "package "
-              "zookeeper), or name its jars in CURATOR_TEST_ZOOKEEPER_CLASSPATH",
+              "package zookeeper), or name its jars in CURATOR_TEST_ZOOKEEPER_CLASSPATH",
               *jar);
         }
     }

@@ -203,8 +203,7 @@ typedef gboolean (*Way) (CuratorLock *lock, gint64 ms, GCancellable *cancellable
 
 static const Way ways[] = { way_thread, way_lease, way_async };
 
-/* The calls that wait for a server. timeout_ms is -2 for the short form. */
-#define SHORT_FORM ((gint64) -2)
+/* The calls that wait for a server. */
 
 typedef struct
 {
@@ -231,26 +230,20 @@ free_strings (char **strings)
 static gboolean
 call_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return free_strings (
-      ms == SHORT_FORM ? curator_lock_get_participant_nodes (world->lock, 0, NULL, error)
-                       : curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
+  return free_strings (curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
 }
 
 static gboolean
 call_semaphore_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_strings (
-      ms == SHORT_FORM
-          ? curator_semaphore_get_participant_nodes (world->semaphore, 0, NULL, error)
-          : curator_semaphore_get_participant_nodes (world->semaphore, ms, cancellable, error));
+      curator_semaphore_get_participant_nodes (world->semaphore, ms, cancellable, error));
 }
 
 static gboolean
 call_lease_data (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GBytes) data = ms == SHORT_FORM
-                                ? curator_lease_get_data (world->lease, 0, NULL, error)
-                                : curator_lease_get_data (world->lease, ms, cancellable, error);
+  g_autoptr (GBytes) data = curator_lease_get_data (world->lease, ms, cancellable, error);
   return data != NULL;
 }
 
@@ -258,8 +251,7 @@ static gboolean
 call_revoke (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   const char *path = "/outage/no/such/node";
-  return ms == SHORT_FORM ? curator_attempt_revoke (world->client, path, 0, NULL, error)
-                          : curator_attempt_revoke (world->client, path, ms, cancellable, error);
+  return curator_attempt_revoke (world->client, path, ms, cancellable, error);
 }
 
 static gboolean
@@ -267,15 +259,13 @@ call_count_start (World *world, gint64 ms, GCancellable *cancellable, GError **e
 {
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (world->client, "/outage/new-count", 1, NULL);
-  return ms == SHORT_FORM ? curator_shared_count_start (count, 0, NULL, error)
-                          : curator_shared_count_start (count, ms, cancellable, error);
+  return curator_shared_count_start (count, ms, cancellable, error);
 }
 
 static gboolean
 call_count_set (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return ms == SHORT_FORM ? curator_shared_count_set (world->count, 2, 0, NULL, error)
-                          : curator_shared_count_set (world->count, 2, ms, cancellable, error);
+  return curator_shared_count_set (world->count, 2, ms, cancellable, error);
 }
 
 static gboolean
@@ -283,18 +273,14 @@ call_count_try_set (World *world, gint64 ms, GCancellable *cancellable, GError *
 {
   gint32 version = 0;
   curator_shared_count_get_versioned (world->count, NULL, &version);
-  return ms == SHORT_FORM
-             ? curator_shared_count_try_set (world->count, version, 3, NULL, 0, NULL, error)
-             : curator_shared_count_try_set (world->count, version, 3, NULL, ms, cancellable,
-                                             error);
+  return curator_shared_count_try_set (world->count, version, 3, NULL, ms, cancellable, error);
 }
 
 static gboolean
 call_inspect (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   g_autoptr (CuratorInspection) inspection =
-      ms == SHORT_FORM ? curator_inspect (world->client, "/outage/mutex", 0, NULL, error)
-                       : curator_inspect (world->client, "/outage/mutex", ms, cancellable, error);
+      curator_inspect (world->client, "/outage/mutex", ms, cancellable, error);
   return inspection != NULL;
 }
 
@@ -302,9 +288,7 @@ static gboolean
 call_find_locks (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_strings (
-      ms == SHORT_FORM
-          ? curator_find_locks (world->client, "/outage", 0, NULL, 0, NULL, error)
-          : curator_find_locks (world->client, "/outage", 0, NULL, ms, cancellable, error));
+      curator_find_locks (world->client, "/outage", 0, NULL, ms, cancellable, error));
 }
 
 static gboolean
@@ -316,30 +300,31 @@ free_participants (GPtrArray *participants)
 }
 
 static gboolean
+call_inspect_all (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  return free_participants (
+      curator_inspect_all (world->client, "/outage", NULL, NULL, ms, cancellable, error));
+}
+
+static gboolean
 call_selector_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_participants (
-      ms == SHORT_FORM
-          ? curator_leader_selector_get_participants (world->selector, 0, NULL, error)
-          : curator_leader_selector_get_participants (world->selector, ms, cancellable, error));
+      curator_leader_selector_get_participants (world->selector, ms, cancellable, error));
 }
 
 static gboolean
 call_latch_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_participants (
-      ms == SHORT_FORM
-          ? curator_leader_latch_get_participants (world->latch, 0, NULL, error)
-          : curator_leader_latch_get_participants (world->latch, ms, cancellable, error));
+      curator_leader_latch_get_participants (world->latch, ms, cancellable, error));
 }
 
 static gboolean
 call_selector_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   g_autoptr (CuratorLeaderParticipant) leader =
-      ms == SHORT_FORM
-          ? curator_leader_selector_get_leader (world->selector, 0, NULL, error)
-          : curator_leader_selector_get_leader (world->selector, ms, cancellable, error);
+      curator_leader_selector_get_leader (world->selector, ms, cancellable, error);
   return leader != NULL || *error == NULL;
 }
 
@@ -347,8 +332,7 @@ static gboolean
 call_latch_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   g_autoptr (CuratorLeaderParticipant) leader =
-      ms == SHORT_FORM ? curator_leader_latch_get_leader (world->latch, 0, NULL, error)
-                       : curator_leader_latch_get_leader (world->latch, ms, cancellable, error);
+      curator_leader_latch_get_leader (world->latch, ms, cancellable, error);
   return leader != NULL || *error == NULL;
 }
 
@@ -367,6 +351,7 @@ static const struct
   { "try_set of a count", call_count_try_set, TRUE },
   { "inspect", call_inspect },
   { "find_locks", call_find_locks },
+  { "inspect_all", call_inspect_all },
   { "participants of a selector", call_selector_participants },
   { "participants of a latch", call_latch_participants },
   { "leader of selectors", call_selector_leader },
@@ -492,7 +477,7 @@ check_cells (GPtrArray *cells, const Column *column, gint64 within_ms)
     }
 }
 
-/* All operations at once, in every form. */
+/* All operations at once, with each kind of limit. */
 static void
 check_outage (World *world, const Column *column)
 {
@@ -501,7 +486,6 @@ check_outage (World *world, const Column *column)
   add_acquires (cells, world, 0, FALSE);
   add_acquires (cells, world, CALL_MS, FALSE);
   add_acquires (cells, world, CURATOR_WAIT_FOREVER, TRUE);
-  add_calls (cells, world, SHORT_FORM, FALSE);
   add_calls (cells, world, 0, FALSE);
   add_calls (cells, world, CALL_MS, FALSE);
   add_calls (cells, world, CURATOR_WAIT_FOREVER, TRUE);

@@ -5,6 +5,8 @@
 #include <curator/testing.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* cmocka.h needs these before it. */
 #include <setjmp.h>
@@ -121,6 +123,47 @@ cluster_survives_its_leader (void **state)
   raw_zk_close (raw);
 }
 
+/* Whatever a program's cleanup does in a child, the child ends and its parent's servers go on. */
+static void
+use_in_child (CuratorTestServer *server, CuratorTestProxy *proxy)
+{
+  g_autoptr (GError) error = NULL;
+  alarm (30);
+  if (curator_test_server_new (&error) != NULL
+      || !g_error_matches (error, CURATOR_TEST_ERROR, CURATOR_TEST_ERROR_FAILED)
+      || curator_test_server_restart (server, NULL) || curator_test_expire_session (proxy, 0, NULL))
+    {
+      _exit (1);
+    }
+  curator_test_server_kill (server);
+  curator_test_proxy_cut (proxy);
+  curator_test_proxy_free (proxy);
+  curator_test_server_free (server);
+  _exit (0);
+}
+
+static void
+child_of_fork_ends (void **state)
+{
+  g_autoptr (CuratorTestServer) server = curator_test_server_new (NULL);
+  assert_non_null (server);
+  g_autoptr (CuratorTestProxy) proxy =
+      curator_test_proxy_new (curator_test_server_get_connect_string (server), NULL);
+  RawZk *raw = open_by (curator_test_proxy_get_connect_string (proxy));
+  const pid_t child = fork ();
+  if (child == 0)
+    {
+      g_log_set_always_fatal (G_LOG_LEVEL_ERROR);
+      use_in_child (server, proxy);
+    }
+  int status = 0;
+  assert_int_equal (waitpid (child, &status, 0), child);
+  assert_int_equal (status, 0);
+  assert_true (raw_zk_is_connected (raw));
+  assert_false (raw_zk_exists (raw, "/none"));
+  raw_zk_close (raw);
+}
+
 static void
 missing_is_one_sentence (void **state)
 {
@@ -152,9 +195,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (missing_is_one_sentence),
-    cmocka_unit_test (server_outlives_thread),
-    cmocka_unit_test (proxy_obeys),
+    cmocka_unit_test (missing_is_one_sentence),     cmocka_unit_test (server_outlives_thread),
+    cmocka_unit_test (child_of_fork_ends),          cmocka_unit_test (proxy_obeys),
     cmocka_unit_test (cluster_survives_its_leader),
   };
   return cmocka_run_group_tests (tests, NULL, NULL);
