@@ -2,8 +2,8 @@
  * has its exit code and its cause, and no command runs without the lock. */
 #include "cli.h"
 
-#include "integration/realm.h"
-#include "integration/secured.h"
+#include "integration/secured/realm.h"
+#include "integration/secured/secured.h"
 #include "support/process.h"
 
 #include <glib/gstdio.h>

@@ -11,7 +11,7 @@
 #include "frames.h"
 
 #if IS_SECURED
-#include "secured.h"
+#include "integration/secured/secured.h"
 #endif
 
 #define N_WORKERS  6

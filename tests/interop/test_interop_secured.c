@@ -1,7 +1,7 @@
 /* C and Java contend on the paths of a secured ensemble: over TLS, over SASL, over both. Only those
  * who have authenticated may create nodes there. */
 #include "contest_test.h"
-#include "integration/secured.h"
+#include "integration/secured/secured.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * several clients, without parents, cut off at every request, and killed in between. */
 #include "support/process.h"
 #include "support/scratch.h"
-#include "taking.h"
+#include "integration/taking.h"
 
 #include <string.h>
 

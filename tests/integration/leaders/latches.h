@@ -2,7 +2,7 @@
 #ifndef CURATOR_TEST_LATCHES_H
 #define CURATOR_TEST_LATCHES_H
 
-#include "fixture.h"
+#include "integration/fixture.h"
 
 typedef struct
 {

@@ -1,7 +1,7 @@
 /* Curator's own tests of InterProcessMutex, by their names: TestInterProcessMutexBase and
  * TestInterProcessMutex. tests/README.md lists all of Curator's tests, also those that are not
  * ported. */
-#include "fixture.h"
+#include "integration/fixture.h"
 #include "support/held_lease.h"
 
 #include <curator/lock_internals.h>

@@ -1,6 +1,6 @@
 /* Curator's own tests of the framework and of its client, by their names, as far as locks depend on
  * them. tests/README.md has the whole table. */
-#include "fixture.h"
+#include "integration/fixture.h"
 #include "support/held_lease.h"
 
 /* TestBlockUntilConnected: currently connected. */

@@ -1,6 +1,6 @@
 /* A client of one member is closed while the multi-lock waits: the call of its thread returns when
  * nothing is held for it any more, so that the thread may use the other members at once. */
-#include "taking.h"
+#include "integration/taking.h"
 
 /* Further operations of the closing client: they end between the multi-lock and its last member. */
 #define N_FILLERS 3000

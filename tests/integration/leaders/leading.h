@@ -2,7 +2,7 @@
 #ifndef CURATOR_TEST_LEADING_H
 #define CURATOR_TEST_LEADING_H
 
-#include "fixture.h"
+#include "integration/fixture.h"
 
 /* Counts the leaders of one election, each from the entry of its function until its return or the
  * cancellation of its cancellable. */

@@ -1,6 +1,6 @@
 /* Curator's own tests of semaphores, by their names: TestInterProcessSemaphore, and those of
  * TestInterProcessMutexBase that the semaphore mutex runs. */
-#include "taking.h"
+#include "integration/taking.h"
 
 #define PATH   "/test/semaphore"
 #define LEASES PATH "/leases"

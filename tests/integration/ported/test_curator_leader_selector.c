@@ -1,6 +1,6 @@
 /* Curator's own tests of its leader selector, by their names: TestLeaderSelector,
  * TestLeaderSelectorParticipants, TestLeaderSelectorEdges, TestLeaderAcls. */
-#include "leading.h"
+#include "integration/leaders/leading.h"
 
 #include <string.h>
 

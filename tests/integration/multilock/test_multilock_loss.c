@@ -1,6 +1,6 @@
 /* A member of a multi-lock is lost while a later one is waited for: between any two grants, by a
  * deleted node and by an expired session, flat and nested, waiting and trying. */
-#include "taking.h"
+#include "integration/taking.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Curator's own tests of its leader latch, by their names: TestLeaderLatch, TestLeaderLatchCluster. */
-#include "latches.h"
+#include "integration/leaders/latches.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Permissions under several ACLs; secrets wiped from memory; requests for TLS and SASL that
  * cannot be fulfilled. */
-#include "taking.h"
+#include "integration/taking.h"
 
 #include "zk/features.h"
 

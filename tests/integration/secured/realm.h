@@ -2,7 +2,7 @@
 #ifndef CURATOR_TEST_REALM_H
 #define CURATOR_TEST_REALM_H
 
-#include "fixture.h"
+#include "integration/fixture.h"
 
 #define REALM_SERVER_NAME "zk.test"
 

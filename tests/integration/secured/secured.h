@@ -2,7 +2,7 @@
 #ifndef CURATOR_TEST_SECURED_H
 #define CURATOR_TEST_SECURED_H
 
-#include "fixture.h"
+#include "integration/fixture.h"
 
 #define KEY_PASSWORD  "open sesame"
 #define SASL_USER     "alice"
