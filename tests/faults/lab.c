@@ -46,11 +46,32 @@ lab_free (Lab *lab)
   g_free (lab);
 }
 
-ZkServer *
-lab_start_server (void)
+static int
+start_server (void **state, const char *security)
 {
-  const ZkServerSetup setup = { .tick_ms = LAB_TICK_MS, .security = security_usual_folder () };
-  return zk_server_available () ? zk_server_start_as (&setup) : NULL;
+  const ZkServerSetup setup = { .tick_ms = LAB_TICK_MS, .security = security };
+  *state = zk_server_available () ? zk_server_start_as (&setup) : NULL;
+  return *state != NULL ? 0 : -1;
+}
+
+int
+lab_start (void **state)
+{
+  return start_server (state, security_usual_folder ());
+}
+
+int
+lab_start_secured (void **state)
+{
+  const char *folder = security_folder ();
+  return folder != NULL ? start_server (state, folder) : -1;
+}
+
+int
+lab_stop (void **state)
+{
+  zk_server_stop (*state);
+  return 0;
 }
 
 void

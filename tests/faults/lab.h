@@ -34,8 +34,11 @@ gboolean lab_conclude (Lab *lab);
 /* The same, and asserts that it is. */
 void lab_finish (Lab *lab);
 
-/* A server with one process, with the usual security. */
-ZkServer *lab_start_server (void);
+/* A group's set-up and tear-down; the state is a server of one process, with the usual security or
+ * with TLS and SASL. */
+int lab_start (void **state);
+int lab_start_secured (void **state);
+int lab_stop (void **state);
 
 /* A process that holds the lock until it loses it or is ended. Returns its number. Its connect string is
  * one of security.h. */

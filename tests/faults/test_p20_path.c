@@ -67,23 +67,9 @@ test_p20_path (void **state)
     }
 }
 
-static int
-start (void **state)
-{
-  *state = lab_start_server ();
-  return *state != NULL ? 0 : -1;
-}
-
-static int
-stop (void **state)
-{
-  zk_server_stop (*state);
-  return 0;
-}
-
 int
 main (void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test (test_p20_path) };
-  return cmocka_run_group_tests_name ("P20", tests, start, stop);
+  return cmocka_run_group_tests_name ("P20", tests, lab_start, lab_stop);
 }

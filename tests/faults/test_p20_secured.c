@@ -69,24 +69,10 @@ test_p20_secured (void **state)
     }
 }
 
-static int
-start (void **state)
-{
-  const ZkServerSetup setup = { .tick_ms = LAB_TICK_MS, .security = security_folder () };
-  *state = zk_server_available () && setup.security != NULL ? zk_server_start_as (&setup) : NULL;
-  return *state != NULL ? 0 : -1;
-}
-
-static int
-stop (void **state)
-{
-  zk_server_stop (*state);
-  return 0;
-}
-
 int
 main (void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test (test_p20_secured) };
-  return cmocka_run_group_tests_name ("P20, secured", tests, start, stop);
+  return cmocka_run_group_tests_name ("P20, secured", tests,
+                                      lab_start_secured, lab_stop);
 }

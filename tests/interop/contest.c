@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define MAX_PROCESSES   8
+#define MAX_PROCESSES   32
 #define JAVA_STARTUP_MS 30000
 
 typedef struct
@@ -101,6 +101,7 @@ start_all (Run *run, gboolean java)
   const ContestProcess *processes = run->plan->processes;
   for (int i = 0; processes[i].recipe != NULL; i++)
     {
+      g_assert (i < MAX_PROCESSES);
       if (processes[i].is_java == java)
         {
           g_autofree char *output = output_of (run, i + 1);

@@ -152,6 +152,11 @@ take_turn (Turns *turns, int i)
     {
       return take_all_apart (turns);
     }
+  /* A hold of the thread and a lease in turn. */
+  if (strcmp (work->recipe, "mutex") == 0 && i % 2 == 0)
+    {
+      return enter (turns, work->lock, RECORD_MUTEX) && leave (turns, work->lock, RECORD_MUTEX);
+    }
   if (work->rw_lock == NULL)
     {
       return take_lease (turns, work->semaphore != NULL ? RECORD_SEMAPHORE : RECORD_MUTEX);

@@ -1,18 +1,6 @@
 /* One mutex, C processes and one JVM with Apache Curator: no two threads hold at the same time, fencing
  * tokens rise from grant to grant in both languages, and neither language starves. */
-#include "interop.h"
-#include "support/checker.h"
-#include "support/raw_zk.h"
-#include "support/zk_server.h"
-#include "worker.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "contest_test.h"
 
 #define LOCK_PATH "/interop/mutex"
 
@@ -26,6 +14,8 @@
 #define FEW_ACQUISITIONS 40
 #define LONGER_MS        5 /* a JVM that begins alone does not end before the others begin */
 
+#define JAVA_PROCESS 1
+
 static gboolean
 is_grant (const RecordEvent *event)
 {
@@ -35,7 +25,7 @@ is_grant (const RecordEvent *event)
 static gboolean
 is_java (const RecordEvent *event)
 {
-  return event->process == INTEROP_JAVA_PROCESS;
+  return event->process == JAVA_PROCESS;
 }
 
 /* While both languages compete, a third of the threads is Java's and so should be about a third of
@@ -90,24 +80,21 @@ check_tokens (const GArray *events, int total)
 static GArray *
 contend (ZkServer *server, int c_processes, int threads, int acquisitions, int hold_ms)
 {
-  const InteropPlan plan = { .connect_string = zk_server_address (server),
+  ContestProcess processes[1 + MANY_PROCESSES + 1] = { { "mutex", TRUE, threads, acquisitions } };
+  const ContestPlan plan = { .connect_string = zk_server_address (server),
                              .path = LOCK_PATH,
-                             .java_recipe = "mutex",
-                             .c_processes = c_processes,
-                             .threads = threads,
-                             .acquisitions = acquisitions,
-                             .hold_ms = hold_ms };
-  const CheckerRules rules = { .residue_ms = 1000 };
-  GArray *events = interop_run (&plan, 120000);
+                             .processes = processes,
+                             .hold_ms = hold_ms,
+                             .limit = 1 };
+  for (int i = 1; i <= c_processes; i++)
+    {
+      processes[i] = (ContestProcess){ "mutex", FALSE, threads, acquisitions };
+    }
+  GArray *events = contest_run (&plan, 120000);
   assert_non_null (events);
-  recorder_sort (events);
-  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  assert_int_equal (checker_print (violations), 0);
+  assert_good_history (events);
   check_tokens (events, (c_processes + 1) * threads * acquisitions);
-
-  RawZk *raw = raw_zk_open (zk_server_address (server));
-  assert_true (raw_zk_count_children (raw, LOCK_PATH) <= 0);
-  raw_zk_close (raw);
+  assert_none_below (server, LOCK_PATH);
   return events;
 }
 
@@ -135,28 +122,11 @@ test_many_sessions (void **state)
   assert_true (java_grants > 0);
 }
 
-static int
-start (void **state)
-{
-  *state = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  return *state != NULL ? 0 : -1;
-}
-
-static int
-stop (void **state)
-{
-  zk_server_stop (*state);
-  return 0;
-}
-
 int
-main (int argc, char **argv)
+main (void)
 {
-  if (argc > 1 && strcmp (argv[1], "worker") == 0)
-    {
-      return worker_main (argc, argv);
-    }
   const struct CMUnitTest tests[] = { cmocka_unit_test (test_mutex),
                                       cmocka_unit_test (test_many_sessions) };
-  return cmocka_run_group_tests_name ("interop: mutex", tests, start, stop);
+  return cmocka_run_group_tests_name ("interop: mutex", tests, contest_server_start,
+                                      contest_server_stop);
 }
