@@ -48,6 +48,7 @@ function(curator_plant name)
                    "-DRESULT=${planted_results}/${name}.txt" -P "${CMAKE_CURRENT_SOURCE_DIR}/judge.cmake")
   set_tests_properties(${target} PROPERTIES LABELS planted TIMEOUT 600 ENVIRONMENT
                                             "G_SLICE=always-malloc;G_DEBUG=fatal-criticals;SIM_TEST=${arg_SCENE}")
+  curator_computing_tests(${target})
   if(arg_PUBLISHED)
     set_property(GLOBAL APPEND PROPERTY CURATOR_PLANTED_PUBLISHED ${name})
   else()

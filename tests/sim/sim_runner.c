@@ -227,8 +227,8 @@ static void
 run_profile (const char *name, Profile profile)
 {
   const guint share = the_recipe->is_slow ? SLOW_SHARE : 1;
-  guint n =
-      (env_number ("SIM_SCHEDULES", SIM_DEFAULT_SCHEDULES / share) + N_PROFILES - 1) / N_PROFILES;
+  const guint usual = SIM_DEFAULT_SCHEDULES / share / env_number ("SIM_SHARE", 1);
+  guint n = (env_number ("SIM_SCHEDULES", usual) + N_PROFILES - 1) / N_PROFILES;
   guint32 base = env_number ("SIM_BASE_SEED", 0) / N_PROFILES * N_PROFILES;
   guint n_bad = 0;
 

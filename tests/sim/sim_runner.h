@@ -1,7 +1,8 @@
 /* A recipe under seeded schedules: many short histories, each with one profile of faults.
  *
- * SIM_SCHEDULES sets their number, SIM_BASE_SEED the first seed; SIM_SEED replays one, SIM_TRACE=1
- * prints all of it; SIM_TEST=test_calm runs one profile. The seed alone decides the profile and
+ * SIM_SCHEDULES sets their number, SIM_SHARE=4 runs one of four of the usual number, SIM_BASE_SEED
+ * sets the first seed; SIM_SEED replays one, SIM_TRACE=1 prints all of it; SIM_TEST=test_calm runs
+ * one profile. The seed alone decides the profile and
  * everything else.
  */
 #ifndef SIM_RUNNER_H
