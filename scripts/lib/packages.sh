@@ -19,6 +19,9 @@ PACKAGES_TEST=(
   gnutls-bin
   libasio-dev
   libcmocka-dev
+  libcurl4-gnutls-dev
+  libhiredis-dev
+  libpq-dev
   krb5-admin-server
   krb5-kdc
   krb5-user
@@ -34,6 +37,7 @@ PACKAGES_TEST=(
   postgresql
   python3
   python3-prometheus-client
+  redis-server
   softhsm2
   spin
   valgrind
