@@ -170,7 +170,7 @@ reenter (int calls)
   Holder holder = { curator_client_new_with_ops ("127.0.0.1:2181", NULL, sim_process_ops (process)),
                     calls, FALSE };
   sim_world_add_client (world, process, holder.client);
-  curator_client_start (holder.client, NULL);
+  g_assert_true (curator_client_start (holder.client, NULL));
   sim_actor_new (world, process, "holder", hold_and_reenter, &holder);
   sim_world_run (world);
   sim_world_run_for (world, 1000);

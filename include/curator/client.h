@@ -62,7 +62,7 @@ typedef void (*CuratorStateListener) (CuratorClient *client, CuratorConnectionSt
  *  @param retry_policy    the client takes its own reference; NULL for exponential backoff from
  *                         1000 ms with 3 retries
  *  @return a new client; unref it */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy);
 
 /** Sets the session timeout to request, in milliseconds; default 60000. The server may grant
@@ -98,7 +98,7 @@ void curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interv
 /** Puts every path of this client below "/namespace_" on the server. Paths given to and returned by
  *  the library do not contain it. NULL or "" for none. Mirrors Builder.namespace.
  *  @return FALSE with INVALID_ARGUMENT if it is not a valid part of a path, or after start */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_namespace (CuratorClient *client, const char *namespace_,
                                        GError **error);
 
@@ -158,7 +158,7 @@ void curator_client_set_callback_context (CuratorClient *client, GMainContext *c
  *  only once. Mirrors CuratorFramework.start.
  *  @return FALSE with INVALID_ARGUMENT (connect string, timeouts, started before), CLOSED,
  *          UNSUPPORTED or LIMIT_EXCEEDED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_start (CuratorClient *client, GError **error);
 
 /** Gives a running client other servers of the same ensemble. Its session, holds and waiting calls go on. If
@@ -170,7 +170,7 @@ gboolean curator_client_start (CuratorClient *client, GError **error);
  *                         is refused, and so is "tls://" if the client was started without TLS
  *  @return FALSE, and nothing has changed, with INVALID_ARGUMENT, NOT_STARTED, CLOSED, FORKED, or UNSUPPORTED
  *          if the client uses a handle of the program's: call zoo_set_servers() on that */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_update_servers (CuratorClient *client, const char *connect_string,
                                         GError **error);
 
@@ -179,7 +179,7 @@ gboolean curator_client_update_servers (CuratorClient *client, const char *conne
  *  @param cancellable  may be NULL
  *  @return FALSE with TIMED_OUT (the message has the cause), CLOSED, NOT_STARTED, AUTH_FAILED or
  *          G_IO_ERROR_CANCELLED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
                                                GCancellable *cancellable, GError **error);
 
@@ -210,7 +210,7 @@ gint64 curator_client_get_session_timeout (CuratorClient *client);
  *  called before start and after close, and waits for nothing. The nearest Java counterpart is
  *  TracerDriver.
  *  @return the text; free it with g_free(). NULL after fork() */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char *curator_client_format_metrics (CuratorClient *client);
 
 /** Adds a listener, before or after start. Mirrors ConnectionStateListenable.addListener.
@@ -235,7 +235,7 @@ typedef void (*CuratorConnectionErrorListener) (CuratorClient *client, const GEr
  *  request. Mirrors nothing in Java, where the log has the cause.
  *  @return a new error of #CURATOR_CONNECT_ERROR, or AUTH_FAILED, NOT_STARTED, CLOSED or FORKED; NULL
  *          while there is a connection */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GError *curator_client_dup_connection_error (CuratorClient *client);
 
 /** Adds a listener for the causes of a missing connection, before or after start. It runs where

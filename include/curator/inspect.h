@@ -64,7 +64,7 @@ typedef struct _CuratorParticipant CuratorParticipant;
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new inspection; NULL with INVALID_ARGUMENT, CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorInspection *curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
                                     GCancellable *cancellable, GError **error);
 
@@ -77,7 +77,7 @@ CuratorInspection *curator_inspect (CuratorClient *client, const char *path, gin
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char **curator_find_locks (CuratorClient *client, const char *path, guint max_nodes,
                            gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
                            GError **error);
@@ -94,7 +94,7 @@ char **curator_find_locks (CuratorClient *client, const char *path, guint max_no
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return an array of CuratorInspection for g_ptr_array_unref(); NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GPtrArray *curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
                                 gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
                                 GError **error);
@@ -214,7 +214,7 @@ GBytes *curator_participant_get_data (const CuratorParticipant *participant);
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with INVALID_ARGUMENT if a session owns the node or it could not be read,
  *          #CURATOR_ZK_ERROR; if no server answered in time, the node may or may not be deleted */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
                                    gint64 timeout_ms, GCancellable *cancellable, GError **error);
 
@@ -223,7 +223,7 @@ gboolean curator_delete_ownerless (CuratorClient *client, const CuratorParticipa
  *  @param bytes   may be NULL if @p length is 0
  *  @param length  -1, or any negative number, for a NUL-terminated string
  *  @return a new string */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char *curator_escape_name (const char *bytes, gssize length);
 
 G_END_DECLS

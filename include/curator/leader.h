@@ -60,7 +60,7 @@ typedef void (*CuratorTakeLeadershipFunc) (CuratorLeaderSelector *selector, Cura
  *  @param path     absolute; its parents are created as needed, of container nodes
  *  @param destroy  frees @p user_data once no call of @p take_leadership can follow; may be NULL
  *  @return a new selector; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLeaderSelector *curator_leader_selector_new (CuratorClient *client, const char *path,
                                                     CuratorTakeLeadershipFunc take_leadership,
                                                     gpointer user_data, GDestroyNotify destroy,
@@ -94,7 +94,7 @@ void curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gb
  *  LeaderSelector.start.
  *  @return FALSE with INVALID_ARGUMENT (started before), LIMIT_EXCEEDED (an id of more than 4096
  *          bytes), NOT_STARTED (the client), or CLOSED (the client or the selector) */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error);
 
 /** Queues again if the selector is neither queued nor leading. Without auto-requeue it leaves the
@@ -122,7 +122,7 @@ gboolean curator_leader_selector_has_leadership (CuratorLeaderSelector *selector
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new array of CuratorLeaderParticipant, which frees its elements; empty if there is
  *          none; NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *selector,
                                                      gint64 timeout_ms, GCancellable *cancellable,
                                                      GError **error);
@@ -134,7 +134,7 @@ GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *sele
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new participant; NULL without an error if there is no candidate; NULL with
  *          an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLeaderParticipant *curator_leader_selector_get_leader (CuratorLeaderSelector *selector,
                                                               gint64 timeout_ms,
                                                               GCancellable *cancellable,
@@ -174,7 +174,7 @@ typedef void (*CuratorLeaderLatchListener) (CuratorLeaderLatch *latch, gboolean 
  *  @param id    what other participants see; copied; NULL for ""
  *  @return a new latch; NULL with INVALID_ARGUMENT or LIMIT_EXCEEDED (an id of more than 4096
  *          bytes) */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLeaderLatch *curator_leader_latch_new (CuratorClient *client, const char *path,
                                               const char *id, GError **error);
 
@@ -192,7 +192,7 @@ void curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean un
  *  closed. It can be started once. Mirrors LeaderLatch.start.
  *  @return FALSE with INVALID_ARGUMENT (started before), NOT_STARTED (the client), or CLOSED (the
  *          client or the latch) */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);
 
 /** Waits until the latch leads. Mirrors LeaderLatch.await() and await(long, TimeUnit).
@@ -200,7 +200,7 @@ gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);
  *  @param cancellable  may be NULL
  *  @return FALSE with TIMED_OUT (the message says why the latch could not queue, if it could not),
  *          NOT_STARTED, CLOSED (the latch, also meanwhile, or the client) or G_IO_ERROR_CANCELLED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);
 
@@ -212,7 +212,7 @@ gboolean curator_leader_latch_has_leadership (CuratorLeaderLatch *latch);
 /** The lease of the leadership: its deadline, fencing token and node. Releasing it makes the latch
  *  queue again. No Java counterpart; replaces getOurPath and getLastPathIsLeader.
  *  @return a new reference; NULL if the latch does not lead */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLease *curator_leader_latch_dup_lease (CuratorLeaderLatch *latch);
 
 /** Reads the candidates' ids from the server, the leader first.
@@ -222,7 +222,7 @@ CuratorLease *curator_leader_latch_dup_lease (CuratorLeaderLatch *latch);
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new array of CuratorLeaderParticipant, which frees its elements; empty if there is
  *          none; NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                                   GCancellable *cancellable, GError **error);
 
@@ -233,7 +233,7 @@ GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gin
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new participant; NULL without an error if there is no candidate; NULL with
  *          an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLeaderParticipant *curator_leader_latch_get_leader (CuratorLeaderLatch *latch,
                                                            gint64 timeout_ms,
                                                            GCancellable *cancellable,

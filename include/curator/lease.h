@@ -82,7 +82,7 @@ gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
  *  @param at_least_ms  milliseconds from now; #CURATOR_WAIT_FOREVER: the maximum is lifted
  *  @return TRUE also if the hold has no maximum; FALSE with LOCK_LOST if the hold has ended, whatever
  *          ended it, INVALID_ARGUMENT, FORKED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error);
 
 /** A file descriptor for poll(), readable once the lease is LOST or RELEASED and from then on. Do
@@ -120,7 +120,7 @@ void curator_lease_remove_listener (CuratorLease *lease, guint id);
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return new bytes (empty if there is no payload); NULL with LOCK_LOST if the node is gone,
  *          NO_ANSWER or CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED ... */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GBytes *curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                                 GError **error);
 

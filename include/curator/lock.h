@@ -63,7 +63,7 @@ typedef void (*CuratorRevocationListener) (CuratorLock *lock, gpointer user_data
  *  @return FALSE with TIMED_OUT, CLOSED, NOT_STARTED, LOCK_LOST, CONNECTION_LOST, NO_ANSWER,
  *          AUTH_FAILED, SEQUENCE_EXHAUSTED, FORKED ..., UNSUPPORTED for a write lock whose read
  *          lock the calling thread holds, or #CURATOR_ZK_ERROR */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                GError **error);
 
@@ -100,7 +100,7 @@ gboolean curator_lock_is_owned_by_current_thread (CuratorLock *lock);
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time, G_IO_ERROR_CANCELLED ...; UNSUPPORTED for a multi-lock */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
                                            GCancellable *cancellable, GError **error);
 
@@ -108,14 +108,14 @@ char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
  *  multi-lock, a new lease over the holds of its members. The reference keeps the lease valid
  *  whatever other threads do, but not held. Mirrors InterProcessMutex.getLockPath.
  *  @return transfer full; NULL if there is none: for a multi-lock, if one member has none */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLease *curator_lock_dup_lease (CuratorLock *lock);
 
 /** Acquires a hold that belongs to no thread: any thread may release it, and it is never
  *  re-entrant, so it waits for the calling thread's own hold too. Otherwise like
  *  curator_lock_acquire(). The lease of a multi-lock covers all members. No Java counterpart.
  *  @return a new lease, to be released and unreffed; NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLease *curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms,
                                           GCancellable *cancellable, GError **error);
 
@@ -156,7 +156,7 @@ void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
  *  @param destroy   frees @p user_data once no call can follow; may be NULL. If this call fails,
  *                   the caller keeps ownership of user_data
  *  @return FALSE with UNSUPPORTED for a multi-lock; make its members revocable instead */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
                                       gpointer user_data, GDestroyNotify destroy, GError **error);
 
@@ -169,7 +169,7 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return TRUE also if the node is gone already; NO_ANSWER or CONNECTION_LOST if no server answered
  *          in time: the request may still reach the holder */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_path,
                                  gint64 timeout_ms, GCancellable *cancellable, GError **error);
 

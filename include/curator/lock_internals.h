@@ -57,7 +57,7 @@ typedef struct
  *  @param funcs    copied; NULL for the standard driver
  *  @param destroy  frees @p user_data with the driver; may be NULL
  *  @return a new driver; unref it */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLockDriver *curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
                                             GDestroyNotify destroy);
 

@@ -27,20 +27,20 @@ G_BEGIN_DECLS
  *  @param locks    members, also of different clients; the multi-lock takes a reference to each
  *  @param n_locks  may be 0
  *  @return a new lock */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks);
 
 /** Creates a lock of mutexes, one for each path. Mirrors
  *  InterProcessMultiLock(CuratorFramework, List<String>).
  *  @param paths  NULL-terminated, in the order to acquire; no path twice
  *  @return a new lock; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths,
                                                GError **error);
 
 /** Creates a lock of mutexes, and acquires them in the byte order of their paths, so that callers
  *  that name them in different orders cannot deadlock. No Java counterpart. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_multi_lock_new_for_paths_sorted (CuratorClient *client,
                                                       const char *const *paths, GError **error);
 

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
  *  InterProcessMutex(CuratorFramework, String).
  *  @param path  absolute; acquiring creates it as needed, of container nodes
  *  @return a new lock; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_mutex_new (CuratorClient *client, const char *path, GError **error);
 
 /** Creates a mutex whose driver, see lock_internals.h, decides on nodes, order and predicate. Mirrors
@@ -21,7 +21,7 @@ CuratorLock *curator_mutex_new (CuratorClient *client, const char *path, GError 
  *  @param max_leases  at least 1; passed to the driver
  *  @param driver      the lock takes its own reference; NULL for the standard driver
  *  @return a new lock; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_mutex_new_with_driver (CuratorClient *client, const char *path,
                                             const char *lock_name, int max_leases,
                                             CuratorLockDriver *driver, GError **error);
@@ -31,7 +31,7 @@ CuratorLock *curator_mutex_new_with_driver (CuratorClient *client, const char *p
  *  contenders, or to share such a node with a program in another language. No Java counterpart.
  *  @param node_path  absolute path of the node itself
  *  @return a new lock; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_fixed_node_lock_new (CuratorClient *client, const char *node_path,
                                           GError **error);
 
@@ -39,7 +39,7 @@ CuratorLock *curator_fixed_node_lock_new (CuratorClient *client, const char *nod
  *  waits, even on the same thread. A release without a hold fails with NOT_OWNER. It is a semaphore
  *  with one lease and can share a path only with such. Mirrors InterProcessSemaphoreMutex.
  *  @return a new lock; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **error);
 
 G_END_DECLS

@@ -32,42 +32,42 @@ typedef gboolean (*CuratorRetryFunc) (int retry_count, gint64 elapsed_ms, gint64
  *  2^(retry+1) - 1], at least 1: the first is exactly @p base_sleep_ms, later ones grow and vary.
  *  No sleep exceeds 2147483647 ms. More than 29 retries are set to 29 with a warning; a negative
  *  number of retries or base counts as 0. Mirrors ExponentialBackoffRetry(int, int). */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms,
                                                                   int max_retries);
 
 /** Retries with growing sleeps of at most @p max_sleep_ms. Mirrors BoundedExponentialBackoffRetry
  *  and ExponentialBackoffRetry(int, int, int). */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms,
                                                                           gint64 max_sleep_ms,
                                                                           int max_retries);
 
 /** Retries @p n times, each after @p sleep_ms. If @p n is not positive, it never retries; if
  *  @p sleep_ms is not, it retries at once. Mirrors RetryNTimes. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_n_times (int n, gint64 sleep_ms);
 
 /** Retries once, after @p sleep_ms. Mirrors RetryOneTime. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_one_time (gint64 sleep_ms);
 
 /** Retries without a limit, each time after @p sleep_ms, which must be positive: less is set to 1
  *  with a warning (Java throws), because retries without a sleep would keep a processor busy.
  *  Mirrors RetryForever. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_forever (gint64 sleep_ms);
 
 /** Retries while less than @p max_elapsed_ms have passed, 2147483647 times at most, each time after
  *  @p sleep_ms. The time is compared before the sleep, so the whole may take @p sleep_ms longer. A
  *  refusal also returns the sleep, because Curator sleeps before it refuses. Mirrors
  *  RetryUntilElapsed. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_until_elapsed (gint64 max_elapsed_ms, gint64 sleep_ms);
 
 /** Calls @p func for each decision. Mirrors implementing RetryPolicy.
  *  @param destroy  frees @p user_data with the policy; may be NULL */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data,
                                                      GDestroyNotify destroy);
 

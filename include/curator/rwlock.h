@@ -22,7 +22,7 @@ G_BEGIN_DECLS
  *  @param data    payload of the lock nodes, copied; NULL for the client's default data
  *  @param length  bytes at @p data, at most 4096; 0 for NULL
  *  @return a new pair; NULL with INVALID_ARGUMENT or LIMIT_EXCEEDED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRwLock *curator_rw_lock_new (CuratorClient *client, const char *path, const void *data,
                                     gsize length, GError **error);
 

@@ -35,7 +35,7 @@ typedef void (*CuratorSemaphoreRevocationListener) (CuratorSemaphore *semaphore,
  *  @param path        absolute; acquiring creates its children "locks" and "leases" as needed
  *  @param max_leases  at least 1
  *  @return a new semaphore; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorSemaphore *curator_semaphore_new (CuratorClient *client, const char *path, int max_leases,
                                          GError **error);
 
@@ -44,7 +44,7 @@ CuratorSemaphore *curator_semaphore_new (CuratorClient *client, const char *path
  *  @param count  the caller starts it; the semaphore takes its own reference. No lease is granted
  *                while it is not positive
  *  @return a new semaphore; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorSemaphore *curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path,
                                                            CuratorSharedCount *count,
                                                            GError **error);
@@ -62,7 +62,7 @@ void curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *d
 /** Acquires one lease. Timeout, cancellation and errors are those of curator_lock_acquire().
  *  Mirrors InterProcessSemaphoreV2.acquire() and acquire(long, TimeUnit).
  *  @return a new lease, to be released and unreffed; NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 timeout_ms,
                                          GCancellable *cancellable, GError **error);
 
@@ -73,7 +73,7 @@ CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 tim
  *            waits until the count has grown
  *  @return a new array of leases with curator_lease_unref() as free function: g_ptr_array_unref()
  *          releases them all in the background. NULL with an error */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
                                         GCancellable *cancellable, GError **error);
 
@@ -103,7 +103,7 @@ gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *l
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time, G_IO_ERROR_CANCELLED ... */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 timeout_ms,
                                                 GCancellable *cancellable, GError **error);
 
@@ -113,7 +113,7 @@ char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gin
  *  @param listener  NULL to clear
  *  @param destroy   frees @p user_data once no call can follow; may be NULL
  *  @return FALSE with an error; the caller then keeps ownership of user_data */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                            CuratorSemaphoreRevocationListener listener,
                                            gpointer user_data, GDestroyNotify destroy,

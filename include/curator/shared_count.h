@@ -21,7 +21,7 @@ typedef void (*CuratorSharedCountListener) (CuratorSharedCount *count, gint32 va
  *  @param path  absolute path of the node whose payload is the number: 4 bytes, big-endian
  *  @param seed  the value until start, and of the node if start creates it
  *  @return a new count; NULL with INVALID_ARGUMENT */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed,
                                               GError **error);
 
@@ -31,7 +31,7 @@ CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char 
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NO_ANSWER or CONNECTION_LOST if no server answered in time,
  *          G_IO_ERROR_CANCELLED ... */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);
 
@@ -55,7 +55,7 @@ gboolean curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NOT_STARTED, before start and after close; NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time: the value may or may not be set */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint64 timeout_ms,
                                    GCancellable *cancellable, GError **error);
 
@@ -70,7 +70,7 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NOT_STARTED, before start and after close; NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time: the value may or may not be set */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 value,
                                        gboolean *set, gint64 timeout_ms, GCancellable *cancellable,
                                        GError **error);

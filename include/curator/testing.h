@@ -38,6 +38,7 @@ typedef struct _CuratorTestServer CuratorTestServer;
 /** Starts a server and waits until it serves, a second or two. Its tick is 500 ms, so it grants session
  *  timeouts of 1 to 10 s. Mirrors TestingServer().
  *  @return a new server; NULL with MISSING or FAILED */
+G_GNUC_WARN_UNUSED_RESULT
 CuratorTestServer *curator_test_server_new (GError **error);
 
 /** "host:port". Owned by the server, and the same after a restart. Mirrors getConnectString. */
@@ -48,6 +49,7 @@ void curator_test_server_kill (CuratorTestServer *server);
 
 /** Kills the server if it runs, starts it with its data and waits until it serves. Mirrors restart.
  *  @return FALSE with FAILED */
+G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_server_restart (CuratorTestServer *server, GError **error);
 
 /** Stops the server's process (SIGSTOP), as a long garbage collection does: its connections stay, and
@@ -65,6 +67,7 @@ typedef struct _CuratorTestCluster CuratorTestCluster;
 
 /** Starts three servers and waits until all serve. Mirrors TestingCluster(3).
  *  @return a new cluster; NULL with MISSING or FAILED */
+G_GNUC_WARN_UNUSED_RESULT
 CuratorTestCluster *curator_test_cluster_new (GError **error);
 
 /** "host:port,host:port,host:port". Owned by the cluster. Mirrors getConnectString. */
@@ -85,10 +88,12 @@ void curator_test_cluster_kill (CuratorTestCluster *cluster, int i);
  *  Mirrors restartServer.
  *  @param i  0, 1 or 2
  *  @return FALSE with FAILED */
+G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_cluster_restart (CuratorTestCluster *cluster, int i, GError **error);
 
 /** Waits until all three members serve, one of them as the leader.
  *  @return FALSE with FAILED after a minute */
+G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_cluster_wait (CuratorTestCluster *cluster, GError **error);
 
 /** Kills the servers and removes their data. NULL is allowed. Mirrors close. */
@@ -101,6 +106,7 @@ typedef struct _CuratorTestProxy CuratorTestProxy;
 /** Listens on a free port and forwards to the server.
  *  @param server  "127.x.y.z:port": of a #CuratorTestServer, of a member, or any other server on loopback
  *  @return a new proxy; NULL with FAILED */
+G_GNUC_WARN_UNUSED_RESULT
 CuratorTestProxy *curator_test_proxy_new (const char *server, GError **error);
 
 /** "host:port", for the program. Owned by the proxy. */
@@ -132,6 +138,7 @@ void curator_test_proxy_free (CuratorTestProxy *proxy);
  *  @param proxy       through which the session's program is connected
  *  @param session_id  0: the last session that began or went on through the proxy
  *  @return FALSE with FAILED: no such session has come through the proxy, or the server does not answer */
+G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_expire_session (CuratorTestProxy *proxy, gint64 session_id, GError **error);
 
 /* What g_autoptr() calls. */

@@ -51,14 +51,14 @@ typedef struct _CuratorTls CuratorTls;
 
 /** TLS with the CAs of the system. The server's certificate must be valid for the host name (or
  *  address) of the connect string. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorTls *curator_tls_new (void);
 
 /** Trusts the CAs of a PEM file instead of the system's. The file is read again when it has changed.
  *  @param pem  made absolute
  *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no certificate;
  *          UNSUPPORTED if the library was built without TLS */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error);
 
 /** Refuses servers whose certificate is in a list of revoked ones, a PEM file of the CAs. Without one
@@ -67,7 +67,7 @@ gboolean curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **err
  *  issuer.
  *  @param pem  made absolute; NULL: none
  *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no list; UNSUPPORTED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error);
 
 /** The certificate with which the client identifies itself, and its private key. Both files are read
@@ -79,21 +79,21 @@ gboolean curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **er
  *  @return FALSE with INVALID_ARGUMENT if a file cannot be read, if the key does not belong to the
  *          certificate, if the certificate has expired, or if the key is anybody else's or can be read or
  *          written by others; UNSUPPORTED */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem,
                                             const char *key_pem, const char *password,
                                             GError **error);
 
 /** The same from a PKCS#12 file, which holds both.
  *  @param password  of the file; NULL if there is none */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password,
                                  GError **error);
 
 /** The same from a PKCS#11 token, which keeps the private key.
  *  @param cert_uri  "pkcs11:token=...;object=...;type=cert"
  *  @param key_uri   "pkcs11:...;type=private?pin-value=..." */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri,
                                  GError **error);
 
@@ -121,7 +121,7 @@ void curator_tls_unref (CuratorTls *tls);
  *  @param tls  copied: later changes have no effect
  *  @return FALSE with INVALID_ARGUMENT after start, or UNSUPPORTED if the library was built without
  *          TLS */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error);
 
 /** Authenticates every connection by SASL DIGEST-MD5. Before start. Use it inside TLS only: the
@@ -130,7 +130,7 @@ gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError 
  *  @param password  wiped when the client is freed
  *  @return FALSE with INVALID_ARGUMENT after start, or UNSUPPORTED if the library was built without
  *          SASL */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_sasl_digest (CuratorClient *client, const char *user,
                                          const char *password, GError **error);
 
@@ -140,7 +140,7 @@ gboolean curator_client_set_sasl_digest (CuratorClient *client, const char *user
  *  @param server_name  the second part; NULL: the host name of each server in the connect string,
  *                      which must then not be an address
  *  @return as curator_client_set_sasl_digest() */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_sasl_gssapi (CuratorClient *client, const char *service,
                                          const char *server_name, GError **error);
 

@@ -38,7 +38,7 @@ G_BEGIN_DECLS
  *  @param zh            NULL if there is none yet; may be connected or not
  *  @param retry_policy  as for curator_client_new()
  *  @return a new client, not started; unref it */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy);
 
 /** Forwards an event of the handle to the client. Call it in the handle's watcher (of
@@ -55,7 +55,7 @@ void curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int typ
  *  @return FALSE with CLOSED, FORKED, AUTH_FAILED (after a refused authentication no session can
  *          follow), or INVALID_ARGUMENT if the client is not from
  *          curator_client_new_for_zhandle() */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error);
 
 /** Guards a write: fills @p op with a check that the hold's node exists. Make it the first
@@ -70,7 +70,7 @@ gboolean curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GErro
  *             called zoo_multi() or zoo_amulti()
  *  @return FALSE with LOCK_LOST if the lease is LOST or RELEASED; FORKED; UNSUPPORTED for a driver
  *          that may name the next holder's node the same, because the check would prove nothing */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error);
 
 G_END_DECLS

@@ -611,7 +611,8 @@ main (int argc, char **argv)
       g_printerr ("%s\n", error->message);
       return 1;
     }
-  curator_client_block_until_connected (worker.client, CURATOR_WAIT_FOREVER, NULL, NULL);
+  G_GNUC_UNUSED const gboolean connected =
+      curator_client_block_until_connected (worker.client, CURATOR_WAIT_FOREVER, NULL, NULL);
   chaos_cell_set (&worker.cells->ready[worker.process], 1);
   run_actors (&worker, (guint32) g_ascii_strtoull (argv[5], NULL, 10));
   close_all (&worker);

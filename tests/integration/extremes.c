@@ -308,7 +308,8 @@ count_for (const Scene *scene, Stage *stage, const Extreme *extreme)
     }
   if (extreme->rule == RULE_VERSION || extreme->rule == RULE_COUNT)
     {
-      curator_shared_count_start (scene->count, LONG_MS, NULL, NULL);
+      G_GNUC_UNUSED const gboolean started =
+          curator_shared_count_start (scene->count, LONG_MS, NULL, NULL);
       curator_shared_count_get_versioned (scene->count, NULL, &stage->version);
     }
   return scene->count;

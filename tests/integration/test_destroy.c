@@ -52,7 +52,7 @@ start (Worker *worker, const char *address)
 {
   CuratorClient *client = client_new (address);
   curator_client_set_session_timeout (client, PATIENT_MS);
-  curator_client_start (client, NULL);
+  G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
   return client;
 }
 
@@ -191,11 +191,11 @@ destroy_in_callback (Worker *worker)
   if (worker->round % 2 == 0)
     {
       curator_client_add_state_listener (closer.client, on_state, &closer, note_done);
-      curator_client_start (closer.client, NULL);
+      G_GNUC_UNUSED const gboolean started = curator_client_start (closer.client, NULL);
     }
   else
     {
-      curator_client_start (closer.client, NULL);
+      G_GNUC_UNUSED const gboolean started = curator_client_start (closer.client, NULL);
       g_autoptr (CuratorLock) lock = curator_mutex_new (closer.client, worker->path, NULL);
       /* Held by another client, or not decided yet. */
       curator_lock_acquire_async (lock, worker->round % 20, NULL, on_lease, &closer);

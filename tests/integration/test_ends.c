@@ -586,7 +586,8 @@ await_latch (Round *round, GRand *rand)
 
   if (latch != NULL)
     {
-      curator_leader_latch_await (latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
+      G_GNUC_UNUSED const gboolean led =
+          curator_leader_latch_await (latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
       curator_leader_latch_unref (latch);
     }
 }
@@ -698,7 +699,7 @@ start_elections (Round *round)
           TAKE (round, leaders[i], CuratorLeaderSelector, curator_leader_selector_ref);
       if (leader != NULL)
         {
-          curator_leader_selector_start (leader, NULL);
+          G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
         }
     }
   for (int i = 0; i < N_LATCHES; i++)
@@ -707,7 +708,7 @@ start_elections (Round *round)
           TAKE (round, latches[i], CuratorLeaderLatch, curator_leader_latch_ref);
       if (latch != NULL)
         {
-          curator_leader_latch_start (latch, NULL);
+          G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
         }
     }
 }
@@ -746,7 +747,7 @@ round_start (Round *round, Fixture *fixture, int serial)
           TAKE (round, clients[i], CuratorClient, curator_client_ref);
       if (client != NULL)
         {
-          curator_client_start (client, NULL);
+          G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
         }
     }
   start_elections (round);

@@ -198,10 +198,11 @@ run_worker (void *data)
           continue;
         }
       CuratorClient *client = curator_client_new (busy->addresses[turn % 2], NULL);
-      curator_client_start (client, NULL);
+      G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
       if (turn % 7 != 6) /* else it ends while it connects */
         {
-          curator_client_block_until_connected (client, LONG_MS, NULL, NULL);
+          G_GNUC_UNUSED const gboolean connected =
+              curator_client_block_until_connected (client, LONG_MS, NULL, NULL);
           be_busy (client, turn);
         }
       curator_client_unref (client);

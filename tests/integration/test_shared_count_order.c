@@ -20,7 +20,8 @@ __wrap_pthread_mutex_unlock (pthread_mutex_t *mutex)
   if (to_change != NULL && --n_unlocks == 0)
     {
       CuratorSharedCount *count = g_steal_pointer (&to_change);
-      curator_shared_count_set (count, curator_shared_count_get (count) + 1, 0, NULL, NULL);
+      G_GNUC_UNUSED const gboolean changed =
+          curator_shared_count_set (count, curator_shared_count_get (count) + 1, 0, NULL, NULL);
     }
   return result;
 }

@@ -113,10 +113,10 @@ candidate_start (Candidate *candidate)
 {
   if (candidate->latch != NULL)
     {
-      curator_leader_latch_start (candidate->latch, NULL);
+      G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (candidate->latch, NULL);
       return;
     }
-  curator_leader_selector_start (candidate->selector, NULL);
+  G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (candidate->selector, NULL);
 }
 
 /* Frees it sooner or later. */

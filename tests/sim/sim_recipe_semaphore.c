@@ -91,7 +91,8 @@ open_semaphore (SimMember *member)
     }
   if (g_rand_int_range (sim_world_rand (member->contest->world), 0, 4) == 0)
     {
-      curator_semaphore_make_revocable (permits->semaphore, on_revocation, member, NULL, NULL);
+      G_GNUC_UNUSED const gboolean revocable =
+          curator_semaphore_make_revocable (permits->semaphore, on_revocation, member, NULL, NULL);
     }
   member->data = permits;
 }
@@ -160,11 +161,13 @@ resize (SimContender *contender)
   if (sim_contender_below (contender, 2) == 0
       && curator_shared_count_get_versioned (permits->count, NULL, &version))
     {
-      curator_shared_count_try_set (permits->count, version, number, NULL, 0, NULL, &error);
+      G_GNUC_UNUSED const gboolean changed =
+          curator_shared_count_try_set (permits->count, version, number, NULL, 0, NULL, &error);
     }
   else
     {
-      curator_shared_count_set (permits->count, number, 0, NULL, &error);
+      G_GNUC_UNUSED const gboolean changed =
+          curator_shared_count_set (permits->count, number, 0, NULL, &error);
     }
   sim_trace (sim_contender_world (contender), "%s: resizing to %d: %s", contender->name, number,
              error == NULL ? "yes" : error->message);
@@ -330,7 +333,8 @@ ask_for_one_back (SimContender *contender)
     }
   if (nodes != NULL && nodes[0] != NULL)
     {
-      curator_attempt_revoke (contender->member->client, nodes[0], 0, NULL, NULL);
+      G_GNUC_UNUSED const gboolean asked =
+          curator_attempt_revoke (contender->member->client, nodes[0], 0, NULL, NULL);
     }
 }
 

@@ -57,7 +57,7 @@ expect_nodes (Scene *scene, guint a, guint b, guint c, guint d)
 static void
 connect_first (SceneMachine *machine)
 {
-  curator_client_block_until_connected (machine->client, -1, NULL, NULL);
+  g_assert_true (curator_client_block_until_connected (machine->client, -1, NULL, NULL));
 }
 
 /* --- several tries at once -------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ die_in_between (gpointer data)
   connect_first (&scene->machines[1]);
   AWAIT (scene, scene->held);
   scene->waited = TRUE;
-  curator_lock_acquire (multi, -1, NULL, NULL);
+  G_GNUC_UNUSED const gboolean acquired = curator_lock_acquire (multi, -1, NULL, NULL);
 }
 
 /* The dead client's nodes stand on all members until its session ends, and no longer. */
