@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# curator_check_headers (): compiles every public header alone, as strict C99 and C++17, so that no header depends on an
-# earlier include. Runs as part of the build.
+# curator_check_headers (): compiles every public header alone, as strict C99, C++17 and C++20, so that no header depends
+# on an earlier include. Runs as part of the build.
 include(CheckLanguage)
 check_language(CXX)
 
 function(curator_check_headers)
   set(flags -Wall -Wextra -Wpedantic -Wundef -Wshadow -Werror)
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
-       "${PROJECT_SOURCE_DIR}/include/curator/*.h" "${PROJECT_SOURCE_DIR}/include/curator/*.hpp")
+       "${PROJECT_SOURCE_DIR}/include/curator/*.h" "${PROJECT_SOURCE_DIR}/include/curator/*.hpp"
+       "${PROJECT_SOURCE_DIR}/include/curator/cpp/*.hpp")
   set(c_sources "")
   set(cxx_sources "")
   foreach(header IN LISTS headers)
@@ -30,11 +31,14 @@ function(curator_check_headers)
   target_link_libraries(header_check_c99 PRIVATE PkgConfig::GIO ZooKeeper::zookeeper_mt)
 
   if(CMAKE_CXX_COMPILER)
-    add_library(header_check_cxx17 OBJECT ${cxx_sources})
-    set_target_properties(header_check_cxx17 PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
-    target_compile_options(header_check_cxx17 PRIVATE ${flags})
-    target_include_directories(header_check_cxx17 PRIVATE "${PROJECT_SOURCE_DIR}/include")
-    target_link_libraries(header_check_cxx17 PRIVATE PkgConfig::GIO ZooKeeper::zookeeper_mt)
+    foreach(standard IN ITEMS 17 20)
+      add_library(header_check_cxx${standard} OBJECT ${cxx_sources})
+      set_target_properties(header_check_cxx${standard} PROPERTIES CXX_STANDARD ${standard} CXX_EXTENSIONS OFF)
+      target_compile_options(header_check_cxx${standard} PRIVATE ${flags})
+      target_include_directories(header_check_cxx${standard} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+      target_link_libraries(header_check_cxx${standard} PRIVATE PkgConfig::GIO ZooKeeper::zookeeper_mt)
+      list(FILTER cxx_sources INCLUDE REGEX "_hpp\\.cpp$") # C is the same in C++20
+    endforeach()
   else()
     message(STATUS "No C++ compiler: the headers are checked as C99 only")
   endif()

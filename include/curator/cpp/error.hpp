@@ -1,0 +1,64 @@
+/* The exception of every function. */
+#ifndef CURATOR_CPP_ERROR_HPP
+#define CURATOR_CPP_ERROR_HPP
+
+#include <curator/error.h>
+#include <curator/version.h>
+
+#include <gio/gio.h>
+#include <stdexcept>
+
+namespace curator
+{
+/* Keeps objects compiled with different versions of these headers apart. */
+inline namespace v0_3
+{
+static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 3,
+               "name the inline namespace after the version");
+
+/** The exception of every function: a GError of a domain from error.h, or of G_IO_ERROR. */
+class error : public std::runtime_error
+{
+public:
+  /** Copies @p cause, which must not be NULL. */
+  explicit error (const GError *cause)
+      : std::runtime_error (cause->message), domain_ (cause->domain), code_ (cause->code)
+  {
+  }
+
+  /** #CURATOR_ERROR, #CURATOR_ZK_ERROR, #CURATOR_CONNECT_ERROR or G_IO_ERROR. */
+  GQuark
+  domain () const noexcept
+  {
+    return domain_;
+  }
+
+  /** A code of the domain, for example #CURATOR_ERROR_CLOSED. */
+  int
+  code () const noexcept
+  {
+    return code_;
+  }
+
+  /** Whether this is a #CURATOR_ERROR with that code. */
+  bool
+  is (CuratorError code) const noexcept
+  {
+    return domain_ == CURATOR_ERROR && code_ == static_cast<int> (code);
+  }
+
+  /** Whether a GCancellable ended the call. */
+  bool
+  is_cancelled () const noexcept
+  {
+    return domain_ == G_IO_ERROR && code_ == static_cast<int> (G_IO_ERROR_CANCELLED);
+  }
+
+private:
+  GQuark domain_;
+  int code_;
+};
+}
+}
+
+#endif

@@ -1,0 +1,205 @@
+/* Drivers, which decide who holds a lock. */
+#ifndef CURATOR_CPP_LOCK_INTERNALS_HPP
+#define CURATOR_CPP_LOCK_INTERNALS_HPP
+
+#include <curator/cpp/detail.hpp>
+#include <curator/lock_internals.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace curator
+{
+inline namespace v0_3
+{
+/** How a node is created: CuratorCreateMode. */
+enum class create_mode
+{
+  persistent = CURATOR_CREATE_PERSISTENT,
+  persistent_sequential = CURATOR_CREATE_PERSISTENT_SEQUENTIAL,
+  ephemeral = CURATOR_CREATE_EPHEMERAL,
+  ephemeral_sequential = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
+};
+
+/** The node that an attempt creates, for a driver to describe. Valid only during the call. */
+class node_request
+{
+public:
+  /** Wraps the request of a C driver; borrowed. */
+  explicit node_request (CuratorNodeRequest *request) : request_ (detail::require (request))
+  {
+  }
+
+  /** The name so far: at first the lock's name. */
+  std::string
+  name () const
+  {
+    return curator_node_request_get_name (request_);
+  }
+
+  /** Sets the name. */
+  void
+  set_name (const std::string &name)
+  {
+    curator_node_request_set_name (request_, detail::c_text (name));
+  }
+
+  /** Sets the mode; default: ephemeral and sequential. */
+  void
+  set_mode (create_mode mode)
+  {
+    curator_node_request_set_mode (request_, static_cast<CuratorCreateMode> (mode));
+  }
+
+  /** Sets the payload; default: the lock's. */
+  void
+  set_data (std::string_view data)
+  {
+    curator_node_request_set_data (request_, data.data (), data.size ());
+  }
+
+  /** Sets whether a unique prefix protects the node; default: true. */
+  void
+  set_protected (bool is_protected)
+  {
+    curator_node_request_set_protected (request_, is_protected ? TRUE : FALSE);
+  }
+
+private:
+  CuratorNodeRequest *request_;
+};
+
+/** What a driver decides about a node. */
+struct predicate_results
+{
+  bool gets_the_lock = false; /**< whether the node holds the lock */
+  /** Otherwise the child whose deletion to wait for; empty for any change of the children. */
+  std::string path_to_watch{};
+};
+
+/** Members of a driver: CuratorLockDriverFuncs. One that is not set is the standard driver's. They
+ *  may be called concurrently. */
+struct lock_driver_functions
+{
+  /** Describes the node to create. After an exception the default is created. */
+  std::function<void (node_request &)> creates_the_lock{};
+  /** Called with the names of the children in order, the attempt's own name, and how many may hold
+   *  at the same time. After an exception the node does not hold the lock. */
+  std::function<predicate_results (const std::vector<std::string_view> &, std::string_view, int)>
+      gets_the_lock{};
+  /** Called with a child's name and the lock's name; returns the end of the child's name to sort
+   *  by. After an exception, and for anything but an end of that name, the child is foreign. */
+  std::function<std::string_view (std::string_view, std::string_view)> fix_for_sorting{};
+};
+
+/** Decides who holds a lock, for recipes of your own. Wraps CuratorLockDriver; see
+ *  lock_internals.h. */
+class lock_driver
+{
+public:
+  /** An empty handle. */
+  lock_driver () noexcept = default;
+
+  /** Creates a driver of these functions. */
+  explicit lock_driver (lock_driver_functions functions)
+  {
+    auto kept = std::make_unique<state> ();
+    kept->functions = std::move (functions);
+    CuratorLockDriverFuncs funcs = {};
+    funcs.creates_the_lock = kept->functions.creates_the_lock ? creates_the_lock : nullptr;
+    funcs.gets_the_lock = kept->functions.gets_the_lock ? gets_the_lock : nullptr;
+    funcs.fix_for_sorting = kept->functions.fix_for_sorting ? fix_for_sorting : nullptr;
+    handle_ = driver_handle (
+        detail::require (curator_lock_driver_new (&funcs, kept.get (), detail::destroy<state>)));
+    kept.release ();
+  }
+
+  /** Takes over a reference. */
+  explicit lock_driver (CuratorLockDriver *driver) noexcept : handle_ (driver)
+  {
+  }
+
+  /** Promises that no later node is granted before an earlier one:
+   *  curator_lock_driver_set_nothing_overtakes(). Before the first lock uses the driver. */
+  void
+  set_nothing_overtakes (bool nothing_overtakes)
+  {
+    curator_lock_driver_set_nothing_overtakes (detail::require (native_handle ()),
+                                               nothing_overtakes ? TRUE : FALSE);
+  }
+
+  /** Another handle of the same driver. */
+  lock_driver
+  share () const noexcept
+  {
+    return lock_driver (handle_.new_ref ());
+  }
+
+  /** The driver for the C functions; borrowed. */
+  CuratorLockDriver *
+  native_handle () const noexcept
+  {
+    return handle_.get ();
+  }
+
+private:
+  using driver_handle =
+      detail::handle<CuratorLockDriver, curator_lock_driver_ref, curator_lock_driver_unref>;
+
+  struct state
+  {
+    lock_driver_functions functions;
+  };
+
+  static void
+  creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request, gpointer data)
+  {
+    detail::shield_question ([&] {
+      node_request described (request);
+      static_cast<state *> (data)->functions.creates_the_lock (described);
+    });
+  }
+
+  static void
+  gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
+                 const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+                 gpointer data)
+  {
+    detail::shield_question ([&] {
+      /* C reads the name after the return. */
+      static thread_local std::string to_watch;
+      const std::vector<std::string_view> names (children, children + n_children);
+      predicate_results decided = static_cast<state *> (data)->functions.gets_the_lock (
+          names, sequence_node_name, max_leases);
+      to_watch = std::move (decided.path_to_watch);
+      results->gets_the_lock = decided.gets_the_lock ? TRUE : FALSE;
+      results->path_to_watch = to_watch.empty () ? nullptr : detail::c_text (to_watch);
+    });
+  }
+
+  static const char *
+  fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name, gpointer data)
+  {
+    const char *key = name;
+    detail::shield_question ([&] {
+      const std::string_view whole (name);
+      const std::string_view end =
+          static_cast<state *> (data)->functions.fix_for_sorting (whole, lock_name);
+      if (end.size () <= whole.size () && whole.substr (whole.size () - end.size ()) == end)
+        {
+          key = name + (whole.size () - end.size ());
+        }
+    });
+    return key;
+  }
+
+  driver_handle handle_;
+};
+}
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* Several locks as one. */
+#ifndef CURATOR_CPP_MULTILOCK_HPP
+#define CURATOR_CPP_MULTILOCK_HPP
+
+#include <curator/cpp/client.hpp>
+#include <curator/cpp/detail.hpp>
+#include <curator/cpp/lock.hpp>
+#include <curator/multilock.h>
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace curator
+{
+inline namespace v0_3
+{
+/** The order in which a multi_lock acquires its members. */
+enum class lock_order
+{
+  sorted, /**< in byte order of their paths: callers cannot deadlock */
+  given   /**< as given, like Java; all callers must use the same order */
+};
+
+/** Several locks as one: curator_multi_lock_new(). Locks all members or none, unlocks in
+ *  reverse. */
+class multi_lock : public lockable
+{
+public:
+  /** An empty handle. */
+  multi_lock () noexcept = default;
+
+  /** Creates a lock of mutexes, one for each path; no path twice. @throws error
+   *  INVALID_ARGUMENT */
+  multi_lock (const client &client, const std::vector<std::string> &paths,
+              lock_order order = lock_order::sorted, unlock_mode mode = unlock_mode::wait)
+      : multi_lock (make (client, paths, order), mode)
+  {
+  }
+
+  /** Creates a lock of these locks, of any recipe and any client, in this order. Their handles may
+   *  be destroyed first. */
+  explicit multi_lock (std::initializer_list<std::reference_wrapper<const lockable>> members,
+                       unlock_mode mode = unlock_mode::wait)
+      : multi_lock (make (members), mode)
+  {
+  }
+
+  /** Another handle of the same lock object, holds included. */
+  multi_lock
+  share () const noexcept
+  {
+    return multi_lock (new_ref (), mode ());
+  }
+
+private:
+  multi_lock (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  {
+  }
+
+  static CuratorLock *
+  make (const client &client, const std::vector<std::string> &paths, lock_order order)
+  {
+    std::vector<const char *> texts;
+    texts.reserve (paths.size () + 1);
+    for (const std::string &path : paths)
+      {
+        texts.push_back (detail::c_text (path));
+      }
+    texts.push_back (nullptr);
+    detail::outcome outcome;
+    CuratorLock *lock = order == lock_order::sorted
+                            ? curator_multi_lock_new_for_paths_sorted (
+                                detail::require (client.native_handle ()), texts.data (), outcome)
+                            : curator_multi_lock_new_for_paths (
+                                detail::require (client.native_handle ()), texts.data (), outcome);
+    outcome.check (lock);
+    return lock;
+  }
+
+  static CuratorLock *
+  make (std::initializer_list<std::reference_wrapper<const lockable>> members)
+  {
+    std::vector<CuratorLock *> locks;
+    locks.reserve (members.size ());
+    for (const lockable &member : members)
+      {
+        locks.push_back (detail::require (member.native_handle ()));
+      }
+    return detail::require (curator_multi_lock_new (locks.data (), locks.size ()));
+  }
+};
+}
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* Many readers or one writer. */
+#ifndef CURATOR_CPP_RWLOCK_HPP
+#define CURATOR_CPP_RWLOCK_HPP
+
+#include <curator/cpp/client.hpp>
+#include <curator/cpp/detail.hpp>
+#include <curator/cpp/lock.hpp>
+#include <curator/rwlock.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace curator
+{
+inline namespace v0_3
+{
+/** Many readers or one writer. Wraps CuratorRwLock; see rwlock.h. It is a SharedTimedMutex:
+ *  std::unique_lock writes, std::shared_lock reads. A thread that holds the writer's side can lock
+ *  the readers' side too and keeps it when it unlocks the writer's side. The reverse, an upgrade,
+ *  throws UNSUPPORTED. */
+class rw_lock
+{
+public:
+  /** An empty handle. */
+  rw_lock () noexcept = default;
+
+  /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
+   *  @param data  payload of the lock nodes; nullopt for the client's default */
+  rw_lock (const client &client, const std::string &path, unlock_mode mode = unlock_mode::wait,
+           const std::optional<std::string> &data = std::nullopt)
+      : rw_lock (make (client, path, data), mode)
+  {
+  }
+
+  /** Takes over a reference. */
+  explicit rw_lock (CuratorRwLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
+      : handle_ (lock), mode_ (mode)
+  {
+    if (lock != nullptr)
+      {
+        reader_ = lockable (curator_lock_ref (curator_rw_lock_read_lock (lock)), mode);
+        writer_ = lockable (curator_lock_ref (curator_rw_lock_write_lock (lock)), mode);
+      }
+  }
+
+  /** The readers' side as a lock. */
+  lockable &
+  reader () noexcept
+  {
+    return reader_;
+  }
+
+  /** The writer's side as a lock. */
+  lockable &
+  writer () noexcept
+  {
+    return writer_;
+  }
+
+  /** Locks the writer's side; lockable::lock(). */
+  void
+  lock (GCancellable *cancellable = nullptr)
+  {
+    writer_.lock (cancellable);
+  }
+
+  /** Locks the writer's side if no other contender is ahead. */
+  bool
+  try_lock ()
+  {
+    return writer_.try_lock ();
+  }
+
+  /** Locks the writer's side within a timeout. */
+  template <class Rep, class Period>
+  bool
+  try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
+                GCancellable *cancellable = nullptr)
+  {
+    return writer_.try_lock_for (timeout, cancellable);
+  }
+
+  /** Locks the writer's side within a timeout. */
+  template <class Clock, class Duration>
+  bool
+  try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
+                  GCancellable *cancellable = nullptr)
+  {
+    return writer_.try_lock_until (time, cancellable);
+  }
+
+  /** Unlocks the writer's side; lockable::unlock(). */
+  void
+  unlock () noexcept
+  {
+    writer_.unlock ();
+  }
+
+  /** Locks the readers' side; lockable::lock(). */
+  void
+  lock_shared (GCancellable *cancellable = nullptr)
+  {
+    reader_.lock (cancellable);
+  }
+
+  /** Locks the readers' side if no writer is ahead. */
+  bool
+  try_lock_shared ()
+  {
+    return reader_.try_lock ();
+  }
+
+  /** Locks the readers' side within a timeout. */
+  template <class Rep, class Period>
+  bool
+  try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
+                       GCancellable *cancellable = nullptr)
+  {
+    return reader_.try_lock_for (timeout, cancellable);
+  }
+
+  /** Locks the readers' side within a timeout. */
+  template <class Clock, class Duration>
+  bool
+  try_lock_shared_until (const std::chrono::time_point<Clock, Duration> &time,
+                         GCancellable *cancellable = nullptr)
+  {
+    return reader_.try_lock_until (time, cancellable);
+  }
+
+  /** Unlocks the readers' side; lockable::unlock(). */
+  void
+  unlock_shared () noexcept
+  {
+    reader_.unlock ();
+  }
+
+  /** Another handle of the same pair of locks, holds included. */
+  rw_lock
+  share () const noexcept
+  {
+    return rw_lock (handle_.new_ref (), mode_);
+  }
+
+  /** The pair for the C functions; borrowed. */
+  CuratorRwLock *
+  native_handle () const noexcept
+  {
+    return handle_.get ();
+  }
+
+private:
+  static CuratorRwLock *
+  make (const client &client, const std::string &path, const std::optional<std::string> &data)
+  {
+    detail::outcome outcome;
+    CuratorRwLock *lock =
+        curator_rw_lock_new (detail::require (client.native_handle ()), detail::c_text (path),
+                             data ? data->data () : nullptr, data ? data->size () : 0, outcome);
+    outcome.check (lock);
+    return lock;
+  }
+
+  detail::handle<CuratorRwLock, curator_rw_lock_ref, curator_rw_lock_unref> handle_;
+  unlock_mode mode_ = unlock_mode::wait;
+  lockable reader_;
+  lockable writer_;
+};
+}
+}
+
+#endif
