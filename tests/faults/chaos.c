@@ -7,6 +7,7 @@
 #include "resource.h"
 #include "security.h"
 #include "support/four_letter.h"
+#include "support/history.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
 #include "support/scratch.h"
@@ -397,6 +398,7 @@ judge (Chaos *chaos)
       fail (chaos, "unreadable", 1);
       return;
     }
+  history_add_events (chaos->directory, events);
   const ChaosCase of = { .faults = chaos->scene.faults,
                          .session_ms = chaos->session_ms,
                          .unequal = chaos->scene.unequal,

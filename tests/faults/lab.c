@@ -2,6 +2,7 @@
 
 #include "figures.h"
 #include "support/checker.h"
+#include "support/history.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
 #include "support/scratch.h"
@@ -238,6 +239,7 @@ lab_conclude (Lab *lab)
       good = end_holder (lab, (int) i + 1) && good;
     }
   good = recorder_read_all (lab->directory, events) && good;
+  history_add_events (lab->directory, events);
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
   good = checker_print (violations) == 0 && good;
   lab_figure (lab, "violations", violations->len);

@@ -2,6 +2,8 @@
  * sim_check.h. */
 #include "sim_check.h"
 
+#include "support/history.h"
+
 #include <string.h>
 
 typedef struct
@@ -16,6 +18,7 @@ typedef struct
   guint64 token;
   guint limit;      /* of permits */
   gboolean in_vain; /* ended before it was recorded */
+  gboolean in_history; /* has no end there yet */
 } SimBelief;
 
 struct _SimCheck
@@ -31,6 +34,7 @@ struct _SimCheck
   gint64 patience_us;  /* for which a holder may not know of that */
   gint64 quiet_from;   /* when everybody knows of every such deletion */
   guint n_grants;
+  char *history_name; /* no other check of the run has it */
 };
 
 static void
@@ -45,9 +49,11 @@ belief_free (gpointer data)
 SimCheck *
 sim_check_new (SimWorld *world, const char *name, SimStillHeld still_held)
 {
+  static guint n_checks;
   SimCheck *check = g_new0 (SimCheck, 1);
 
   check->world = world;
+  check->history_name = g_strdup_printf ("%s%s/%u", g_get_prgname (), name, ++n_checks);
   check->name = g_strdup (name);
   check->still_held = still_held;
   check->beliefs = g_ptr_array_new_with_free_func (belief_free);
@@ -62,8 +68,40 @@ sim_check_free (SimCheck *check)
   g_hash_table_unref (check->deleted);
   g_hash_table_unref (check->permit_tokens);
   g_ptr_array_unref (check->beliefs);
+  g_free (check->history_name);
   g_free (check->name);
   g_free (check);
+}
+
+/* --- the history ------------------------------------------------------------------------------ */
+
+static void
+add_to_history (SimCheck *check, const SimBelief *belief, const char *op, gint64 start, gint64 end)
+{
+  static const char *const kinds[] = { "mutex", "read", "read", "permit" };
+  const HistoryOp line = { .op = op,
+                           .kind = kinds[belief->kind],
+                           .lock = check->history_name,
+                           .process = belief->who,
+                           .hold = belief->id,
+                           .start = start,
+                           .end = end,
+                           .token = belief->token,
+                           .permits = 1,
+                           .limit = (int) belief->limit };
+
+  history_add (&line);
+}
+
+/* The server releases it now or later. */
+static void
+end_in_history (SimCheck *check, SimBelief *belief)
+{
+  if (belief->in_history)
+    {
+      add_to_history (check, belief, "release", sim_world_now_us (check->world), HISTORY_OPEN);
+      belief->in_history = FALSE;
+    }
 }
 
 static gboolean
@@ -83,6 +121,15 @@ sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
   check->quiet_from = now + patience_us;
   g_hash_table_replace (check->deleted, g_memdup2 (&token, sizeof token),
                         g_memdup2 (&now, sizeof now));
+  for (guint i = 0; i < check->beliefs->len; i++)
+    {
+      SimBelief *belief = check->beliefs->pdata[i];
+
+      if (belief->token == token)
+        {
+          end_in_history (check, belief);
+        }
+    }
 }
 
 void
@@ -196,6 +243,27 @@ judge_token (SimCheck *check, const SimGrant *grant)
     }
 }
 
+static void
+record_grant (SimCheck *check, SimBelief *belief, const SimGrant *grant)
+{
+  const gint64 now = sim_world_now_us (check->world);
+
+  for (guint i = 0; i < check->beliefs->len; i++)
+    {
+      SimBelief *other = check->beliefs->pdata[i];
+
+      if (!is_believed (check, other))
+        {
+          end_in_history (check, other);
+        }
+    }
+  if (!belief->in_vain && !is_excused (check, grant->token))
+    {
+      add_to_history (check, belief, "acquire", grant->called_at != 0 ? grant->called_at : now, now);
+      belief->in_history = TRUE;
+    }
+}
+
 guint
 sim_check_granted (SimCheck *check, const SimGrant *grant)
 {
@@ -230,6 +298,10 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
   belief->n_kills = sim_process_n_kills (grant->process);
   belief->in_vain = !holds;
   belief->since = sim_world_now_us (check->world);
+  if (history_is_wanted ())
+    {
+      record_grant (check, belief, grant);
+    }
   g_ptr_array_add (check->beliefs, belief);
   return belief->id;
 }
@@ -244,6 +316,7 @@ sim_check_released (SimCheck *check, guint id)
       if (belief->id == id)
         {
           sim_trace (check->world, "%s: released by %s", check->name, belief->who);
+          end_in_history (check, belief);
           g_ptr_array_remove_index (check->beliefs, i);
           return;
         }

@@ -32,6 +32,7 @@ typedef struct
   SimHoldKind kind;
   guint64 token; /* 0: not known */
   guint limit;
+  gint64 called_at; /* 0: not known */
 } SimGrant;
 
 /* Returns a number for sim_check_released(). */

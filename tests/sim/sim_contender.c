@@ -232,7 +232,8 @@ sim_contender_believe (SimContender *contender, int check, CuratorLease *lease, 
                            .lease = lease,
                            .kind = kind,
                            .token = token,
-                           .limit = limit };
+                           .limit = limit,
+                           .called_at = contender->called_at };
 
   return sim_check_granted (contender->member->contest->checks[check], &grant);
 }
