@@ -1,6 +1,4 @@
-/* What the answers of the servers prove about a session, and for how long: arithmetic only.
- *
- * Curator has no counterpart. Pure functions of their arguments: no clock, no lock, no request, no
+/* Curator has no counterpart. Pure functions of their arguments: no clock, no lock, no request, no
  * library but C's own, so that the bounds can be proven on this code and every rule tested against a
  * model of the servers.
  *

@@ -1,8 +1,3 @@
-/* Validates, splits, joins and escapes ZooKeeper paths.
- *
- * Mirrors ZooKeeper's PathUtils.validatePath and Curator's ZKPaths. Threads: any; pure, no lock.
- * Does not depend on libzookeeper.
- */
 #ifndef CURATOR_PATH_H
 #define CURATOR_PATH_H
 

@@ -1,4 +1,3 @@
-/* Errors of a secured connection. Threads: any; no lock. */
 #ifndef CURATOR_CHANNEL_ERROR_H
 #define CURATOR_CHANNEL_ERROR_H
 

@@ -1,6 +1,4 @@
-/* The mutex of a client, its memory references and its clocks.
- *
- * One mutex per client guards all recipe and session state. A thread that holds it neither blocks
+/* One mutex per client guards all recipe and session state. A thread that holds it neither blocks
  * nor runs user code. It registers continuations by curator_client_after_unlock(), which
  * curator_client_unlock() runs. guards.h marks the functions and fields that need the mutex.
  */

@@ -1,3 +1,4 @@
+/* Whom a lock was not granted for. */
 #include "conflict.h"
 
 #include "base/json.h"

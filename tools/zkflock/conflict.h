@@ -1,4 +1,3 @@
-/* Whom a lock was not granted for. */
 #ifndef ZKFLOCK_CONFLICT_H
 #define ZKFLOCK_CONFLICT_H
 

@@ -1,3 +1,4 @@
+/* Acquires the lock that the options describe. Waits for it in the main loop. */
 #include "contest.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* Acquires the lock that the options describe. Waits for it in the main loop. */
 #ifndef ZKFLOCK_CONTEST_H
 #define ZKFLOCK_CONTEST_H
 

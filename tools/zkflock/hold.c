@@ -1,3 +1,4 @@
+/* Holds the lock without a command. */
 #include "hold.h"
 
 #include "base/outcome.h"

@@ -1,4 +1,3 @@
-/* Holds the lock without a command. */
 #ifndef ZKFLOCK_HOLD_H
 #define ZKFLOCK_HOLD_H
 

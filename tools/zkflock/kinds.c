@@ -1,3 +1,4 @@
+/* Looks at the paths: locks of another kind, which would not exclude this one, and nesting. */
 #include "kinds.h"
 
 #include "base/kind.h"

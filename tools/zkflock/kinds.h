@@ -1,4 +1,3 @@
-/* Looks at the paths: locks of another kind, which would not exclude this one, and nesting. */
 #ifndef ZKFLOCK_KINDS_H
 #define ZKFLOCK_KINDS_H
 

@@ -1,3 +1,4 @@
+/* Holds the lock on after the command has ended: --min-hold. */
 #include "linger.h"
 
 #include "base/outcome.h"

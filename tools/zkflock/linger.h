@@ -1,4 +1,3 @@
-/* Holds the lock on after the command has ended: --min-hold. */
 #ifndef ZKFLOCK_LINGER_H
 #define ZKFLOCK_LINGER_H
 

@@ -1,3 +1,5 @@
+/* Reports the place in the queue to systemd and to --verbose. It costs reads, so it runs for those
+ * only. */
 #include "place.h"
 
 #include "base/notify.h"

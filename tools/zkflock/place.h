@@ -1,5 +1,3 @@
-/* Reports the place in the queue to systemd and to --verbose. It costs reads, so it runs for those
- * only. */
 #ifndef ZKFLOCK_PLACE_H
 #define ZKFLOCK_PLACE_H
 

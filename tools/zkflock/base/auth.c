@@ -1,3 +1,4 @@
+/* Credentials, from a file that no other user can read. */
 #include "base/auth.h"
 
 #include "base/secret.h"

@@ -1,4 +1,3 @@
-/* Credentials, from a file that no other user can read. */
 #ifndef ZKFLOCK_AUTH_H
 #define ZKFLOCK_AUTH_H
 

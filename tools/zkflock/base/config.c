@@ -1,3 +1,4 @@
+/* The configuration files: defaults for options about the servers. */
 #include "base/config.h"
 
 #include "base/exit_code.h"
@@ -26,9 +27,9 @@ list_keys (RawOptions *raw, Key *keys)
 {
   const Key all[] = {
     { "hosts", &raw->hosts },
-    { "session-timeout", &raw->session_timeout },
-    { "connect-timeout", &raw->connect_timeout },
-    { "kill-after", &raw->kill_after },
+    { "session-timeout", &raw->times.session_timeout },
+    { "connect-timeout", &raw->times.connect_timeout },
+    { "kill-after", &raw->times.kill_after },
     { "auth-file", &raw->auth_file },
     { "acl", &raw->acl },
     { "tls-ca", &raw->secure.tls_ca },

@@ -1,4 +1,3 @@
-/* The configuration files: defaults for options about the servers. */
 #ifndef ZKFLOCK_CONFIG_H
 #define ZKFLOCK_CONFIG_H
 

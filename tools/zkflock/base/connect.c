@@ -1,3 +1,4 @@
+/* The client that the options describe. */
 #include "base/connect.h"
 
 #include "base/auth.h"

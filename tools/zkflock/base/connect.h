@@ -1,4 +1,3 @@
-/* The client that the options describe. */
 #ifndef ZKFLOCK_CONNECT_H
 #define ZKFLOCK_CONNECT_H
 

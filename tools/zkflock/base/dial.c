@@ -1,3 +1,8 @@
+/* Asks single servers questions outside any session: four-letter words and certificates.
+ *
+ * Where the client uses TLS a dial uses it too, with the same files, and says nothing to a server that
+ * it cannot verify.
+ */
 #include "base/dial.h"
 
 #include "base/dial_tls.h"

@@ -1,8 +1,3 @@
-/* Asks single servers questions outside any session: four-letter words and certificates.
- *
- * Where the client uses TLS a dial uses it too, with the same files, and says nothing to a server that
- * it cannot verify.
- */
 #ifndef ZKFLOCK_DIAL_H
 #define ZKFLOCK_DIAL_H
 

@@ -1,3 +1,4 @@
+/* The TLS of a dial, by GnuTLS. Without it in this build nothing can be created. */
 #include "base/dial_tls.h"
 
 #include "base/secret.h"

@@ -1,4 +1,3 @@
-/* The TLS of a dial, by GnuTLS. Without it in this build nothing can be created. */
 #ifndef ZKFLOCK_DIAL_TLS_H
 #define ZKFLOCK_DIAL_TLS_H
 

@@ -1,3 +1,4 @@
+/* What a mistyped word was meant to be. */
 #include "base/hint.h"
 
 #include <string.h>

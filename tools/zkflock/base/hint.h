@@ -1,4 +1,3 @@
-/* What a mistyped word was meant to be. */
 #ifndef ZKFLOCK_HINT_H
 #define ZKFLOCK_HINT_H
 

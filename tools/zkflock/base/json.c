@@ -1,3 +1,4 @@
+/* Writes JSON. Text that is not UTF-8 is escaped by curator_escape_name(). */
 #include "base/json.h"
 
 #include <curator/curator.h>

@@ -1,4 +1,3 @@
-/* Writes JSON. Text that is not UTF-8 is escaped by curator_escape_name(). */
 #ifndef ZKFLOCK_JSON_H
 #define ZKFLOCK_JSON_H
 

@@ -1,3 +1,4 @@
+/* The kinds of lock, which do not exclude each other, by the names of their nodes. Pure. */
 #include "base/kind.h"
 
 #include <string.h>

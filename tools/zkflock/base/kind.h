@@ -1,4 +1,3 @@
-/* The kinds of lock, which do not exclude each other, by the names of their nodes. Pure. */
 #ifndef ZKFLOCK_KIND_H
 #define ZKFLOCK_KIND_H
 

@@ -1,3 +1,4 @@
+/* Messages on stderr, and what the libraries log. */
 #include "base/message.h"
 
 #include <curator/curator.h>

@@ -1,4 +1,3 @@
-/* Messages on stderr, and what the libraries log. */
 #ifndef ZKFLOCK_MESSAGE_H
 #define ZKFLOCK_MESSAGE_H
 

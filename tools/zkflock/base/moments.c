@@ -1,3 +1,4 @@
+/* When the command is stopped, asked to end and killed, for every session timeout. Pure. */
 #include "base/moments.h"
 
 #define MOST_MARGIN_MS 250

@@ -1,4 +1,3 @@
-/* When the command is stopped, asked to end and killed, for every session timeout. Pure. */
 #ifndef ZKFLOCK_MOMENTS_H
 #define ZKFLOCK_MOMENTS_H
 

@@ -1,3 +1,4 @@
+/* systemd's notification protocol, sd_notify(3). Does nothing without NOTIFY_SOCKET. */
 #include "base/notify.h"
 
 #include <stdarg.h>

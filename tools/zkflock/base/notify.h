@@ -1,4 +1,3 @@
-/* systemd's notification protocol, sd_notify(3). Does nothing without NOTIFY_SOCKET. */
 #ifndef ZKFLOCK_NOTIFY_H
 #define ZKFLOCK_NOTIFY_H
 

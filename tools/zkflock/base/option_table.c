@@ -1,5 +1,6 @@
 /* The options that GOption knows, and what it says about others. */
 #include "base/hint.h"
+#include "base/message.h"
 #include "base/options-private.h"
 
 #include <string.h>
@@ -10,6 +11,19 @@ static const char SUMMARY[] =
     "  zkflock [OPTION…] PATH -c STRING        run STRING by /bin/sh\n"
     "  zkflock [OPTION…] PATH                  print the token and hold until stdin ends\n"
     "  zkflock who|top|tree|revoke|wait|doctor|reap [OPTION…] [PATH…]";
+
+const char *const options_verb_names[] = { "",       "who",  "top",  "tree", "revoke",
+                                           "doctor", "reap", "wait", NULL };
+
+void
+options_usage (const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  print_error (NULL, "%s", text);
+}
 
 /* names: receives the long names of the entries. */
 static void
@@ -36,17 +50,17 @@ add_lock_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
     { "multi", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw->multi, "Another path; all are held or none",
       "PATH" },
     { "nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail instead of waiting", NULL },
-    { "wait", 'w', 0, G_OPTION_ARG_STRING, &raw->wait,
+    { "wait", 'w', 0, G_OPTION_ARG_STRING, &raw->times.wait,
       "Wait at most this long; revoke: for the release", "SECONDS" },
     { "conflict-exit-code", 'E', 0, G_OPTION_ARG_STRING, &raw->code,
       "Exit code for conflict or timeout (1)", "CODE" },
-    { "kill-after", 0, 0, G_OPTION_ARG_STRING, &raw->kill_after,
+    { "kill-after", 0, 0, G_OPTION_ARG_STRING, &raw->times.kill_after,
       "Time from TERM to KILL when the lock is about to be lost (2)", "SECONDS" },
     { "on-suspend", 0, 0, G_OPTION_ARG_STRING, &raw->on_suspend,
       "While the hold is in doubt: continue, pause or kill", "WHAT" },
-    { "max-hold", 0, 0, G_OPTION_ARG_STRING, &raw->max_hold,
+    { "max-hold", 0, 0, G_OPTION_ARG_STRING, &raw->times.max_hold,
       "Hold at most this long: TERM before, KILL in time", "SECONDS" },
-    { "min-hold", 0, 0, G_OPTION_ARG_STRING, &raw->min_hold,
+    { "min-hold", 0, 0, G_OPTION_ARG_STRING, &raw->times.min_hold,
       "Hold at least this long, also if the command ends sooner", "SECONDS" },
     { "revocable", 0, 0, G_OPTION_ARG_NONE, &raw->revocable,
       "End the command when another client asks for the lock", NULL },
@@ -59,7 +73,7 @@ add_lock_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
     { "status-fd", 0, 0, G_OPTION_ARG_STRING, &raw->status_fd,
       "Write what happens to this descriptor, as lines of JSON", "FD" },
     /* Other names that flock(1) has for the same. */
-    { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->wait, NULL, NULL },
+    { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->times.wait, NULL, NULL },
     { "nb", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->nonblock, NULL, NULL },
     { "e", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL },
     { "close", 'o', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->close, NULL, NULL },
@@ -76,9 +90,9 @@ add_common_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
   const GOptionEntry entries[] = {
     { "hosts", 'Z', 0, G_OPTION_ARG_FILENAME, &raw->hosts,
       "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
-    { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->session_timeout,
+    { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->times.session_timeout,
       "Session timeout to request (15)", "SECONDS" },
-    { "connect-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->connect_timeout,
+    { "connect-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->times.connect_timeout,
       "Give up connecting after this long (the session timeout)", "SECONDS" },
     { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
       "File of scheme:credentials lines; mode 0600", "FILE" },
@@ -86,7 +100,7 @@ add_common_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
       "WHAT" },
     { "compression", 0, 0, G_OPTION_ARG_NONE, &raw->compression,
       "Write payloads and requests in gzip, as Java's enableCompression", NULL },
-    { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->interval, "top: time between refreshes (1)",
+    { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->times.interval, "top: time between refreshes (1)",
       "SECONDS" },
     { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations,
       "top: number of refreshes (no limit)", "COUNT" },
@@ -151,21 +165,21 @@ options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb)
 void
 options_clear_raw (RawOptions *raw)
 {
-  char **const strings[] = { &raw->wait,
+  char **const strings[] = { &raw->times.wait,
                              &raw->code,
                              &raw->leases,
                              &raw->hosts,
-                             &raw->session_timeout,
-                             &raw->connect_timeout,
-                             &raw->kill_after,
+                             &raw->times.session_timeout,
+                             &raw->times.connect_timeout,
+                             &raw->times.kill_after,
                              &raw->on_suspend,
                              &raw->label,
                              &raw->auth_file,
                              &raw->acl,
-                             &raw->interval,
+                             &raw->times.interval,
                              &raw->iterations,
-                             &raw->max_hold,
-                             &raw->min_hold,
+                             &raw->times.max_hold,
+                             &raw->times.min_hold,
                              &raw->status_fd };
   for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
     {

@@ -77,15 +77,17 @@ options_parse_values (Options *options, const RawOptions *raw)
   int suspend = ON_SUSPEND_CONTINUE;
   int acl = 0;
 
-  if (!parse_seconds ("-w", raw->wait, &options->wait_ms)
-      || !parse_seconds ("--session-timeout", raw->session_timeout, &options->session_timeout_ms)
-      || !parse_seconds ("--connect-timeout", raw->connect_timeout, &options->connect_timeout_ms)
-      || !parse_seconds ("--kill-after", raw->kill_after, &options->kill_after_ms)
-      || !parse_seconds ("--max-hold", raw->max_hold, &options->max_hold_ms)
-      || !parse_seconds ("--min-hold", raw->min_hold, &options->min_hold_ms)
+  if (!parse_seconds ("-w", raw->times.wait, &options->wait_ms)
+      || !parse_seconds ("--session-timeout", raw->times.session_timeout,
+                         &options->session_timeout_ms)
+      || !parse_seconds ("--connect-timeout", raw->times.connect_timeout,
+                         &options->connect_timeout_ms)
+      || !parse_seconds ("--kill-after", raw->times.kill_after, &options->kill_after_ms)
+      || !parse_seconds ("--max-hold", raw->times.max_hold, &options->max_hold_ms)
+      || !parse_seconds ("--min-hold", raw->times.min_hold, &options->min_hold_ms)
       || !parse_int ("--status-fd", raw->status_fd, 0, G_MAXINT, &options->status_fd)
-      || !parse_seconds ("--interval", raw->interval, &options->interval_ms)
-      || !parse_int ("--iterations", raw->iterations, 0, G_MAXINT, &options->iterations)
+      || !parse_seconds ("--interval", raw->times.interval, &options->top.interval_ms)
+      || !parse_int ("--iterations", raw->iterations, 0, G_MAXINT, &options->top.iterations)
       || !parse_int ("-E", raw->code, 0, 255, &options->conflict_code)
       || !parse_int ("-N", raw->leases, 1, G_MAXINT, &options->leases)
       || !parse_word ("--on-suspend", raw->on_suspend, on_suspend, &suspend)
@@ -96,7 +98,7 @@ options_parse_values (Options *options, const RawOptions *raw)
   options->on_suspend = (OnSuspend) suspend;
   options->acl_creator = acl == 1;
   options->wait_ms = raw->nonblock ? 0 : options->wait_ms;
-  if (raw->connect_timeout == NULL)
+  if (raw->times.connect_timeout == NULL)
     {
       options->connect_timeout_ms = options->session_timeout_ms;
     }
@@ -117,11 +119,11 @@ options_check_verb (const Options *options, const RawOptions *raw)
                      { "-N", is_set (&raw->leases) },
                      { "--multi", raw->multi != NULL },
                      { "-n", raw->nonblock && !is_wait },
-                     { "-w", is_set (&raw->wait) && !is_revoke && !is_wait },
+                     { "-w", is_set (&raw->times.wait) && !is_revoke && !is_wait },
                      { "-E", is_set (&raw->code) && !is_revoke && !is_wait },
-                     { "--kill-after", is_set (&raw->kill_after) },
-                     { "--max-hold", is_set (&raw->max_hold) },
-                     { "--min-hold", is_set (&raw->min_hold) },
+                     { "--kill-after", is_set (&raw->times.kill_after) },
+                     { "--max-hold", is_set (&raw->times.max_hold) },
+                     { "--min-hold", is_set (&raw->times.min_hold) },
                      { "--status-fd", is_set (&raw->status_fd) },
                      { "--on-suspend", is_set (&raw->on_suspend) },
                      { "--revocable", raw->revocable },
@@ -140,11 +142,10 @@ options_check_verb (const Options *options, const RawOptions *raw)
   return TRUE;
 }
 
-gboolean
-options_check_combination (const Options *options, const RawOptions *raw)
+/* Whether the verb and the kind of lock take the options. */
+static gboolean
+fits_verb (const Options *options, const RawOptions *raw)
 {
-  const gboolean is_lock = options->verb == VERB_LOCK;
-
   if (raw->no_fork)
     {
       options_usage (
@@ -178,12 +179,22 @@ options_check_combination (const Options *options, const RawOptions *raw)
       options_usage ("a multi-lock cannot be revoked");
     }
   else if (options->json
-           && (is_lock || options->verb == VERB_REVOKE || options->verb == VERB_WAIT
-               || options->verb == VERB_REAP))
+           && (options->verb == VERB_LOCK || options->verb == VERB_REVOKE
+               || options->verb == VERB_WAIT || options->verb == VERB_REAP))
     {
       options_usage ("--json applies to who, top, tree and doctor only");
     }
-  else if (is_set (&raw->max_hold) && options->max_hold_ms == 0)
+  else
+    {
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+has_valid_values (const Options *options, const RawOptions *raw)
+{
+  if (is_set (&raw->times.max_hold) && options->max_hold_ms == 0)
     {
       options_usage ("--max-hold must be more than 0");
     }
@@ -218,4 +229,10 @@ options_check_combination (const Options *options, const RawOptions *raw)
       return TRUE;
     }
   return FALSE;
+}
+
+gboolean
+options_check_combination (const Options *options, const RawOptions *raw)
+{
+  return fits_verb (options, raw) && has_valid_values (options, raw);
 }

@@ -7,12 +7,18 @@
 #define DEFAULT_HOSTS        "localhost:2181"
 #define DEFAULT_SECURE_HOSTS "tls://localhost:2281"
 
+/* As they are written, in seconds. */
+typedef struct
+{
+  char *wait, *session_timeout, *connect_timeout, *kill_after, *max_hold, *min_hold, *interval;
+} RawTimes;
+
 typedef struct
 {
   gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, yes, version,
       revocable, hold, mixed, compression, syslog;
-  char *wait, *code, *leases, *hosts, *session_timeout, *connect_timeout, *kill_after, *on_suspend;
-  char *label, *auth_file, *acl, *interval, *iterations, *max_hold, *min_hold, *status_fd;
+  RawTimes times;
+  char *code, *leases, *hosts, *on_suspend, *label, *auth_file, *acl, *iterations, *status_fd;
   Secure secure;
   char **multi;
 } RawOptions;

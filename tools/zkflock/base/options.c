@@ -3,7 +3,6 @@
 #include "base/config.h"
 #include "base/exit_code.h"
 #include "base/hint.h"
-#include "base/message.h"
 #include "base/options-private.h"
 #include "base/version.h"
 
@@ -11,19 +10,6 @@
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
-
-const char *const options_verb_names[] = { "",       "who",  "top",  "tree", "revoke",
-                                           "doctor", "reap", "wait", NULL };
-
-void
-options_usage (const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
-  va_end (args);
-  print_error (NULL, "%s", text);
-}
 
 static void
 report_no_path (const char *word)
@@ -50,7 +36,7 @@ set_defaults (Options *options)
                         .wait_ms = -1,
                         .conflict_code = 1,
                         .kill_after_ms = 2000,
-                        .interval_ms = 1000,
+                        .top.interval_ms = 1000,
                         .status_fd = -1 };
 }
 
@@ -128,14 +114,53 @@ take_strings (Options *options, RawOptions *raw)
                                         : MODE_MUTEX;
 }
 
+/* words: those after PATH. */
+static gboolean
+parse_command (Options *options, char **words)
+{
+  const guint n = g_strv_length (words);
+
+  if (n == 0)
+    {
+      if (options->min_hold_ms > 0)
+        {
+          options_usage ("--min-hold needs a COMMAND");
+          return FALSE;
+        }
+      return TRUE;
+    }
+  if (options->hold)
+    {
+      options_usage ("--hold takes no COMMAND");
+      return FALSE;
+    }
+  if (strcmp (words[0], "-c") == 0 || strcmp (words[0], "--command") == 0)
+    {
+      if (n != 2)
+        {
+          options_usage ("-c takes exactly one STRING");
+          return FALSE;
+        }
+      const char *const shell[] = { "/bin/sh", "-c", words[1], NULL };
+      options->command = g_strdupv ((char **) shell);
+      return TRUE;
+    }
+  options->command = g_strdupv (words + (strcmp (words[0], "--") == 0 ? 1 : 0));
+  if (options->command[0] == NULL || *options->command[0] == '\0')
+    {
+      options_usage ("COMMAND is missing");
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* words: PATH and the words after it. */
 static gboolean
 parse_lock_words (Options *options, char **words, char **multi)
 {
-  const guint n = g_strv_length (words);
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
 
-  if (n == 0)
+  if (words[0] == NULL)
     {
       options_usage ("PATH is missing; see zkflock --help");
       return FALSE;
@@ -152,38 +177,7 @@ parse_lock_words (Options *options, char **words, char **multi)
     }
   g_ptr_array_add (paths, NULL);
   options->paths = (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
-  if (n == 1)
-    {
-      if (options->min_hold_ms > 0)
-        {
-          options_usage ("--min-hold needs a COMMAND");
-          return FALSE;
-        }
-      return TRUE;
-    }
-  if (options->hold)
-    {
-      options_usage ("--hold takes no COMMAND");
-      return FALSE;
-    }
-  if (strcmp (words[1], "-c") == 0 || strcmp (words[1], "--command") == 0)
-    {
-      if (n != 3)
-        {
-          options_usage ("-c takes exactly one STRING");
-          return FALSE;
-        }
-      const char *const shell[] = { "/bin/sh", "-c", words[2], NULL };
-      options->command = g_strdupv ((char **) shell);
-      return TRUE;
-    }
-  options->command = g_strdupv (words + (strcmp (words[1], "--") == 0 ? 2 : 1));
-  if (options->command[0] == NULL || *options->command[0] == '\0')
-    {
-      options_usage ("COMMAND is missing");
-      return FALSE;
-    }
-  return TRUE;
+  return parse_command (options, words + 1);
 }
 
 static gboolean
@@ -253,9 +247,9 @@ parse_options (Options *options, RawOptions *raw, char ***words)
 static void
 take_defaults (RawOptions *raw, RawOptions *defaults)
 {
-  char **const pairs[][2] = { { &raw->session_timeout, &defaults->session_timeout },
-                              { &raw->connect_timeout, &defaults->connect_timeout },
-                              { &raw->kill_after, &defaults->kill_after },
+  char **const pairs[][2] = { { &raw->times.session_timeout, &defaults->times.session_timeout },
+                              { &raw->times.connect_timeout, &defaults->times.connect_timeout },
+                              { &raw->times.kill_after, &defaults->times.kill_after },
                               { &raw->auth_file, &defaults->auth_file },
                               { &raw->acl, &defaults->acl } };
 
@@ -346,7 +340,7 @@ check_command_line (char **argv, gboolean *waits)
   const gboolean good =
       parse_options (&options, &scratch, &words) && options_check_verb (&options, &scratch);
 
-  *waits = scratch.wait != NULL;
+  *waits = scratch.times.wait != NULL;
   options_clear_raw (&scratch);
   return good;
 }

@@ -35,6 +35,12 @@ typedef enum
 
 typedef struct
 {
+  gint64 interval_ms; /* between two refreshes */
+  int iterations;     /* 0: no limit */
+} TopOptions;
+
+typedef struct
+{
   Verb verb;
   char *hosts;
   gint64 session_timeout_ms;
@@ -66,8 +72,7 @@ typedef struct
   gboolean mixed; /* beside locks of another kind, which it does not exclude */
   char **command; /* NULL: hold without a command */
 
-  gint64 interval_ms; /* of top, between two refreshes */
-  int iterations;     /* of top; 0: no limit */
+  TopOptions top;
 
   char **paths; /* at least one; several for a multi-lock or top */
 } Options;

@@ -1,3 +1,4 @@
+/* Exit codes of errors, and messages of --verbose. */
 #include "base/outcome.h"
 
 #include "base/status.h"

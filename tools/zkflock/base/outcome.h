@@ -1,4 +1,3 @@
-/* Exit codes of errors, and messages of --verbose. */
 #ifndef ZKFLOCK_OUTCOME_H
 #define ZKFLOCK_OUTCOME_H
 

@@ -1,3 +1,8 @@
+/* Finds out why no server of a connect string can be used.
+ *
+ * A probe connects to each server by itself, all at the same time, and sends the four-letter word
+ * "srvr", which every ZooKeeper server answers. It never creates a session.
+ */
 #include "base/probe.h"
 
 #include "base/dial.h"

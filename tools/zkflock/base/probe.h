@@ -1,8 +1,3 @@
-/* Finds out why no server of a connect string can be used.
- *
- * A probe connects to each server by itself, all at the same time, and sends the four-letter word
- * "srvr", which every ZooKeeper server answers. It never creates a session.
- */
 #ifndef ZKFLOCK_PROBE_H
 #define ZKFLOCK_PROBE_H
 

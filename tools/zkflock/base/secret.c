@@ -1,3 +1,4 @@
+/* Secrets, from files that no other user can read. */
 #include "base/secret.h"
 
 #include <curator/curator.h>

@@ -1,4 +1,3 @@
-/* Secrets, from files that no other user can read. */
 #ifndef ZKFLOCK_SECRET_H
 #define ZKFLOCK_SECRET_H
 

@@ -1,3 +1,4 @@
+/* TLS and SASL, as the options and the environment set them up. */
 #include "base/secure.h"
 
 #include "base/secret.h"

@@ -1,4 +1,3 @@
-/* TLS and SASL, as the options and the environment set them up. */
 #ifndef ZKFLOCK_SECURE_H
 #define ZKFLOCK_SECURE_H
 

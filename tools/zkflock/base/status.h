@@ -1,5 +1,3 @@
-/* What happens, for programs: --status-fd, one JSON object a line. On the main thread only; does nothing
- * without that option. */
 #ifndef ZKFLOCK_STATUS_H
 #define ZKFLOCK_STATUS_H
 

@@ -1,3 +1,4 @@
+/* Prints the versions of this program and of its libraries, for -V. */
 #include "base/version.h"
 
 #include <curator/curator.h>

@@ -1,3 +1,4 @@
+/* Text for people: columns, ages, labels. */
 #include "output/text.h"
 
 #include <curator/curator.h>

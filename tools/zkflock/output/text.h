@@ -1,4 +1,3 @@
-/* Text for people: columns, ages, labels. */
 #ifndef ZKFLOCK_TEXT_H
 #define ZKFLOCK_TEXT_H
 

@@ -1,10 +1,3 @@
-/* A control group of the command's own.
- *
- * Signals reach neither a process of another user (sudo, set-uid) nor one that has left the process
- * group (setsid). The kernel kills both with the control group they are in. It needs cgroup v2 with
- * cgroup.kill, and a control group of zkflock's that it may write to: as root, or one that systemd
- * has delegated.
- */
 #ifndef ZKFLOCK_CGROUP_H
 #define ZKFLOCK_CGROUP_H
 

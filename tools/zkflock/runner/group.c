@@ -1,3 +1,4 @@
+/* Which processes of a process group still run. */
 #include "runner/group.h"
 
 #include <curator/curator.h>

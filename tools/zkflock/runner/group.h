@@ -1,4 +1,3 @@
-/* Which processes of a process group still run. */
 #ifndef ZKFLOCK_GROUP_H
 #define ZKFLOCK_GROUP_H
 

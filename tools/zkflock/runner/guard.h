@@ -1,14 +1,3 @@
-/* A process that enforces the deadline when zkflock cannot.
- *
- * The supervisor ends the command by its own timer, but not while zkflock is stopped. After kill -9
- * of zkflock the kernel kills the process group, but not what has left it. So a small process, forked
- * before any thread exists, kills the whole group and the control group when zkflock has ended or when
- * the last deadline it was given passes.
- *
- * Nothing of the command outlives the guard either: its end kills the process group (dead_switch.h),
- * and zkflock, which notices it, the control group. A guard that is stopped ends by itself shortly
- * after the last deadline it knows.
- */
 #ifndef ZKFLOCK_GUARD_H
 #define ZKFLOCK_GUARD_H
 

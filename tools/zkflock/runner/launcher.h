@@ -1,9 +1,3 @@
-/* The process that becomes the command.
- *
- * It is forked before any thread exists, so that no lock in it is in an undefined state, and blocks
- * on a pipe until the lock is granted. Then it receives its environment and calls exec. The kernel
- * kills it when zkflock dies (PDEATHSIG), before as well as after the exec.
- */
 #ifndef ZKFLOCK_LAUNCHER_H
 #define ZKFLOCK_LAUNCHER_H
 

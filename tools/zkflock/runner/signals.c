@@ -1,3 +1,4 @@
+/* Delivers signals in the main loop. They are blocked from the start, so that none is missed. */
 #include "runner/signals.h"
 
 #include <glib-unix.h>

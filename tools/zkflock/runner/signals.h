@@ -1,4 +1,3 @@
-/* Delivers signals in the main loop. They are blocked from the start, so that none is missed. */
 #ifndef ZKFLOCK_SIGNALS_H
 #define ZKFLOCK_SIGNALS_H
 

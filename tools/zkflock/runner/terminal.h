@@ -1,10 +1,3 @@
-/* The controlling terminal: which process group reads its keys and receives Ctrl-C and Ctrl-Z.
- *
- * The command has a process group of its own and would be stopped when it reads the terminal, so
- * zkflock makes that group the foreground one. It does so at once if standard input and output are
- * the terminal. In a pipeline (zkflock PATH COMMAND | less) other processes of zkflock's group may
- * need the terminal; then the command gets it when it first uses it.
- */
 #ifndef ZKFLOCK_TERMINAL_H
 #define ZKFLOCK_TERMINAL_H
 

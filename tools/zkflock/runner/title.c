@@ -1,3 +1,5 @@
+/* The name under which tools such as ps and pkill know a process. Helpers do not share zkflock's:
+ * who kills zkflock by name must not kill those who clean up after it. */
 #include "runner/title.h"
 
 #include <glib.h>

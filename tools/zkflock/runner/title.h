@@ -1,5 +1,3 @@
-/* The name under which tools such as ps and pkill know a process. Helpers do not share zkflock's:
- * who kills zkflock by name must not kill those who clean up after it. */
 #ifndef ZKFLOCK_TITLE_H
 #define ZKFLOCK_TITLE_H
 

@@ -1,7 +1,7 @@
 /* The display of top for one lock: its participants, and all about the one under the cursor. */
 #include "output/text.h"
 #include "views/frame-private.h"
-#include "views/views.h"
+#include "views/who.h"
 
 #include <string.h>
 

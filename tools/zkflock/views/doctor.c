@@ -6,12 +6,12 @@
 #include "views/views.h"
 
 #include "base/connect.h"
-#include "base/json.h"
 #include "base/outcome.h"
 #include "output/text.h"
-#include "views/doctor-private.h"
+#include "views/doctor_security.h"
+#include "views/findings.h"
+#include "views/who.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define COUNTER_WARNING 0.5
@@ -20,41 +20,6 @@
 #define MAX_NAMES       3
 #define MAX_CHILDREN    100 /* looked at below a free path */
 #define FOUND_CODE      1
-
-typedef struct
-{
-  Level level;
-  const char *check;
-  char *subject;
-  char *text;
-} Finding;
-
-static const char *const level_names[] = { "note", "warning", "problem" };
-
-static void
-free_finding (gpointer data)
-{
-  Finding *finding = data;
-  g_free (finding->subject);
-  g_free (finding->text);
-  g_free (finding);
-}
-
-void
-doctor_report (Doctor *doctor, Level level, const char *check, const char *subject,
-               const char *format, ...)
-{
-  Finding *finding = g_new (Finding, 1);
-  va_list args;
-
-  va_start (args, format);
-  *finding = (Finding){ .level = level,
-                        .check = check,
-                        .subject = g_strdup (subject),
-                        .text = g_strdup_vprintf (format, args) };
-  va_end (args);
-  g_ptr_array_add (doctor->findings, finding);
-}
 
 static void
 check_counter (Doctor *doctor, const CuratorInspection *lock)
@@ -293,54 +258,6 @@ check_locks (Doctor *doctor, GError **error)
   return check_foreign_of_free (doctor, lock, error);
 }
 
-static void
-print_findings (Doctor *doctor)
-{
-  g_autoptr (GString) out = g_string_new (NULL);
-
-  if (doctor->options->json)
-    {
-      json_begin_array (out, NULL);
-    }
-  for (guint i = 0; i < doctor->findings->len; i++)
-    {
-      const Finding *finding = g_ptr_array_index (doctor->findings, i);
-      if (doctor->options->json)
-        {
-          json_begin_object (out, NULL);
-          json_string (out, "level", level_names[finding->level], -1);
-          json_string (out, "check", finding->check, -1);
-          json_string (out, "subject", finding->subject, -1);
-          json_string (out, "text", finding->text, -1);
-          json_end_object (out);
-        }
-      else
-        {
-          g_string_append_printf (out, "%s: %s: %s\n", level_names[finding->level],
-                                  finding->subject, finding->text);
-        }
-    }
-  if (doctor->options->json)
-    {
-      json_end_array (out);
-      g_string_append_c (out, '\n');
-    }
-  fputs (out->str, stdout);
-}
-
-static gboolean
-has_found (Doctor *doctor)
-{
-  for (guint i = 0; i < doctor->findings->len; i++)
-    {
-      if (((Finding *) g_ptr_array_index (doctor->findings, i))->level != LEVEL_NOTE)
-        {
-          return TRUE;
-        }
-    }
-  return FALSE;
-}
-
 int
 doctor_run (const Options *options)
 {
@@ -361,14 +278,14 @@ doctor_run (const Options *options)
     }
   doctor.dial = dial;
   doctor.servers = servers_ask (options, dial);
-  doctor.findings = g_ptr_array_new_with_free_func (free_finding);
+  doctor.findings = findings_new ();
   check_granted (&doctor);
   check_servers (&doctor);
   doctor_check_security (&doctor);
   if (check_locks (&doctor, &error))
     {
-      print_findings (&doctor);
-      code = has_found (&doctor) ? FOUND_CODE : 0;
+      findings_print (&doctor);
+      code = findings_has_problem (&doctor) ? FOUND_CODE : 0;
     }
   else
     {

@@ -1,4 +1,5 @@
-#include "views/doctor-private.h"
+/* doctor: certificates that expire soon or are not valid, and clear text where TLS could be used. */
+#include "views/doctor_security.h"
 
 #include <string.h>
 

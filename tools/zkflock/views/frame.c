@@ -1,7 +1,8 @@
+/* Renders the display of top: pure functions from what was read to text. */
 #include "views/frame-private.h"
 
 #include "output/text.h"
-#include "views/views.h"
+#include "views/who.h"
 
 #define KIND_WIDTH  10
 #define AGE_WIDTH   6

@@ -1,4 +1,3 @@
-/* Renders the display of top: pure functions from what was read to text. */
 #ifndef ZKFLOCK_FRAME_H
 #define ZKFLOCK_FRAME_H
 

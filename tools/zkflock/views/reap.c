@@ -4,6 +4,7 @@
 #include "base/connect.h"
 #include "base/outcome.h"
 #include "output/text.h"
+#include "views/who.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* What top shows, as the user's keys have set it: which locks, in which order, and where the cursor is. Pure. */
 #include "views/screen.h"
 
 #include "output/text.h"

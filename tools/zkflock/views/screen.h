@@ -1,4 +1,3 @@
-/* What top shows, as the user's keys have set it: which locks, in which order, and where the cursor is. Pure. */
 #ifndef ZKFLOCK_SCREEN_H
 #define ZKFLOCK_SCREEN_H
 

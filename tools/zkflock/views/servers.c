@@ -1,3 +1,4 @@
+/* Asks the servers of a connect string about themselves, by four-letter words. */
 #include "views/servers.h"
 
 #include "base/dial.h"

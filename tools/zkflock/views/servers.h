@@ -1,4 +1,3 @@
-/* Asks the servers of a connect string about themselves, by four-letter words. */
 #ifndef ZKFLOCK_SERVERS_H
 #define ZKFLOCK_SERVERS_H
 

@@ -10,6 +10,7 @@
 #include "base/outcome.h"
 #include "views/frame.h"
 #include "views/servers.h"
+#include "views/who.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -184,7 +185,7 @@ read_locks (gpointer data)
   while (!top->stopped)
     {
       g_autofree char *wanted = g_strdup (top->wanted);
-      const gint64 next = g_get_monotonic_time () + top->options->interval_ms * 1000;
+      const gint64 next = g_get_monotonic_time () + top->options->top.interval_ms * 1000;
       top->is_hurried = FALSE;
       g_mutex_unlock (&top->mutex);
       locks = look (top, locks, wanted, &asked_us);
@@ -231,7 +232,7 @@ static int
 overdue_seconds (Top *top)
 {
   const gint64 age_ms = (g_get_monotonic_time () - top->answered_us) / 1000;
-  return age_ms > top->options->interval_ms + STALE_MS ? (int) (age_ms / 1000) : 0;
+  return age_ms > top->options->top.interval_ms + STALE_MS ? (int) (age_ms / 1000) : 0;
 }
 
 /* The rows and columns of the terminal. */
@@ -407,7 +408,7 @@ react (Top *top, const struct pollfd *polls, int *refreshes)
     {
       return top->fatal != NULL ? exit_code_of (top->options, top->fatal) : 0;
     }
-  return top->options->iterations > 0 && *refreshes >= top->options->iterations ? 0 : -1;
+  return top->options->top.iterations > 0 && *refreshes >= top->options->top.iterations ? 0 : -1;
 }
 
 static int

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/outcome.h"
 #include "output/text.h"
+#include "views/who.h"
 
 #include <stdio.h>
 

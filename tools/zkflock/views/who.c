@@ -6,6 +6,7 @@
 #include "base/kind.h"
 #include "base/outcome.h"
 #include "output/text.h"
+#include "views/who.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
-/* The parts of doctor. */
-#ifndef ZKFLOCK_DOCTOR_PRIVATE_H
-#define ZKFLOCK_DOCTOR_PRIVATE_H
+#ifndef ZKFLOCK_FINDINGS_H
+#define ZKFLOCK_FINDINGS_H
 
 #include "base/options.h"
 #include "views/servers.h"
@@ -26,7 +25,10 @@ typedef struct
 void doctor_report (Doctor *doctor, Level level, const char *check, const char *subject,
                     const char *format, ...) G_GNUC_PRINTF (5, 6);
 
-/* Certificates that expire soon or are not valid, and clear text where TLS could be used. */
-void doctor_check_security (Doctor *doctor);
+GPtrArray *findings_new (void);
+/* For people, or as JSON if the options want that. */
+void findings_print (const Doctor *doctor);
+/* Whether anything but notes was found. */
+gboolean findings_has_problem (const Doctor *doctor);
 
 #endif

@@ -1,0 +1,24 @@
+#ifndef ZKFLOCK_WHO_H
+#define ZKFLOCK_WHO_H
+
+#include <curator/curator.h>
+
+/* Whether the node has a name that a recipe gives, here and in Java. */
+gboolean who_is_by_recipe (const CuratorParticipant *one);
+/* Appends place, kind and age of one participant: 21 columns. */
+void who_append_start (GString *row, const CuratorParticipant *one);
+/* Appends the rows of one lock as the verb who prints them, at most max_rows. width: columns, 0 for
+ * no limit. */
+void who_append_rows (GString *out, const CuratorInspection *inspection, int width, guint max_rows);
+/* other_kinds: of who_find_other_kinds(). */
+void who_append_json (GString *out, const CuratorInspection *inspection, guint other_kinds);
+/* The bits (1 << Kind) of the other kinds of lock that its path has. May read from the servers. */
+guint who_find_other_kinds (CuratorClient *client, const CuratorInspection *inspection);
+/* For example "a mutex and a semaphore". */
+char *who_describe_kinds (guint kinds);
+/* Which other kinds of lock its path has; NULL for none. May read from the servers. */
+char *who_other_kinds (CuratorClient *client, const CuratorInspection *inspection);
+/* For example "mutex, 1 holds, 3 wait". */
+char *who_summary (const CuratorInspection *inspection);
+
+#endif
