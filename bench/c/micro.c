@@ -145,6 +145,21 @@ typedef struct
   gboolean done;
 } Holder;
 
+/* Acquires and releases, each time with a node of its own. */
+static void
+acquire_and_release (gpointer data)
+{
+  Holder *holder = data;
+  g_autoptr (CuratorLock) lock = curator_mutex_new (holder->client, "/lock", NULL);
+  holder->done = TRUE;
+  for (int i = 0; i < holder->calls; i++)
+    {
+      holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
+                     && curator_lock_release (lock, 0, NULL, NULL) && holder->done;
+    }
+  curator_client_close (holder->client);
+}
+
 static void
 hold_and_reenter (gpointer data)
 {
@@ -161,7 +176,7 @@ hold_and_reenter (gpointer data)
 }
 
 static void
-reenter (int calls)
+play_holder (SimActorFunc act, int calls)
 {
   SimConfig config;
   sim_config_calm (&config);
@@ -171,7 +186,7 @@ reenter (int calls)
                     calls, FALSE };
   sim_world_add_client (world, process, holder.client);
   g_assert_true (curator_client_start (holder.client, NULL));
-  sim_actor_new (world, process, "holder", hold_and_reenter, &holder);
+  sim_actor_new (world, process, "holder", act, &holder);
   sim_world_run (world);
   sim_world_run_for (world, 1000);
   sim_world_add_client (world, process, NULL);
@@ -181,6 +196,18 @@ reenter (int calls)
     {
       abort ();
     }
+}
+
+static void
+reenter (int calls)
+{
+  play_holder (hold_and_reenter, calls);
+}
+
+static void
+uncontended (int calls)
+{
+  play_holder (acquire_and_release, calls);
 }
 
 int
@@ -196,7 +223,8 @@ main (int argc, char **argv)
               { "predicate_64", predicate_64 },
               { "validate_path", validate_path },
               { "dispatch", dispatch },
-              { "reenter", reenter } };
+              { "reenter", reenter },
+              { "uncontended", uncontended } };
   make_names ();
   for (gsize i = 0; argc == 3 && i < G_N_ELEMENTS (all); i++)
     {

@@ -17,6 +17,7 @@ FUNCTIONS = {
     "validate_path": ("validate a path", 1000, 3_500),
     "dispatch": ("dispatch a callback to its thread", 1000, 2_000),
     "reenter": ("re-enter and leave one level", 1000, 300),
+    "uncontended": ("acquire and release, with the simulated server", 200, 200_000),
 }
 
 

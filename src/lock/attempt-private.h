@@ -1,7 +1,6 @@
 /* The state of one attempt to acquire a lock path, shared by the attempt*.c files (LockInternals).
  *
- * attempt.c creates the node, attempt_find.c looks for one whose creation is in doubt, attempt_place.c
- * takes over the new node, attempt_list.c decides when it lists, attempt_wait.c waits in the queue,
+ * attempt.c starts it and has its node created, attempt_place.c takes over the new node, attempt_list.c decides when it lists, attempt_wait.c waits in the queue,
  * attempt_return.c waits for a contender that comes back, attempt_end.c grants, fails and cleans up, and
  * attempt_state.c says which state may follow which. Any thread; guarded by the client's mutex.
  */
@@ -12,7 +11,7 @@
 #include "core/log.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
-#include "lock/own_watch.h"
+#include "lock/own_node.h"
 #include "lock/verdict.h"
 #include "nodes/parents.h"
 #include "nodes/reaper.h"
@@ -42,13 +41,11 @@ typedef struct
   CuratorLockInternals *internals;
   void (*granted) (CuratorLease *lease, gpointer data); /* takes the lease; or NULL */
   CuratorAttemptHook *together CURATOR_GUARDED; /* while it may be granted by its first list */
-  CuratorNodeRequest *request;                  /* its own, or the shared default */
   AttemptState state CURATOR_GUARDED;
   /* Bits, because there may be thousands of attempts. */
   unsigned once : 1;
   unsigned linked : 1 CURATOR_GUARDED;
   unsigned restarting : 1 CURATOR_GUARDED;
-  unsigned unknown : 1 CURATOR_GUARDED; /* a create of this session may have succeeded unseen */
   unsigned watches_parent : 1 CURATOR_GUARDED;
   unsigned is_next : 1 CURATOR_GUARDED;     /* the watched node is the last one in front */
   unsigned knows_front : 1 CURATOR_GUARDED; /* only the watched nodes and rest are in front */
@@ -66,13 +63,7 @@ typedef struct
   CuratorRetryLoop tries CURATOR_GUARDED;     /* of the current step */
   CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node or its session vanished */
 
-  char *prefix CURATOR_GUARDED;          /* "_c_<uuid>-", if protected; NULL once the node exists */
-  GBytes *payload CURATOR_GUARDED;       /* of the node */
-  char *node CURATOR_GUARDED;            /* full path of our node */
-  char *candidate CURATOR_GUARDED;       /* full path of a node that may be ours */
-  GPtrArray *candidates CURATOR_GUARDED; /* full paths of further ones */
-  gint64 czxid CURATOR_GUARDED;
-  CuratorRequest *create CURATOR_GUARDED;
+  CuratorOwnNode own CURATOR_GUARDED;
   CuratorRequest *read CURATOR_GUARDED; /* list, get or check in flight */
   CuratorParents *parents CURATOR_GUARDED;
   CuratorWatch *watch CURATOR_GUARDED;
@@ -85,23 +76,19 @@ typedef struct
   CuratorPlace place CURATOR_GUARDED;
   CuratorListingUser listing CURATOR_GUARDED;
   guint64 create_number CURATOR_GUARDED; /* counted by the line */
-  CuratorStake stake CURATOR_GUARDED;
-  CuratorOwnWatch *own_watch CURATOR_GUARDED;
   guint64 question CURATOR_GUARDED; /* counts the questions to a user's driver */
   gint64 called_us;
   GError *failure CURATOR_GUARDED; /* the operation's error, while DELETING */
 } Attempt;
 
-gboolean curator_attempt_is_sequential (const Attempt *attempt);
-gboolean curator_attempt_is_ephemeral (const Attempt *attempt);
-gboolean curator_attempt_has_queue (const Attempt *attempt);
-/* TRUE if waiters of one session with consecutive numbers hand the lock over directly. */
-gboolean curator_attempt_has_neighbours (const Attempt *attempt) CURATOR_LOCKED;
-/* FALSE: another client may have created a node with the same name, owner and payload. */
-gboolean curator_attempt_is_identifiable (const Attempt *attempt) CURATOR_LOCKED;
-/* The node's name, without prefix and number. */
-const char *curator_attempt_name (const Attempt *attempt);
+/* NULL until our node exists. */
+static inline CURATOR_LOCKED const char *
+curator_attempt_node (const Attempt *attempt)
+{
+  return curator_own_node_path (&attempt->own);
+}
 
+extern const CuratorOwnNodeClass curator_attempt_own_node_class;
 /* The first list does not grant the lock, whatever comes now. */
 void curator_attempt_not_first (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_set_state (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
@@ -116,15 +103,13 @@ void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what) CU
 /* The steps of the states, see run_step() in attempt.c. */
 void curator_attempt_create (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_list (gpointer attempt) CURATOR_LOCKED;
-void curator_attempt_find (gpointer attempt) CURATOR_LOCKED;
-void curator_attempt_check_owner (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 
 /* The answer to a listing, which several attempts may share. */
 void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
                                 gpointer attempt) CURATOR_LOCKED;
-/* Takes over the node at path, created in the current session. The stake's checked_us is set. */
-void curator_attempt_adopt_node (Attempt *attempt, const char *path, gint64 czxid) CURATOR_LOCKED;
+/* Our node exists: what comes next. */
+void curator_attempt_take_over (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* Watches leaf (NULL: the parent's children), and second if not NULL. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf,

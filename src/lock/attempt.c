@@ -1,29 +1,20 @@
 /* One attempt to acquire a lock path, as a state machine.
  *
- * Mirrors LockInternals.attemptLock and internalLockLoop, with CreateBuilder's protected mode.
+ * Mirrors LockInternals.attemptLock and internalLockLoop.
  * Threads: answers and watch events arrive on ZooKeeper's thread, timeouts and retries on the timer
  * thread, cancellation on the canceller's; the client's mutex guards all of it.
  *
  * NOTES: create and list are sent back to back, because a session's requests are answered in order:
  * an uncontended grant costs one round trip. An attempt belongs to one session at a time. When that
  * session dies, the reaper gets the node and the attempt restarts at the tail of the queue: a node
- * of a dead session may be listed for a while and must not be mistaken for ours. A create of
- * unknown outcome is looked for by its GUID, after a transaction, before another is sent.
+ * of a dead session may be listed for a while and must not be mistaken for ours.
  */
 #include "lock/attempt-private.h"
 
 #include "base/container.h"
-#include "base/path.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
-#include "core/payload.h"
-#include "core/uuid.h"
-#include "core/zk_error.h"
 #include "lock/lease-private.h"
-#include "lock/queue.h"
-#include "lock/revocation.h"
-#include "lock/wire.h"
-#include "session/heartbeat.h"
 #include "session/session.h"
 
 static CURATOR_LOCKED void
@@ -33,14 +24,17 @@ on_session_died (CuratorSessionHook *hook)
   curator_attempt_restart (attempt, ZSESSIONEXPIRED);
 }
 
+static void find_node (gpointer attempt) CURATOR_LOCKED;
+static void check_owner (gpointer attempt) CURATOR_LOCKED;
+
 static CURATOR_LOCKED void
 run_step (gpointer data)
 {
   Attempt *attempt = data;
   static void (*const steps[]) (gpointer attempt) = {
     [ATTEMPT_STARTING] = curator_attempt_create,        [ATTEMPT_CREATING] = curator_attempt_create,
-    [ATTEMPT_PARENTS] = curator_attempt_create,         [ATTEMPT_FINDING] = curator_attempt_find,
-    [ATTEMPT_NAME_TAKEN] = curator_attempt_check_owner, [ATTEMPT_LISTING] = curator_attempt_list,
+    [ATTEMPT_PARENTS] = curator_attempt_create,         [ATTEMPT_FINDING] = find_node,
+    [ATTEMPT_NAME_TAKEN] = check_owner, [ATTEMPT_LISTING] = curator_attempt_list,
     [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
   };
   g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
@@ -76,17 +70,10 @@ make_parents (Attempt *attempt)
 }
 
 static CURATOR_LOCKED void
-on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_not_created (CuratorOwnNode *node, int rc)
 {
-  Attempt *attempt = data;
+  Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
 
-  attempt->create = NULL;
-  if (rc == ZOK)
-    {
-      attempt->stake.checked_us = sent_us;
-      curator_attempt_adopt_node (attempt, reply->path, reply->stat->czxid);
-      return;
-    }
   curator_listing_leave (&attempt->listing);
   curator_attempt_forget_tail (attempt);
   if (rc == ZNONODE)
@@ -95,18 +82,65 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNODEEXISTS)
     {
-      attempt->behind = !attempt->unknown;
+      attempt->behind = !curator_own_node_may_exist (node);
       curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
     }
   else
     {
-      attempt->unknown = attempt->unknown || curator_zk_is_ambiguous (rc);
-      if (attempt->unknown)
+      if (curator_own_node_may_exist (node))
         {
           curator_attempt_set_state (attempt, ATTEMPT_FINDING);
         }
       curator_attempt_step_failed (attempt, rc, "creating a node in");
     }
+}
+
+static CURATOR_LOCKED void
+on_there (CuratorOwnNode *node)
+{
+  curator_attempt_take_over (CURATOR_CONTAINER (node, Attempt, own));
+}
+
+static CURATOR_LOCKED void
+on_absent (CuratorOwnNode *node)
+{
+  curator_attempt_enter (CURATOR_CONTAINER (node, Attempt, own), ATTEMPT_STARTING);
+}
+
+static CURATOR_LOCKED void
+on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
+{
+  Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
+  attempt->only_litter = is_litter != FALSE;
+  attempt->behind = attempt->behind && !is_litter;
+  curator_attempt_wait_for (attempt, leaf, NULL);
+}
+
+static CURATOR_LOCKED void
+on_search_failed (CuratorOwnNode *node, int rc, const char *what)
+{
+  curator_attempt_step_failed (CURATOR_CONTAINER (node, Attempt, own), rc, what);
+}
+
+static CURATOR_LOCKED void
+on_gone (CuratorOwnNode *node)
+{
+  curator_attempt_restart (CURATOR_CONTAINER (node, Attempt, own), ZNONODE);
+}
+
+static const CuratorOwnNodeClass own_node_class = { on_there,      on_not_created,   on_absent,
+                                                    on_name_taken, on_search_failed, on_gone };
+
+static CURATOR_LOCKED void
+find_node (gpointer attempt)
+{
+  curator_own_node_search (&((Attempt *) attempt)->own);
+}
+
+static CURATOR_LOCKED void
+check_owner (gpointer attempt)
+{
+  curator_own_node_check_owner (&((Attempt *) attempt)->own);
 }
 
 /* Joins the client's current session. */
@@ -124,35 +158,6 @@ adopt_session (Attempt *attempt)
       attempt->line = curator_line_join (current, attempt->internals->base);
       attempt->place.klass = &curator_attempt_place_class;
     }
-  if (attempt->request->protected_ && attempt->prefix == NULL)
-    {
-      g_autofree char *uuid = curator_uuid_new (attempt->op.client->ops);
-      attempt->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
-    }
-}
-
-/* A revocable node is empty, as Curator's is. */
-static CURATOR_LOCKED void
-choose_payload (Attempt *attempt)
-{
-  CuratorLockInternals *internals = attempt->internals;
-
-  g_clear_pointer (&attempt->payload, g_bytes_unref);
-  if (curator_revocation_is_on (internals))
-    {
-      g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
-      attempt->payload = curator_payload_pack (attempt->op.client, empty);
-      return;
-    }
-  /* Each create has a GUID of its own: an earlier one may still be deleted by it. */
-  if (attempt->request->has_guid)
-    {
-      curator_node_request_new_guid (attempt->request, attempt->op.client);
-    }
-  GBytes *payload = attempt->request->data != NULL ? attempt->request->data
-                    : internals->data != NULL      ? internals->data
-                                                   : attempt->op.client->default_data;
-  attempt->payload = curator_payload_pack (attempt->op.client, payload);
 }
 
 /* A list follows the create, unless a node of this session is probably right in front, or a list is in
@@ -160,8 +165,8 @@ choose_payload (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 lists_after_create (const Attempt *attempt)
 {
-  return attempt->together == NULL && curator_attempt_has_queue (attempt)
-         && !(curator_attempt_has_neighbours (attempt) && !curator_line_is_alone (attempt->line))
+  return attempt->together == NULL && curator_own_node_has_queue (&attempt->own)
+         && !(curator_own_node_has_neighbours (&attempt->own) && !curator_line_is_alone (attempt->line))
          && !curator_line_is_listing (attempt->line);
 }
 
@@ -169,36 +174,27 @@ lists_after_create (const Attempt *attempt)
 static CURATOR_LOCKED void
 share_hold_number (Attempt *attempt)
 {
-  if (attempt->request->required_hold != NULL)
+  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
+  if (hold != NULL)
     {
-      curator_lease_share_number (attempt->request->required_hold, attempt->line);
+      curator_lease_share_number (hold, attempt->line);
     }
 }
 
 void
 curator_attempt_create (gpointer data)
 {
-  static const int modes[] = { [CURATOR_CREATE_PERSISTENT] = 0,
-                               [CURATOR_CREATE_PERSISTENT_SEQUENTIAL] = 2,
-                               [CURATOR_CREATE_EPHEMERAL] = 1,
-                               [CURATOR_CREATE_EPHEMERAL_SEQUENTIAL] = 3 };
   Attempt *attempt = data;
-  CuratorLockInternals *internals = attempt->internals;
 
   adopt_session (attempt);
   if (curator_attempt_lost_required_hold (attempt))
     {
       return;
     }
-  choose_payload (attempt);
   share_hold_number (attempt);
   attempt->create_number = curator_line_note_create (attempt->line);
-  g_autofree char *leaf = g_strconcat (attempt->prefix != NULL ? attempt->prefix : "",
-                                       curator_attempt_name (attempt), NULL);
-  g_autofree char *path = curator_path_join (internals->base, leaf);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
-  attempt->create = curator_request_create (attempt->session, path, attempt->payload,
-                                            modes[attempt->request->mode], on_created, attempt);
+  curator_own_node_create (&attempt->own, attempt->session);
   if (lists_after_create (attempt) && !curator_attempt_watch_tail (attempt))
     {
       curator_attempt_list (attempt);
@@ -209,27 +205,18 @@ static void
 attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
-  if (attempt->request != curator_node_request_default ())
-    {
-      curator_node_request_free (attempt->request);
-    }
+  curator_own_node_clear (&attempt->own);
   g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->restarts, g_free);
   curator_lock_internals_unref (attempt->internals);
 }
 
-/* For too large a payload the server closes the connection, and again for each retry. */
 static CURATOR_LOCKED void
 begin_or_refuse (Attempt *attempt)
 {
-  if (attempt->request->has_guid)
-    {
-      curator_node_request_new_guid (attempt->request, attempt->op.client);
-    }
-  GBytes *data = attempt->request->data;
   GError *error = NULL;
 
-  if (data == NULL || curator_check_payload (g_bytes_get_size (data), &error))
+  if (curator_own_node_check_payload (&attempt->own, &error))
     {
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
       return;
@@ -243,7 +230,7 @@ is_behind_own_session (const Attempt *attempt)
 {
   const CuratorLockInternals *internals = attempt->internals;
   CuratorSession *session = attempt->op.client->session;
-  return session != NULL && curator_attempt_has_neighbours (attempt)
+  return session != NULL && curator_own_node_has_neighbours (&attempt->own)
          && curator_line_is_occupied (session, internals->base, internals->lock_name);
 }
 
@@ -266,7 +253,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
       curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
 
   attempt->internals = curator_lock_internals_ref (internals);
-  attempt->request = spec->request != NULL ? spec->request : curator_node_request_default ();
+  curator_own_node_init (&attempt->own, &own_node_class, internals, spec->request);
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
   attempt->together = spec->hook;

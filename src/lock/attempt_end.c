@@ -49,76 +49,24 @@ curator_attempt_stop_watching (Attempt *attempt)
   curator_attempt_forget_rest (attempt);
 }
 
-/* The ephemeralOwner of the attempt's node. */
-static CURATOR_LOCKED gint64
-owner_of (const Attempt *attempt)
-{
-  return attempt->session != NULL && curator_attempt_is_ephemeral (attempt) ? attempt->session->id
-                                                                            : 0;
-}
-
-/* The next holder's node may have the same name. A number does not make it unique: the counter
- * restarts when the parent is recreated. */
+/* path: the full one that our node had; or NULL. */
 static CURATOR_LOCKED void
-delete_plain_node (Attempt *attempt)
+leave_line (Attempt *attempt, const char *path)
 {
-  curator_reaper_delete_owned (attempt->op.client, attempt->node, owner_of (attempt),
-                               attempt->czxid, G_MAXINT64, NULL, NULL);
-}
-
-static CURATOR_LOCKED void
-leave_line (Attempt *attempt)
-{
-  curator_place_leave (&attempt->place, FALSE,
-                       attempt->node != NULL ? curator_path_leaf (attempt->node) : NULL);
+  curator_place_leave (&attempt->place, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
   g_clear_pointer (&attempt->line, curator_line_leave);
 }
 
-/* The reaper deletes every node that exists or may exist. */
 static CURATOR_LOCKED void
 discard_node (Attempt *attempt)
 {
-  CuratorClient *client = attempt->op.client;
-  CuratorLockInternals *internals = attempt->internals;
-
-  curator_stake_unregister (&attempt->stake);
-  g_clear_pointer (&attempt->own_watch, curator_own_watch_free);
   if (attempt->linked)
     {
-      g_queue_unlink (&internals->attempts, &attempt->link);
+      g_queue_unlink (&attempt->internals->attempts, &attempt->link);
       attempt->linked = FALSE;
     }
-  const CuratorUnknownCreate unknown = { .parent = internals->base,
-                                         .prefix = attempt->prefix,
-                                         .name = curator_attempt_name (attempt),
-                                         .sequential = curator_attempt_is_sequential (attempt),
-                                         .identifiable = curator_attempt_is_identifiable (attempt),
-                                         .session_id = owner_of (attempt),
-                                         .wants_parents = attempt->withdrawn != 0,
-                                         .payload = attempt->payload };
-  if (attempt->create != NULL)
-    {
-      curator_reaper_adopt_create (client, attempt->create, &unknown);
-      attempt->create = NULL;
-    }
-  else if (attempt->node != NULL && attempt->request->protected_)
-    {
-      curator_reaper_delete (client, attempt->node, owner_of (attempt), G_MAXINT64, NULL, NULL);
-    }
-  else if (attempt->node != NULL)
-    {
-      delete_plain_node (attempt);
-    }
-  if (attempt->unknown)
-    {
-      curator_reaper_delete_unknown (client, &unknown);
-    }
-  leave_line (attempt);
-  attempt->unknown = FALSE;
-  g_clear_pointer (&attempt->node, g_free);
-  g_clear_pointer (&attempt->candidate, g_free);
-  g_clear_pointer (&attempt->candidates, g_ptr_array_unref);
-  g_clear_pointer (&attempt->prefix, g_free);
+  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn);
+  leave_line (attempt, path);
 }
 
 void
@@ -161,18 +109,11 @@ note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
   curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
 }
 
-/* The reaper and requests have references to the payload, too. All are dropped under the mutex, because
- * ThreadSanitizer does not see how GBytes counts them. */
 static CURATOR_LOCKED void
 finish (Attempt *attempt, CuratorLease *lease, GError *error)
 {
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
-  g_clear_pointer (&attempt->payload, g_bytes_unref);
-  /* The default request, without data, is shared by all clients. */
-  if (attempt->request->data != NULL)
-    {
-      g_clear_pointer (&attempt->request->data, g_bytes_unref);
-    }
+  curator_own_node_forget_data (&attempt->own);
   curator_op_finish (&attempt->op, lease, error);
 }
 
@@ -205,15 +146,15 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 
   attempt->failure = error;
   note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
-  if (attempt->node != NULL && attempt->request->protected_ && curator_client_is_running (client)
-      && curator_client_is_connected (client))
+  if (curator_attempt_node (attempt) != NULL && curator_own_node_request (&attempt->own)->protected_
+      && curator_client_is_running (client) && curator_client_is_connected (client))
     {
       curator_attempt_set_state (attempt, ATTEMPT_DELETING);
       curator_op_stop_deadline (&attempt->op);
       curator_op_ref (&attempt->op);
-      curator_place_leave (&attempt->place, FALSE, curator_path_leaf (attempt->node));
-      g_autofree char *node = g_steal_pointer (&attempt->node);
-      const gint64 owner = owner_of (attempt);
+      const gint64 owner = curator_own_node_owner (&attempt->own);
+      g_autofree char *node = curator_own_node_steal (&attempt->own);
+      curator_place_leave (&attempt->place, FALSE, curator_path_leaf (node));
       curator_attempt_reset (attempt);
       curator_reaper_delete (client, node, owner, DELETE_PATIENCE_US, on_node_deleted, attempt);
       return;
@@ -314,7 +255,7 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 gboolean
 curator_attempt_lost_required_hold (Attempt *attempt)
 {
-  CuratorLease *hold = attempt->request->required_hold;
+  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
   if (hold == NULL
       || (curator_lease_get_session (hold) == attempt->session
           && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
@@ -339,14 +280,9 @@ finish_granted (Attempt *attempt)
     }
 
   curator_attempt_stop_watching (attempt);
-  note_outcome (attempt, CURATOR_TRACE_GRANTED, attempt->node);
-  const CuratorLeaseNode node = { .path = g_steal_pointer (&attempt->node),
-                                  .czxid = attempt->czxid,
-                                  .name_is_unique = attempt->request->protected_,
-                                  .is_ephemeral = curator_attempt_is_ephemeral (attempt),
-                                  .stake = &attempt->stake,
-                                  .place = &attempt->place,
-                                  .own_watch = g_steal_pointer (&attempt->own_watch) };
+  note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
+  CuratorLeaseNode node = curator_own_node_give (&attempt->own);
+  node.place = &attempt->place;
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
@@ -358,10 +294,10 @@ finish_granted (Attempt *attempt)
 }
 
 static CURATOR_LOCKED gboolean
-is_proven (const Attempt *attempt)
+is_proven (Attempt *attempt)
 {
   return !attempt->is_unseen && curator_lease_clock_is_fresh (attempt->session)
-         && curator_stake_is_checked (&attempt->stake);
+         && curator_stake_is_checked (curator_own_node_stake (&attempt->own));
 }
 
 /* Session and node were alive when a request was sent that was just answered. */
@@ -369,10 +305,11 @@ static CURATOR_LOCKED void
 grant_if_proven (Attempt *attempt, gint64 checked_us)
 {
   CuratorSession *session = attempt->session;
+  CuratorStake *stake = curator_own_node_stake (&attempt->own);
   const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
 
   attempt->is_unseen = FALSE;
-  attempt->stake.checked_us = MAX (attempt->stake.checked_us, checked_us);
+  stake->checked_us = MAX (stake->checked_us, checked_us);
   if (is_proven (attempt))
     {
       finish_granted (attempt);
@@ -399,7 +336,7 @@ on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer 
 {
   Attempt *attempt = data;
   attempt->read = NULL;
-  if (rc == ZOK && reply->stat->czxid == attempt->czxid)
+  if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
     {
       grant_if_proven (attempt, attempt->session->evidence.proof_us);
     }
@@ -417,11 +354,13 @@ static CURATOR_LOCKED void
 on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
+  CuratorStake *stake = curator_own_node_stake (&attempt->own);
+
   attempt->read = NULL;
-  if (rc == ZOK && attempt->stake.needs_read)
+  if (rc == ZOK && stake->needs_read)
     {
-      attempt->read = curator_request_exists (attempt->session, attempt->node, FALSE,
-                                              on_own_node_read, attempt);
+      attempt->read =
+          curator_request_exists (attempt->session, stake->path, FALSE, on_own_node_read, attempt);
     }
   else if (rc == ZOK)
     {
@@ -431,11 +370,11 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
     {
       curator_attempt_restart (attempt, rc);
     }
-  else if (rc == ZNOAUTH && !attempt->stake.refuses_check)
+  else if (rc == ZNOAUTH && !stake->refuses_check)
     {
       /* A check needs READ, which the ACL of the node does not grant. exists needs no permission. */
-      attempt->stake.needs_read = TRUE;
-      attempt->stake.refuses_check = TRUE;
+      stake->needs_read = TRUE;
+      stake->refuses_check = TRUE;
       curator_attempt_confirm (attempt);
     }
   else
@@ -448,9 +387,9 @@ void
 curator_attempt_confirm (gpointer data)
 {
   Attempt *attempt = data;
-  const char *base = attempt->internals->base;
+  const CuratorStake *stake = curator_own_node_stake (&attempt->own);
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (paths, g_strdup (attempt->stake.refuses_check ? base : attempt->node));
+  g_ptr_array_add (paths, g_strdup (stake->refuses_check ? attempt->internals->base : stake->path));
   curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
   attempt->read = curator_request_check (attempt->session, paths, on_confirmed, attempt);
 }

@@ -24,7 +24,7 @@ wait_behind_tail (Attempt *attempt)
   attempt->watches_parent = FALSE;
   curator_watch_set_func (attempt->watch, curator_attempt_on_watch);
   curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL);
-  curator_stake_set_near (&attempt->stake, FALSE);
+  curator_stake_set_near (curator_own_node_stake (&attempt->own), FALSE);
 }
 
 /* The read has been sent behind the create: what it finds is in front, unless its number is higher. */
@@ -58,7 +58,7 @@ curator_attempt_watch_tail (Attempt *attempt)
 {
   CuratorLockInternals *internals = attempt->internals;
 
-  if (attempt->once || !curator_attempt_has_neighbours (attempt))
+  if (attempt->once || !curator_own_node_has_neighbours (&attempt->own))
     {
       return FALSE;
     }

@@ -4,49 +4,6 @@
  */
 #include "lock/attempt-private.h"
 
-gboolean
-curator_attempt_is_sequential (const Attempt *attempt)
-{
-  return curator_node_request_is_sequential (attempt->request);
-}
-
-gboolean
-curator_attempt_is_ephemeral (const Attempt *attempt)
-{
-  return curator_node_request_is_ephemeral (attempt->request);
-}
-
-/* A node without a number has no place in a queue: creating it is the grant, unless a driver
- * wants to see the children. */
-gboolean
-curator_attempt_has_queue (const Attempt *attempt)
-{
-  const CuratorLockDriver *driver = attempt->internals->driver;
-  return curator_attempt_is_sequential (attempt)
-         || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
-}
-
-gboolean
-curator_attempt_has_neighbours (const Attempt *attempt)
-{
-  return attempt->internals->driver->neighbours_succeed && attempt->internals->max_leases == 1
-         && attempt->request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
-}
-
-/* The payload of a revocable node is empty, whatever the request has. */
-gboolean
-curator_attempt_is_identifiable (const Attempt *attempt)
-{
-  return attempt->request->protected_ || curator_attempt_is_ephemeral (attempt)
-         || (attempt->request->has_guid && attempt->payload == attempt->request->data);
-}
-
-const char *
-curator_attempt_name (const Attempt *attempt)
-{
-  return attempt->request->name != NULL ? attempt->request->name : attempt->internals->lock_name;
-}
-
 typedef struct
 {
   const char *name;

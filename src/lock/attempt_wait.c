@@ -51,7 +51,7 @@ on_own_node_seen (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer 
 
   attempt->read = NULL;
   attempt->is_unseen = attempt->is_unseen && rc != ZOK;
-  if (rc == ZNONODE || (rc == ZOK && reply->stat->czxid != attempt->czxid))
+  if (rc == ZNONODE || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (&attempt->own)->czxid))
     {
       curator_attempt_restart (attempt, ZNONODE);
     }
@@ -67,8 +67,8 @@ look_at_own_node (Attempt *attempt)
 {
   attempt->is_unseen = TRUE;
   curator_attempt_forget_request (&attempt->read);
-  attempt->read =
-      curator_request_exists (attempt->session, attempt->node, FALSE, on_own_node_seen, attempt);
+  attempt->read = curator_request_exists (attempt->session, curator_attempt_node (attempt), FALSE,
+                                          on_own_node_seen, attempt);
 }
 
 /* A list of this session showed the node. Deleted before or after the watch was set, it is gone. */
@@ -84,7 +84,7 @@ on_front_gone (Attempt *attempt)
                            : g_ptr_array_steal_index (attempt->rest_watches, 0);
       go_on_in_front (attempt);
     }
-  else if (attempt->node == NULL)
+  else if (curator_attempt_node (attempt) == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_STARTING);
     }
@@ -102,7 +102,7 @@ static CURATOR_LOCKED void
 on_watch_failed (Attempt *attempt, int rc)
 {
   curator_attempt_stop_watching (attempt);
-  curator_attempt_set_state (attempt, attempt->node != NULL ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
+  curator_attempt_set_state (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -243,7 +243,7 @@ go_on_in_front (Attempt *attempt)
       look_at_own_node (attempt);
     }
   attempt->has_looked = TRUE;
-  curator_stake_set_near (&attempt->stake, TRUE);
+  curator_stake_set_near (curator_own_node_stake (&attempt->own), TRUE);
   if (attempt->knows_front && (attempt->rest_watches == NULL || attempt->rest_watches->len == 0))
     {
       attempt->knows_front = FALSE;
@@ -365,14 +365,14 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
           attempt,
           g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                        "the driver finds no sequence number in the name of its node \"%s\"",
-                       curator_path_leaf (attempt->node)));
+                       curator_path_leaf (curator_attempt_node (attempt))));
       break;
     case VERDICT_GRANTED:
       curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
       wait_as_judged (attempt, verdict);
-      curator_stake_set_near (&attempt->stake, verdict->is_near);
+      curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
       break;
     default:
       g_assert_not_reached ();
@@ -398,7 +398,7 @@ ask_user_driver (gpointer data)
 
   const CuratorVerdict verdict =
       curator_judge_by_user (attempt->internals, question->max_leases, question->own,
-                             curator_attempt_is_sequential (attempt), question->children, &order);
+                             curator_own_node_request (&attempt->own)->is_sequential, question->children, &order);
 
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
@@ -423,7 +423,7 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
   question->attempt = attempt;
   question->number = ++attempt->question;
   question->max_leases = attempt->internals->max_leases;
-  question->own = g_strdup (curator_path_leaf (attempt->node));
+  question->own = g_strdup (curator_path_leaf (curator_attempt_node (attempt)));
   question->children = g_ptr_array_new_full ((guint) children->count, g_free);
   for (int i = 0; i < children->count; i++)
     {
@@ -435,10 +435,10 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
 static CURATOR_LOCKED void
 note_tail (Attempt *attempt, const CuratorQueue *queue)
 {
-  if (curator_attempt_has_neighbours (attempt))
+  if (curator_own_node_has_neighbours (&attempt->own))
     {
       curator_line_note_tail (attempt->line, attempt->internals->lock_name, queue,
-                              curator_path_leaf (attempt->node));
+                              curator_path_leaf (curator_attempt_node (attempt)));
     }
 }
 
@@ -454,10 +454,10 @@ decide (Attempt *attempt, const struct String_vector *children, CuratorOrder *or
     }
   CuratorQueue *queue = curator_order_get (order, children, internals);
   const CuratorVerdict verdict =
-      curator_judge (internals, internals->max_leases, curator_path_leaf (attempt->node), queue);
+      curator_judge (internals, internals->max_leases, curator_path_leaf (curator_attempt_node (attempt)), queue);
   attempt->only_litter = !attempt->behind
                          && curator_verdict_is_for_litter (
-                             &verdict, internals, curator_path_leaf (attempt->node), queue);
+                             &verdict, internals, curator_path_leaf (curator_attempt_node (attempt)), queue);
   if (queue->other_recipe != NULL)
     {
       curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);

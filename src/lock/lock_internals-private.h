@@ -18,6 +18,8 @@ struct _CuratorNodeRequest
   CuratorTag tag;
   char *name; /* NULL: the lock's */
   CuratorCreateMode mode;
+  gboolean is_sequential; /* by the mode, both */
+  gboolean is_ephemeral;
   GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
   gboolean has_guid;           /* data is unique: curator_node_request_new_guid() sets it */
@@ -164,8 +166,6 @@ CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) C
 /* Sets data to the client's default data, followed by a new GUID. */
 void curator_node_request_new_guid (CuratorNodeRequest *request,
                                     CuratorClient *client) CURATOR_LOCKED;
-gboolean curator_node_request_is_sequential (const CuratorNodeRequest *request);
-gboolean curator_node_request_is_ephemeral (const CuratorNodeRequest *request);
 void curator_node_request_free (CuratorNodeRequest *request);
 
 #endif

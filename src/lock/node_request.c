@@ -10,13 +10,23 @@
 
 #include <string.h>
 
+static void
+set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
+{
+  request->mode = mode;
+  request->is_sequential = mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
+                           || mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+  request->is_ephemeral =
+      mode == CURATOR_CREATE_EPHEMERAL || mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+}
+
 CuratorNodeRequest *
 curator_node_request_new (const char *name)
 {
   CuratorNodeRequest *request = g_new0 (CuratorNodeRequest, 1);
   request->tag = CURATOR_TAG_NODE_REQUEST;
   request->name = g_strdup (name);
-  request->mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+  set_mode (request, CURATOR_CREATE_EPHEMERAL_SEQUENTIAL);
   request->protected_ = TRUE;
   return request;
 }
@@ -26,22 +36,10 @@ curator_node_request_default (void)
 {
   static CuratorNodeRequest plain = { .tag = CURATOR_TAG_NODE_REQUEST,
                                       .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
+                                      .is_sequential = TRUE,
+                                      .is_ephemeral = TRUE,
                                       .protected_ = TRUE };
   return &plain;
-}
-
-gboolean
-curator_node_request_is_sequential (const CuratorNodeRequest *request)
-{
-  return request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
-         || request->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
-}
-
-gboolean
-curator_node_request_is_ephemeral (const CuratorNodeRequest *request)
-{
-  return request->mode == CURATOR_CREATE_EPHEMERAL
-         || request->mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }
 
 void
@@ -64,8 +62,8 @@ curator_node_request_ask (CuratorLockInternals *internals)
   CuratorNodeRequest *request = curator_node_request_new (internals->lock_name);
 
   driver->funcs.creates_the_lock (driver, request, driver->user_data);
-  request->protected_ = request->protected_ && curator_node_request_is_sequential (request);
-  if (!request->protected_ && !curator_node_request_is_ephemeral (request) && request->data == NULL)
+  request->protected_ = request->protected_ && request->is_sequential;
+  if (!request->protected_ && !request->is_ephemeral && request->data == NULL)
     {
       request->has_guid = TRUE;
     }
@@ -104,7 +102,7 @@ curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mo
 {
   g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && mode >= CURATOR_CREATE_PERSISTENT
                     && mode <= CURATOR_CREATE_EPHEMERAL_SEQUENTIAL);
-  request->mode = mode;
+  set_mode (request, mode);
 }
 
 void

@@ -60,12 +60,12 @@ set(two_holders "was granted while")
 
 # --- the published list ---
 curator_plant(
-  no_guid_search PUBLISHED RECIPE mutex FILE lock/attempt.c EXPECT "hang|residue"
-  CHANGE "attempt->unknown = attempt->unknown || curator_zk_is_ambiguous (rc)" "attempt->unknown = FALSE")
+  no_guid_search PUBLISHED RECIPE mutex FILE lock/own_node.c EXPECT "hang|residue"
+  CHANGE "node->may_exist = node->may_exist || curator_zk_is_ambiguous (rc)" "node->may_exist = FALSE")
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_wait.c EXPECT "expectation failed"
   CHANGE "attempt->has_waited = TRUE@"
-         "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, attempt->node, 0, G_MAXINT64, NULL, NULL)@")
+         "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, curator_attempt_node (attempt), 0, G_MAXINT64, NULL, NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
@@ -106,19 +106,20 @@ curator_plant(
 # Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
-  CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)"
-         "&& curator_stake_is_checked (&attempt->stake)" ""
+  CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)"
+         "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own))" ""
          "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
-         "  if (rc == ZSESSIONEXPIRED && attempt->node != NULL)
+         "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
       curator_attempt_forget_read (attempt)@
       curator_listing_leave (&attempt->listing)@
       curator_attempt_stop_watching (attempt)@
-      curator_stake_unregister (&attempt->stake)@
-      leave_line (attempt)@
+      curator_stake_unregister (&attempt->own.stake)@
+      leave_line (attempt, attempt->own.path)@
       curator_session_unref (attempt->session)@
       attempt->session = curator_session_ref (attempt->op.client->session)@
+      attempt->own.session = attempt->session@
       attempt->line = curator_line_join (attempt->session, attempt->internals->base)@
       curator_session_add_hook (attempt->session, &attempt->hook)@
       attempt->state = ATTEMPT_WAITING@
@@ -161,8 +162,8 @@ curator_plant(
   CHANGE "results->gets_the_lock = front < 0" "results->gets_the_lock = front <= 0"
          "results->path_to_watch = front < 0" "results->path_to_watch = front <= 0")
 curator_plant(
-  mutex_unknown_node_stays RECIPE mutex FILE lock/attempt_end.c EXPECT "hang|residue"
-  CHANGE "if (attempt->unknown)" "if (FALSE)")
+  mutex_unknown_node_stays RECIPE mutex FILE lock/own_node.c EXPECT "hang|residue"
+  CHANGE "if (node->may_exist)" "if (FALSE)")
 curator_plant(
   mutex_no_deadline RECIPE mutex FILE session/lease_clock.c EXPECT "${two_holders}"
   CHANGE "curator_lease_deadline (&session->evidence, &session->terms)" "G_MAXINT64 / 2")
@@ -204,13 +205,13 @@ curator_plant(
 
 # --- the fixed node ---
 curator_plant(
-  fixed_node_adopts_others RECIPE fixed_node FILE lock/attempt_find.c EXPECT "${two_holders}|token"
-  CHANGE "attempt->unknown && curator_reply_has_payload (reply, attempt->payload)" "attempt->unknown"
-         "? attempt->session->id : 0))" "? reply->stat->ephemeralOwner : 0))")
+  fixed_node_adopts_others RECIPE fixed_node FILE lock/own_node.c EXPECT "${two_holders}|token"
+  CHANGE "node->may_exist && curator_reply_has_payload (reply, node->payload)" "node->may_exist"
+         "reply->stat->ephemeralOwner == curator_own_node_owner (node))" "(node->request->is_ephemeral || reply->stat->ephemeralOwner == 0))")
 curator_plant(
-  fixed_node_adopts_neighbours RECIPE fixed_node FILE lock/attempt_find.c EXPECT "${two_holders}|token"
-  CHANGE "attempt->unknown && curator_reply_has_payload (reply, attempt->payload)" "TRUE"
-         "&& !curator_session_has_stake (attempt->session, path)" "")
+  fixed_node_adopts_neighbours RECIPE fixed_node FILE lock/own_node.c EXPECT "${two_holders}|token"
+  CHANGE "node->may_exist && curator_reply_has_payload (reply, node->payload)" "TRUE"
+         "&& !curator_session_has_stake (node->session, path)" "")
 curator_plant(
   fixed_node_deletes_others RECIPE fixed_node FILE lock/node_lease.c EXPECT "deleted by another|${two_holders}"
   CHANGE "if (lease->name_is_unique)" "if (TRUE)")
@@ -298,7 +299,7 @@ curator_plant(
 curator_plant(
   multilock_member_with_two_nodes TEST test_sim_together.c SCENE test_waiting_keeps_a_prefix
   FILE lock/attempt_end.c EXPECT "expectation failed|hang"
-  CHANGE "attempt->withdrawn = TRUE@" "attempt->withdrawn = TRUE@ attempt->node = NULL@")
+  CHANGE "attempt->withdrawn = TRUE@" "attempt->withdrawn = TRUE@ attempt->own.path = NULL@")
 # A try that is refused by a node that is about to be withdrawn.
 curator_plant(
   multilock_tries_together TEST test_sim_together.c SCENE test_one_try_wins
@@ -486,7 +487,7 @@ curator_plant(
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
-         "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number_of_node (attempt) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) number_of_node (attempt) && (before & 0xffff) != attempt->session->epoch@"
+         "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
          "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
 
@@ -498,7 +499,7 @@ curator_plant(
 # The session is checked before the grant, but not the node.
 curator_plant(
   waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_end.c EXPECT "test_node_gone"
-  CHANGE "g_strdup (attempt->stake.refuses_check ? base : attempt->node)" "g_strdup (base)")
+  CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)")
 # Both nodes in front end before the answer that shows the own one.
 curator_plant(
   waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
@@ -511,10 +512,10 @@ curator_plant(
 # A node of the same name is taken for the own one, by the read and by the check before the grant.
 curator_plant(
   waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_wait.c EXPECT "test_node_replaced"
-  CHANGE " || (rc == ZOK && reply->stat->czxid != attempt->czxid)" "")
+  CHANGE " || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (&attempt->own)->czxid)" "")
 curator_plant(
   waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_end.c EXPECT "test_node_replaced"
-  CHANGE "rc == ZOK && attempt->stake.needs_read" "rc == ZOK && attempt->stake.refuses_check")
+  CHANGE "rc == ZOK && stake->needs_read" "rc == ZOK && stake->refuses_check")
 # The node of a far waiter counts as checked recently, as that of a near one.
 curator_plant(
   waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE session/lease_clock.c EXPECT "test_node_gone"

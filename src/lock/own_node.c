@@ -1,0 +1,447 @@
+/* The node of an attempt: created, looked for after a create of unknown outcome, given to a lease or discarded.
+ *
+ * Mirrors CreateBuilderImpl with ProtectedMode and findProtectedNodeInForeground. Threads: any; guarded by the
+ * client's mutex.
+ *
+ * NOTES: a transaction precedes every search: the server that we are connected to now may lack what the previous
+ * one carried out, and a leader that was deposed without knowing it answers a sync but commits nothing.
+ */
+#include "lock/own_node.h"
+
+#include "base/container.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/payload.h"
+#include "core/uuid.h"
+#include "core/zk_error.h"
+#include "lock/own_watch.h"
+#include "lock/queue.h"
+#include "lock/revocation.h"
+#include "lock/wire.h"
+#include "nodes/reaper.h"
+#include "session/heartbeat.h"
+
+#include <string.h>
+
+static void read_next_candidate (CuratorOwnNode *node) CURATOR_LOCKED;
+
+void
+curator_own_node_init (CuratorOwnNode *node, const CuratorOwnNodeClass *klass,
+                       CuratorLockInternals *internals, CuratorNodeRequest *request)
+{
+  node->klass = klass;
+  node->internals = internals;
+  node->request = request != NULL ? request : curator_node_request_default ();
+}
+
+void
+curator_own_node_clear (CuratorOwnNode *node)
+{
+  if (node->request != curator_node_request_default ())
+    {
+      curator_node_request_free (node->request);
+    }
+}
+
+gint64
+curator_own_node_owner (const CuratorOwnNode *node)
+{
+  return node->session != NULL && node->request->is_ephemeral ? node->session->id : 0;
+}
+
+gboolean
+curator_own_node_has_queue (const CuratorOwnNode *node)
+{
+  const CuratorLockDriver *driver = node->internals->driver;
+  return node->request->is_sequential
+         || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
+}
+
+gboolean
+curator_own_node_has_neighbours (const CuratorOwnNode *node)
+{
+  return curator_lock_internals_is_exclusive (node->internals) && node->request->is_sequential
+         && node->request->is_ephemeral;
+}
+
+/* FALSE: another client may have created a node with the same name, owner and payload. The payload of a
+ * revocable node is empty, whatever the request has. */
+static CURATOR_LOCKED gboolean
+is_identifiable (const CuratorOwnNode *node)
+{
+  return node->request->protected_ || node->request->is_ephemeral
+         || (node->request->has_guid && node->payload == node->request->data);
+}
+
+/* Without prefix and number. */
+static const char *
+name_of (const CuratorOwnNode *node)
+{
+  return node->request->name != NULL ? node->request->name : node->internals->lock_name;
+}
+
+static CURATOR_LOCKED char *
+path_to_create (const CuratorOwnNode *node)
+{
+  g_autofree char *leaf =
+      g_strconcat (node->prefix != NULL ? node->prefix : "", name_of (node), NULL);
+  return curator_path_join (node->internals->base, leaf);
+}
+
+/* --- wanted and created ----------------------------------------------------------------------- */
+
+/* Each create has a GUID of its own: an earlier one may still be deleted by it. */
+static CURATOR_LOCKED void
+renew_guid (CuratorOwnNode *node)
+{
+  if (node->request->has_guid)
+    {
+      curator_node_request_new_guid (node->request, node->internals->client);
+    }
+}
+
+/* For too large a payload the server closes the connection, and again for each retry. */
+gboolean
+curator_own_node_check_payload (CuratorOwnNode *node, GError **error)
+{
+  renew_guid (node);
+  GBytes *data = node->request->data;
+  return data == NULL || curator_check_payload (g_bytes_get_size (data), error);
+}
+
+/* A revocable node is empty, as Curator's is. */
+static CURATOR_LOCKED void
+choose_payload (CuratorOwnNode *node)
+{
+  CuratorLockInternals *internals = node->internals;
+  CuratorClient *client = internals->client;
+
+  g_clear_pointer (&node->payload, g_bytes_unref);
+  if (curator_revocation_is_on (internals))
+    {
+      g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
+      node->payload = curator_payload_pack (client, empty);
+      return;
+    }
+  renew_guid (node);
+  GBytes *payload = node->request->data != NULL ? node->request->data
+                    : internals->data != NULL   ? internals->data
+                                                : client->default_data;
+  node->payload = curator_payload_pack (client, payload);
+}
+
+static CURATOR_LOCKED void
+on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
+{
+  CuratorOwnNode *node = CURATOR_CONTAINER (stake, CuratorOwnNode, stake);
+  node->klass->gone (node);
+}
+
+static CURATOR_LOCKED gint64
+parse_number (const CuratorOwnNode *node)
+{
+  gint64 number;
+
+  if (!node->request->is_sequential || !node->internals->driver->is_builtin
+      || !curator_queue_parse_number (
+          curator_lock_internals_key (curator_path_leaf (node->path), node->internals), &number))
+    {
+      return -1;
+    }
+  return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
+}
+
+/* checked_us: it existed then, or later. */
+static CURATOR_LOCKED void
+adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
+{
+  node->may_exist = FALSE;
+  node->path = g_strdup (path);
+  g_clear_pointer (&node->prefix, g_free);
+  node->number = parse_number (node);
+  node->stake.path = node->path;
+  node->stake.czxid = czxid;
+  node->stake.checked_us = checked_us;
+  node->stake.needs_read = !node->request->protected_;
+  node->stake.refuses_check = FALSE;
+  node->stake.changed = on_stake_changed;
+  node->klass->there (node);
+}
+
+static CURATOR_LOCKED void
+on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorOwnNode *node = data;
+
+  node->create = NULL;
+  if (rc == ZOK)
+    {
+      adopt (node, reply->path, reply->stat->czxid, sent_us);
+      return;
+    }
+  node->may_exist = node->may_exist || curator_zk_is_ambiguous (rc);
+  node->klass->not_created (node, rc);
+}
+
+void
+curator_own_node_create (CuratorOwnNode *node, CuratorSession *session)
+{
+  static const int modes[] = { [CURATOR_CREATE_PERSISTENT] = 0,
+                               [CURATOR_CREATE_PERSISTENT_SEQUENTIAL] = 2,
+                               [CURATOR_CREATE_EPHEMERAL] = 1,
+                               [CURATOR_CREATE_EPHEMERAL_SEQUENTIAL] = 3 };
+
+  node->session = session;
+  if (node->request->protected_ && node->prefix == NULL)
+    {
+      g_autofree char *uuid = curator_uuid_new (session->client->ops);
+      node->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
+    }
+  choose_payload (node);
+  g_autofree char *path = path_to_create (node);
+  node->create = curator_request_create (session, path, node->payload, modes[node->request->mode],
+                                         on_created, node);
+}
+
+void
+curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind)
+{
+  curator_stake_register (&node->stake, node->session, kind);
+  if (curator_revocation_is_on (node->internals))
+    {
+      node->own_watch = curator_own_watch_new (node->internals, node->session, node->path,
+                                               node->stake.czxid);
+    }
+}
+
+/* --- perhaps there ---------------------------------------------------------------------------- */
+
+/* Without a GUID, another attempt of this session may have created an equal node. A node that is in
+ * use here, or about to be deleted, is not the missing one. */
+static CURATOR_LOCKED gboolean
+matches_unknown_create (CuratorOwnNode *node, const char *path, const CuratorZkReply *reply)
+{
+  return node->may_exist && curator_reply_has_payload (reply, node->payload)
+         && !curator_session_has_stake (node->session, path)
+         && !curator_reaper_is_deleting (node->internals->client->reaper, path, reply->stat,
+                                         node->payload)
+         && is_identifiable (node);
+}
+
+/* Decides whether the node is ours. */
+static CURATOR_LOCKED void
+on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorOwnNode *node = data;
+  g_autofree char *path = g_ptr_array_steal_index (node->candidates, 0);
+
+  node->search = NULL;
+  if (rc != ZOK && rc != ZNONODE)
+    {
+      node->klass->search_failed (node, rc, "reading the node in");
+    }
+  else if (rc == ZOK && (node->prefix != NULL || matches_unknown_create (node, path, reply))
+           && reply->stat->ephemeralOwner == curator_own_node_owner (node))
+    {
+      /* The server that has shown it has carried out all that was proven before. */
+      adopt (node, path, reply->stat->czxid, node->session->evidence.proof_us);
+    }
+  else if (rc == ZOK && !node->request->is_sequential)
+    {
+      const gboolean is_litter = curator_reaper_is_deleting (node->internals->client->reaper, path,
+                                                             reply->stat, node->payload);
+      node->klass->name_taken (node, curator_path_leaf (path), is_litter);
+    }
+  else
+    {
+      read_next_candidate (node);
+    }
+}
+
+static CURATOR_LOCKED void
+read_next_candidate (CuratorOwnNode *node)
+{
+  if (node->candidates->len > 0)
+    {
+      node->search = curator_request_get (node->session, g_ptr_array_index (node->candidates, 0),
+                                          FALSE, on_candidate_read, node);
+      return;
+    }
+  node->may_exist = FALSE;
+  node->klass->absent (node);
+}
+
+static CURATOR_LOCKED void
+forget_candidates (CuratorOwnNode *node)
+{
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
+}
+
+void
+curator_own_node_check_owner (CuratorOwnNode *node)
+{
+  forget_candidates (node);
+  node->candidates = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (node->candidates, path_to_create (node));
+  read_next_candidate (node);
+}
+
+static CURATOR_LOCKED gboolean
+may_be_ours (const CuratorOwnNode *node, const char *name)
+{
+  return node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
+                              : curator_path_is_numbered (name, name_of (node));
+}
+
+/* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
+static int
+compare_numbers (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
+ * deleted. */
+static CURATOR_LOCKED void
+on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorOwnNode *node = data;
+
+  node->search = NULL;
+  if (rc != ZOK && rc != ZNONODE)
+    {
+      node->klass->search_failed (node, rc, "looking for our node in");
+      return;
+    }
+  forget_candidates (node);
+  node->candidates = g_ptr_array_new_with_free_func (g_free);
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
+    {
+      if (may_be_ours (node, reply->children->data[i]))
+        {
+          g_ptr_array_add (node->candidates,
+                           curator_path_join (node->internals->base, reply->children->data[i]));
+        }
+    }
+  g_ptr_array_sort (node->candidates, compare_numbers);
+  while (node->prefix != NULL && node->candidates->len > 1)
+    {
+      const guint last = node->candidates->len - 1;
+      curator_reaper_delete (node->internals->client, g_ptr_array_index (node->candidates, last), 0,
+                             G_MAXINT64, NULL, NULL);
+      g_ptr_array_remove_index (node->candidates, last);
+    }
+  read_next_candidate (node);
+}
+
+static CURATOR_LOCKED void
+on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorOwnNode *node = data;
+
+  node->search = NULL;
+  if (rc != ZOK && rc != ZNONODE)
+    {
+      node->klass->search_failed (node, rc, "looking for our node in");
+      return;
+    }
+  if (!node->request->is_sequential && node->prefix == NULL)
+    {
+      curator_own_node_check_owner (node);
+      return;
+    }
+  node->search = curator_request_get_children (node->session, node->internals->base, FALSE,
+                                               on_found, node);
+}
+
+void
+curator_own_node_search (CuratorOwnNode *node)
+{
+  GPtrArray *parent = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (parent, g_strdup (node->internals->base));
+  node->search = curator_request_check (node->session, parent, on_quorum_reached, node);
+}
+
+/* --- given away or discarded ------------------------------------------------------------------ */
+
+/* The next holder's node may have the same name, unless that has a GUID. A number does not make it unique:
+ * the counter restarts when the parent is recreated. */
+static CURATOR_LOCKED void
+delete_node (CuratorOwnNode *node)
+{
+  CuratorClient *client = node->internals->client;
+  const gint64 owner = curator_own_node_owner (node);
+
+  if (node->request->protected_)
+    {
+      curator_reaper_delete (client, node->path, owner, G_MAXINT64, NULL, NULL);
+      return;
+    }
+  curator_reaper_delete_owned (client, node->path, owner, node->stake.czxid, G_MAXINT64, NULL,
+                               NULL);
+}
+
+char *
+curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
+{
+  CuratorClient *client = node->internals->client;
+  const CuratorUnknownCreate unknown = { .parent = node->internals->base,
+                                         .prefix = node->prefix,
+                                         .name = name_of (node),
+                                         .sequential = node->request->is_sequential,
+                                         .identifiable = is_identifiable (node),
+                                         .session_id = curator_own_node_owner (node),
+                                         .wants_parents = wants_parents,
+                                         .payload = node->payload };
+
+  g_clear_pointer (&node->search, curator_request_forget);
+  curator_stake_unregister (&node->stake);
+  g_clear_pointer (&node->own_watch, curator_own_watch_free);
+  if (node->create != NULL)
+    {
+      curator_reaper_adopt_create (client, g_steal_pointer (&node->create), &unknown);
+    }
+  else if (node->path != NULL)
+    {
+      delete_node (node);
+    }
+  if (node->may_exist)
+    {
+      curator_reaper_delete_unknown (client, &unknown);
+    }
+  node->may_exist = FALSE;
+  forget_candidates (node);
+  g_clear_pointer (&node->prefix, g_free);
+  node->session = NULL;
+  return g_steal_pointer (&node->path);
+}
+
+char *
+curator_own_node_steal (CuratorOwnNode *node)
+{
+  return g_steal_pointer (&node->path);
+}
+
+CuratorLeaseNode
+curator_own_node_give (CuratorOwnNode *node)
+{
+  return (CuratorLeaseNode){ .path = g_steal_pointer (&node->path),
+                             .czxid = node->stake.czxid,
+                             .name_is_unique = node->request->protected_,
+                             .is_ephemeral = node->request->is_ephemeral,
+                             .stake = &node->stake,
+                             .own_watch = g_steal_pointer (&node->own_watch) };
+}
+
+/* The reaper and requests have references to the payload, too. All are dropped under the mutex, because
+ * ThreadSanitizer does not see how GBytes counts them. */
+void
+curator_own_node_forget_data (CuratorOwnNode *node)
+{
+  g_clear_pointer (&node->payload, g_bytes_unref);
+  /* The default request, without data, is shared by all clients. */
+  if (node->request->data != NULL)
+    {
+      g_clear_pointer (&node->request->data, g_bytes_unref);
+    }
+}

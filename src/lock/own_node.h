@@ -1,0 +1,125 @@
+/* The node of an attempt (CreateBuilder): wanted, being created, perhaps there, there, given to a lease or discarded.
+ *
+ * Any thread; guarded by the client's mutex.
+ */
+#ifndef CURATOR_OWN_NODE_H
+#define CURATOR_OWN_NODE_H
+
+#include "base/guards.h"
+#include "lock/lease-private.h"
+#include "lock/lock_internals-private.h"
+#include "session/request.h"
+#include "session/stakes.h"
+
+typedef struct _CuratorOwnNode CuratorOwnNode;
+
+/* What a node tells its owner, with the client's mutex held. */
+typedef struct
+{
+  /* It exists: it was created, or the search has found it. */
+  void (*there) (CuratorOwnNode *node);
+  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See curator_own_node_may_exist(). */
+  void (*not_created) (CuratorOwnNode *node, int rc);
+  /* The search has shown that it does not exist. */
+  void (*absent) (CuratorOwnNode *node);
+  /* The search has found a node of another owner under its name. is_litter: this client is deleting that one. */
+  void (*name_taken) (CuratorOwnNode *node, const char *leaf, gboolean is_litter);
+  void (*search_failed) (CuratorOwnNode *node, int rc, const char *what);
+  /* A heartbeat has found that it was deleted, whatever an earlier list showed. */
+  void (*gone) (CuratorOwnNode *node);
+} CuratorOwnNodeClass;
+
+struct _CuratorOwnNode
+{
+  const CuratorOwnNodeClass *klass;
+  CuratorLockInternals *internals;               /* the owner has a reference */
+  CuratorNodeRequest *request;                   /* its own, or the shared default */
+  CuratorSession *session CURATOR_GUARDED;       /* the one that it belongs to; the owner has a reference */
+  char *prefix CURATOR_GUARDED;                  /* "_c_<uuid>-", if protected; NULL once it exists */
+  GBytes *payload CURATOR_GUARDED;
+  char *path CURATOR_GUARDED;                    /* full; NULL until it exists */
+  gint64 number CURATOR_GUARDED;                 /* -1: none that we know */
+  CuratorRequest *create CURATOR_GUARDED;        /* in flight; or NULL */
+  CuratorRequest *search CURATOR_GUARDED;        /* for a node of unknown outcome; or NULL */
+  GPtrArray *candidates CURATOR_GUARDED;         /* full paths; the first one is being read; or NULL */
+  CuratorStake stake CURATOR_GUARDED;
+  CuratorOwnWatch *own_watch CURATOR_GUARDED;
+  gboolean may_exist CURATOR_GUARDED;            /* a create of this session may have succeeded unseen */
+};
+
+/* request: transfer full, or the default. */
+void curator_own_node_init (CuratorOwnNode *node, const CuratorOwnNodeClass *klass,
+                            CuratorLockInternals *internals, CuratorNodeRequest *request);
+/* Frees the request. The node was discarded or given away. */
+void curator_own_node_clear (CuratorOwnNode *node);
+
+/* FALSE with an error if its payload is too large. */
+gboolean curator_own_node_check_payload (CuratorOwnNode *node, GError **error) CURATOR_LOCKED;
+void curator_own_node_create (CuratorOwnNode *node, CuratorSession *session) CURATOR_LOCKED;
+/* After a create of unknown outcome: looks for the node by its GUID, or by its payload. */
+void curator_own_node_search (CuratorOwnNode *node) CURATOR_LOCKED;
+/* Its name exists: reads whether that node is ours. */
+void curator_own_node_check_owner (CuratorOwnNode *node) CURATOR_LOCKED;
+/* The heartbeat checks it from now on, and a revocable lock watches it. */
+void curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind) CURATOR_LOCKED;
+
+/* The reaper deletes whatever exists or may exist. Returns the path, transfer full; NULL if it had none.
+ * wants_parents: another node will be created there soon. */
+char *curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents) CURATOR_LOCKED;
+/* The caller deletes it: returns the path, transfer full. */
+char *curator_own_node_steal (CuratorOwnNode *node) CURATOR_LOCKED;
+/* For a lease: the node is its from now on. */
+CuratorLeaseNode curator_own_node_give (CuratorOwnNode *node) CURATOR_LOCKED;
+/* Drops the references to payloads. */
+void curator_own_node_forget_data (CuratorOwnNode *node) CURATOR_LOCKED;
+
+/* NULL until it exists. */
+static inline CURATOR_LOCKED const char *
+curator_own_node_path (const CuratorOwnNode *node)
+{
+  return node->path;
+}
+
+/* -1 without a number, and for a user's driver, which is never called with the mutex held. One beyond
+ * CURATOR_QUEUE_LAST_NUMBER if the counter broke. */
+static inline CURATOR_LOCKED gint64
+curator_own_node_number (const CuratorOwnNode *node)
+{
+  return node->number;
+}
+
+/* NULL before the first create. */
+static inline CURATOR_LOCKED CuratorSession *
+curator_own_node_session (const CuratorOwnNode *node)
+{
+  return node->session;
+}
+
+static inline CURATOR_LOCKED CuratorStake *
+curator_own_node_stake (CuratorOwnNode *node)
+{
+  return &node->stake;
+}
+
+/* Whether a create of unknown outcome may have succeeded. */
+static inline CURATOR_LOCKED gboolean
+curator_own_node_may_exist (const CuratorOwnNode *node)
+{
+  return node->may_exist;
+}
+
+static inline const CuratorNodeRequest *
+curator_own_node_request (const CuratorOwnNode *node)
+{
+  return node->request;
+}
+
+/* Its ephemeralOwner. */
+gint64 curator_own_node_owner (const CuratorOwnNode *node) CURATOR_LOCKED;
+/* A node without a number has no place in a queue: creating it is the grant, unless a driver wants to see the
+ * children. */
+gboolean curator_own_node_has_queue (const CuratorOwnNode *node);
+/* TRUE if waiters of one session with consecutive numbers hand the lock over directly. */
+gboolean curator_own_node_has_neighbours (const CuratorOwnNode *node) CURATOR_LOCKED;
+
+#endif
