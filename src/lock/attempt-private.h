@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
+#include "lock/front.h"
 #include "lock/own_node.h"
 #include "lock/verdict.h"
 #include "nodes/parents.h"
@@ -46,14 +47,8 @@ typedef struct
   unsigned once : 1;
   unsigned linked : 1 CURATOR_GUARDED;
   unsigned restarting : 1 CURATOR_GUARDED;
-  unsigned watches_parent : 1 CURATOR_GUARDED;
-  unsigned is_next : 1 CURATOR_GUARDED;     /* the watched node is the last one in front */
-  unsigned knows_front : 1 CURATOR_GUARDED; /* only the watched nodes and rest are in front */
-  unsigned has_looked : 1 CURATOR_GUARDED;  /* a read has shown our node since one of them ended */
-  unsigned is_unseen : 1 CURATOR_GUARDED;   /* an answer about our own node is outstanding */
   unsigned has_waited : 1 CURATOR_GUARDED;
   unsigned withdrawn : 1 CURATOR_GUARDED;     /* another attempt on the path will follow */
-  unsigned tail_is_there : 1 CURATOR_GUARDED; /* the read of tail_watch has found it */
   unsigned behind : 1 CURATOR_GUARDED;        /* a server has shown a contender in front */
   unsigned only_litter : 1 CURATOR_GUARDED;   /* only what this client is deleting is in front */
   GList link;                                 /* in internals->attempts while it has a node */
@@ -64,14 +59,9 @@ typedef struct
   CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node or its session vanished */
 
   CuratorOwnNode own CURATOR_GUARDED;
-  CuratorRequest *read CURATOR_GUARDED; /* list, get or check in flight */
+  CuratorFront front CURATOR_GUARDED;
+  CuratorRequest *confirmation CURATOR_GUARDED; /* in flight; or NULL */
   CuratorParents *parents CURATOR_GUARDED;
-  CuratorWatch *watch CURATOR_GUARDED;
-  CuratorWatch *second_watch CURATOR_GUARDED; /* on the node in front of the watched one */
-  GPtrArray *rest CURATOR_GUARDED; /* leaf names, watched when one of the two ends; or NULL */
-  GPtrArray *rest_watches CURATOR_GUARDED; /* on them; there is no second one then; or NULL */
-  CuratorTail *tail CURATOR_GUARDED; /* read together with the create, then waited for; or NULL */
-  CuratorWatch *tail_watch CURATOR_GUARDED; /* on its last node */
   CuratorLine *line CURATOR_GUARDED;
   CuratorPlace place CURATOR_GUARDED;
   CuratorListingUser listing CURATOR_GUARDED;
@@ -87,14 +77,9 @@ curator_attempt_node (const Attempt *attempt)
 {
   return curator_own_node_path (&attempt->own);
 }
-
-extern const CuratorOwnNodeClass curator_attempt_own_node_class;
 /* The first list does not grant the lock, whatever comes now. */
 void curator_attempt_not_first (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_set_state (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
-void curator_attempt_forget_request (CuratorRequest **request) CURATOR_LOCKED;
-/* The read or listing in flight, if there is one. */
-void curator_attempt_forget_read (Attempt *attempt) CURATOR_LOCKED;
 /* Enters a state and runs its step now; the policy decides on retries. */
 void curator_attempt_enter (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
 /* After a failed request: retries the step or fails the attempt. */
@@ -108,32 +93,22 @@ void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 /* The answer to a listing, which several attempts may share. */
 void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
                                 gpointer attempt) CURATOR_LOCKED;
+/* order: of the children, if another attempt has sorted them; or all zero. */
+void curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
+                             CuratorOrder *order) CURATOR_LOCKED;
 /* Our node exists: what comes next. */
 void curator_attempt_take_over (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
-/* Watches leaf (NULL: the parent's children), and second if not NULL. */
-void curator_attempt_wait_for (Attempt *attempt, const char *leaf,
-                               const char *second) CURATOR_LOCKED;
+void curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view) CURATOR_LOCKED;
+/* Waits for one node. */
+void curator_attempt_wait_for (Attempt *attempt, const char *leaf) CURATOR_LOCKED;
+extern const CuratorFrontClass curator_attempt_front_class;
 extern const CuratorPlaceClass curator_attempt_place_class;
-void curator_attempt_wait_behind (Attempt *attempt) CURATOR_LOCKED;
-void curator_attempt_stop_watching (Attempt *attempt) CURATOR_LOCKED;
-void curator_attempt_forget_rest (Attempt *attempt) CURATOR_LOCKED;
-
-/* Behind the create: reads the last node that the session knows in the queue. FALSE if it knows none;
- * then a list is needed. */
-gboolean curator_attempt_watch_tail (Attempt *attempt) CURATOR_LOCKED;
-/* The watched node has ended: lists at once, unless a tail has ended too early. */
-void curator_attempt_list_in_time (Attempt *attempt) CURATOR_LOCKED;
-/* Of every watch of the attempt but the one on its own node. */
-void curator_attempt_on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc,
-                               const CuratorZkReply *reply, gpointer data) CURATOR_LOCKED;
-/* The node exists and has its place. FALSE if a list is needed; else the attempt waits behind the last
- * node as soon as that was read. */
-gboolean curator_attempt_return_behind_tail (Attempt *attempt) CURATOR_LOCKED;
-void curator_attempt_forget_tail (Attempt *attempt) CURATOR_LOCKED;
 
 /* The driver granted the lock. */
 void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
+/* The same, but a quorum confirms session and node before. */
+void curator_attempt_grant_if_confirmed (Attempt *attempt) CURATOR_LOCKED;
 /* TRUE if the hold that the node requires is lost; the attempt has then failed. */
 gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: starts over at the queue's tail. */

@@ -75,7 +75,7 @@ on_not_created (CuratorOwnNode *node, int rc)
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
 
   curator_listing_leave (&attempt->listing);
-  curator_attempt_forget_tail (attempt);
+  curator_front_stop (&attempt->front);
   if (rc == ZNONODE)
     {
       make_parents (attempt);
@@ -113,7 +113,7 @@ on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
   attempt->only_litter = is_litter != FALSE;
   attempt->behind = attempt->behind && !is_litter;
-  curator_attempt_wait_for (attempt, leaf, NULL);
+  curator_attempt_wait_for (attempt, leaf);
 }
 
 static CURATOR_LOCKED void
@@ -170,6 +170,17 @@ lists_after_create (const Attempt *attempt)
          && !curator_line_is_listing (attempt->line);
 }
 
+/* A contender that comes back reads, instead of a list, a node that an earlier list has shown to its session. */
+static CURATOR_LOCKED gboolean
+comes_back (Attempt *attempt)
+{
+  CuratorKnownNode *known =
+      !attempt->once && curator_own_node_has_neighbours (&attempt->own)
+          ? curator_line_take_known (attempt->line, attempt->internals->lock_name)
+          : NULL;
+  return known != NULL && curator_front_return (&attempt->front, known);
+}
+
 /* A node that requires a hold of the same queue may have its number. */
 static CURATOR_LOCKED void
 share_hold_number (Attempt *attempt)
@@ -195,7 +206,7 @@ curator_attempt_create (gpointer data)
   attempt->create_number = curator_line_note_create (attempt->line);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   curator_own_node_create (&attempt->own, attempt->session);
-  if (lists_after_create (attempt) && !curator_attempt_watch_tail (attempt))
+  if (lists_after_create (attempt) && !comes_back (attempt))
     {
       curator_attempt_list (attempt);
     }
@@ -254,6 +265,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
 
   attempt->internals = curator_lock_internals_ref (internals);
   curator_own_node_init (&attempt->own, &own_node_class, internals, spec->request);
+  curator_front_init (&attempt->front, &curator_attempt_front_class, &attempt->own);
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
   attempt->together = spec->hook;

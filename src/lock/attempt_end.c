@@ -19,36 +19,6 @@
 /* A confirmation that was too slow is repeated after 1/5 of a heartbeat's interval. */
 #define SLOW_CONFIRM_SHARE 5
 
-void
-curator_attempt_forget_rest (Attempt *attempt)
-{
-  g_clear_pointer (&attempt->rest, g_ptr_array_unref);
-  g_clear_pointer (&attempt->rest_watches, g_ptr_array_unref);
-}
-
-void
-curator_attempt_forget_tail (Attempt *attempt)
-{
-  g_clear_pointer (&attempt->tail_watch, curator_watch_release);
-  if (attempt->tail != NULL)
-    {
-      curator_timer_cancel (attempt->op.client, &attempt->tail->list_timer);
-    }
-  g_clear_pointer (&attempt->tail, curator_tail_free);
-  attempt->tail_is_there = FALSE;
-}
-
-void
-curator_attempt_stop_watching (Attempt *attempt)
-{
-  g_clear_pointer (&attempt->watch, curator_watch_release);
-  g_clear_pointer (&attempt->second_watch, curator_watch_release);
-  curator_attempt_forget_tail (attempt);
-  attempt->is_next = FALSE;
-  attempt->knows_front = FALSE;
-  curator_attempt_forget_rest (attempt);
-}
-
 /* path: the full one that our node had; or NULL. */
 static CURATOR_LOCKED void
 leave_line (Attempt *attempt, const char *path)
@@ -78,9 +48,10 @@ curator_attempt_reset (Attempt *attempt)
     {
       curator_retry_loop_stop (attempt->restarts);
     }
-  curator_attempt_forget_read (attempt);
+  g_clear_pointer (&attempt->confirmation, curator_request_forget);
+  curator_listing_leave (&attempt->listing);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
-  curator_attempt_stop_watching (attempt);
+  curator_front_stop (&attempt->front);
   discard_node (attempt);
   attempt->behind = FALSE;
   attempt->only_litter = FALSE;
@@ -278,8 +249,6 @@ finish_granted (Attempt *attempt)
     {
       return;
     }
-
-  curator_attempt_stop_watching (attempt);
   note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
   CuratorLeaseNode node = curator_own_node_give (&attempt->own);
   node.place = &attempt->place;
@@ -296,7 +265,7 @@ finish_granted (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 is_proven (Attempt *attempt)
 {
-  return !attempt->is_unseen && curator_lease_clock_is_fresh (attempt->session)
+  return curator_lease_clock_is_fresh (attempt->session)
          && curator_stake_is_checked (curator_own_node_stake (&attempt->own));
 }
 
@@ -308,7 +277,6 @@ grant_if_proven (Attempt *attempt, gint64 checked_us)
   CuratorStake *stake = curator_own_node_stake (&attempt->own);
   const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
 
-  attempt->is_unseen = FALSE;
   stake->checked_us = MAX (stake->checked_us, checked_us);
   if (is_proven (attempt))
     {
@@ -335,7 +303,7 @@ static CURATOR_LOCKED void
 on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
-  attempt->read = NULL;
+  attempt->confirmation = NULL;
   if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
     {
       grant_if_proven (attempt, attempt->session->evidence.proof_us);
@@ -356,10 +324,10 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
   Attempt *attempt = data;
   CuratorStake *stake = curator_own_node_stake (&attempt->own);
 
-  attempt->read = NULL;
+  attempt->confirmation = NULL;
   if (rc == ZOK && stake->needs_read)
     {
-      attempt->read =
+      attempt->confirmation =
           curator_request_exists (attempt->session, stake->path, FALSE, on_own_node_read, attempt);
     }
   else if (rc == ZOK)
@@ -391,7 +359,7 @@ curator_attempt_confirm (gpointer data)
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (paths, g_strdup (stake->refuses_check ? attempt->internals->base : stake->path));
   curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
-  attempt->read = curator_request_check (attempt->session, paths, on_confirmed, attempt);
+  attempt->confirmation = curator_request_check (attempt->session, paths, on_confirmed, attempt);
 }
 
 /* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs
@@ -400,15 +368,20 @@ void
 curator_attempt_grant (Attempt *attempt)
 {
   attempt->behind = FALSE;
-  curator_attempt_stop_watching (attempt);
   if (is_proven (attempt))
     {
       finish_granted (attempt);
+      return;
     }
-  else
-    {
-      curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
-    }
+  curator_attempt_grant_if_confirmed (attempt);
+}
+
+void
+curator_attempt_grant_if_confirmed (Attempt *attempt)
+{
+  attempt->behind = FALSE;
+  curator_front_stop (&attempt->front);
+  curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }
 
 /* A user's driver is asked about a list that a server has sent. */

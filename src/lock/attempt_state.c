@@ -67,26 +67,9 @@ curator_attempt_not_first (Attempt *attempt)
 }
 
 void
-curator_attempt_forget_request (CuratorRequest **request)
-{
-  if (*request != NULL)
-    {
-      curator_request_forget (*request);
-      *request = NULL;
-    }
-}
-
-void
-curator_attempt_forget_read (Attempt *attempt)
-{
-  curator_attempt_forget_request (&attempt->read);
-  curator_listing_leave (&attempt->listing);
-}
-
-void
 curator_attempt_enter (Attempt *attempt, AttemptState state)
 {
-  curator_attempt_forget_request (&attempt->read);
+  g_clear_pointer (&attempt->confirmation, curator_request_forget);
   if (state != ATTEMPT_LISTING)
     {
       curator_listing_leave (&attempt->listing);

@@ -19,15 +19,6 @@
 
 /* How long a path counts as contended. */
 #define CONTENDED_US G_USEC_PER_SEC
-/* A contender that was away for longer lists at its arrival: those that were behind it may have gone
- * meanwhile, and finding that out costs a round trip. */
-#define RETURN_US G_USEC_PER_SEC
-/* A contender that comes back waits behind a node that is probably so far in front: one node is then still
- * in front when it lists. Farther ahead it would know more nodes in front, and read each of them. */
-#define AHEAD 2
-/* One place further back if a turn takes about as long as a reply, so that the list arrives in time. Not if
- * replies are slow because the processors are busy: then fewer requests are better. */
-#define FARTHER (AHEAD + 1)
 
 struct _CuratorLine
 {
@@ -38,16 +29,12 @@ struct _CuratorLine
    * or NULL. */
   CuratorPlace *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
-  CuratorTail *tail CURATOR_GUARDED;       /* by the newest list; or NULL */
-  CuratorTail *farther CURATOR_GUARDED;    /* the other choice, if that is another node; or NULL */
-  guint n_behind CURATOR_GUARDED;          /* and how many were behind and in front of our node */
-  guint n_in_front CURATOR_GUARDED;
-  gint64 listed_us CURATOR_GUARDED; /* when it was sent */
-  gint64 answer_us CURATOR_GUARDED; /* how long it took */
-  /* While nobody uses it, which is only while it has a tail. */
+  CuratorKnownNode *known CURATOR_GUARDED;   /* by the newest list; or NULL */
+  CuratorKnownNode *farther CURATOR_GUARDED; /* one place further back, if that is another node; or NULL */
+  CuratorReturnGuess guess CURATOR_GUARDED;  /* of the newest list, and of the time when the last user left */
+  /* While nobody uses it, which is only while it has a known node. */
   CuratorSessionHook hook CURATOR_GUARDED;
   GList link; /* in session->idle_lines */
-  gint64 left_us CURATOR_GUARDED;
   char base[];
 };
 
@@ -61,25 +48,25 @@ struct _CuratorListing
 };
 
 void
-curator_tail_free (CuratorTail *tail)
+curator_known_node_free (CuratorKnownNode *known)
 {
-  g_free (tail->kind);
-  g_free (tail->leaf);
-  g_free (tail);
+  g_free (known->kind);
+  g_free (known->leaf);
+  g_free (known);
 }
 
 static CURATOR_LOCKED void
-forget_tails (CuratorLine *line)
+forget_known (CuratorLine *line)
 {
-  g_clear_pointer (&line->tail, curator_tail_free);
-  g_clear_pointer (&line->farther, curator_tail_free);
+  g_clear_pointer (&line->known, curator_known_node_free);
+  g_clear_pointer (&line->farther, curator_known_node_free);
 }
 
 static CURATOR_LOCKED void
 line_free (CuratorLine *line)
 {
   g_hash_table_remove (line->session->lines, line->base);
-  forget_tails (line);
+  forget_known (line);
   g_free (line);
 }
 
@@ -105,12 +92,14 @@ keep_for_return (CuratorLine *line)
   CuratorSession *session = line->session;
   CuratorLine *oldest;
 
-  line->left_us = curator_client_now_us (session->client);
+  const gint64 now = curator_client_now_us (session->client);
+  line->guess.left_us = now;
   line->link = (GList){ .data = line };
   line->hook.died = on_session_died;
   g_queue_push_tail_link (&session->idle_lines, &line->link);
   curator_session_add_hook (session, &line->hook);
-  while ((oldest = g_queue_peek_head (&session->idle_lines))->left_us + RETURN_US < line->left_us)
+  while ((oldest = g_queue_peek_head (&session->idle_lines))->guess.left_us + CURATOR_RETURN_US
+         < now)
     {
       end_idleness (oldest);
       line_free (oldest);
@@ -146,7 +135,7 @@ curator_line_leave (CuratorLine *line)
       return;
     }
   g_assert (line->last == NULL && line->listing == NULL);
-  if (line->tail != NULL && curator_session_is_current (line->session))
+  if (line->known != NULL && curator_session_is_current (line->session))
     {
       keep_for_return (line);
       return;
@@ -154,99 +143,73 @@ curator_line_leave (CuratorLine *line)
   line_free (line);
 }
 
-/* Replaces a tail by the node that is probably so far in front of our next one. If those in front of our
+/* Replaces a known node by the one that is probably so many places ahead of our next one. If those in front of our
  * node come back, too, they do so before us: as many numbers as there were of them come between the last
  * node and our next one. */
 static CURATOR_LOCKED void
-set_tail (CuratorTail **tail, const char *kind, const CuratorQueue *queue, gsize index, gsize ahead)
+set_known (CuratorKnownNode **known, const char *kind, const CuratorQueue *queue, gsize index,
+           gsize places)
 {
   const gsize n_behind = queue->n_names - index - 1;
-  const gsize too_near = index + 1 < ahead ? ahead - index - 1 : 0;
+  const gsize too_near = index + 1 < places ? places - index - 1 : 0;
   const gsize chosen = queue->n_names - 1 - MIN (too_near, n_behind - 1);
 
-  if (*tail != NULL && g_str_equal ((*tail)->leaf, queue->names[chosen])
-      && g_str_equal ((*tail)->kind, kind))
+  if (*known != NULL && g_str_equal ((*known)->leaf, queue->names[chosen])
+      && g_str_equal ((*known)->kind, kind))
     {
       return;
     }
-  g_clear_pointer (tail, curator_tail_free);
-  *tail = g_new (CuratorTail, 1);
-  **tail = (CuratorTail){ .kind = g_strdup (kind),
-                          .leaf = g_strdup (queue->names[chosen]),
-                          .number = queue->numbers[chosen] };
+  g_clear_pointer (known, curator_known_node_free);
+  *known = g_new (CuratorKnownNode, 1);
+  **known = (CuratorKnownNode){ .kind = g_strdup (kind),
+                                .leaf = g_strdup (queue->names[chosen]),
+                                .number = queue->numbers[chosen] };
 }
 
 void
-curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQueue *queue,
-                        const char *own)
+curator_line_note_known (CuratorLine *line, const char *kind, const CuratorQueue *queue,
+                         const char *own)
 {
   const gssize index = curator_queue_index_of (queue, own);
   const gsize n_behind = index >= 0 ? queue->n_names - (gsize) index - 1 : 0;
 
   if (n_behind < line->session->client->long_queue || queue->n_foreign > 0 || queue->exhausted)
     {
-      forget_tails (line);
+      forget_known (line);
       return;
     }
-  line->n_in_front = (guint) index;
-  line->n_behind = (guint) n_behind;
-  set_tail (&line->tail, kind, queue, (gsize) index, AHEAD);
-  if (index + 1 < FARTHER)
+  line->guess.n_in_front = (guint) index;
+  line->guess.n_behind = (guint) n_behind;
+  set_known (&line->known, kind, queue, (gsize) index, CURATOR_RETURN_PLACES);
+  if (index < CURATOR_RETURN_PLACES)
     {
-      set_tail (&line->farther, kind, queue, (gsize) index, FARTHER);
+      set_known (&line->farther, kind, queue, (gsize) index, CURATOR_RETURN_PLACES + 1);
     }
   else
     {
-      g_clear_pointer (&line->farther, curator_tail_free);
+      g_clear_pointer (&line->farther, curator_known_node_free);
     }
 }
 
-static CURATOR_LOCKED gint64
-turn_us (const CuratorLine *line)
+CuratorKnownNode *
+curator_line_take_known (CuratorLine *line, const char *kind)
 {
-  return (line->left_us - line->listed_us) / (line->n_in_front + 1);
-}
+  CuratorClient *client = line->session->client;
+  CuratorReturnGuess *guess = &line->guess;
 
-/* An answer that takes much longer than the quickest one waits for processors. */
-static CURATOR_LOCKED gboolean
-turns_wait_for_answers (const CuratorLine *line)
-{
-  const gint64 turn = turn_us (line);
-  return turn < 2 * line->answer_us && line->answer_us < turn * 3 / 2
-         && line->answer_us < line->session->least_answer_us * 5 / 4;
-}
-
-gint64
-curator_line_list_pause_us (const CuratorLine *line, gint64 distance)
-{
-  const gint64 until_one_is_left = turn_us (line) * (distance - AHEAD) - line->answer_us / 2;
-  const gboolean is_worth_it = until_one_is_left > line->answer_us / 4;
-  return is_worth_it && !turns_wait_for_answers (line) ? MIN (until_one_is_left, line->answer_us)
-                                                       : 0;
-}
-
-/* Those behind our node take their turns when it is gone. The last one is there for certain only if we
- * have come back before half of them can have had theirs, if a turn lasts as long as those before. */
-static CURATOR_LOCKED gboolean
-tail_is_likely (const CuratorLine *line)
-{
-  const gint64 away_us = curator_client_now_us (line->session->client) - line->left_us;
-  return away_us <= RETURN_US && away_us <= turn_us (line) * (line->n_behind / 2);
-}
-
-CuratorTail *
-curator_line_take_tail (CuratorLine *line, const char *kind)
-{
-  if (line->tail == NULL || line->left_us == 0 || !curator_line_is_alone (line)
-      || !g_str_equal (line->tail->kind, kind) || !tail_is_likely (line))
+  if (line->known == NULL || guess->left_us == 0 || !curator_line_is_alone (line)
+      || !g_str_equal (line->known->kind, kind)
+      || !curator_return_guess_is_likely (guess, curator_client_now_us (client)))
     {
       return NULL;
     }
-  const gboolean is_farther = line->farther != NULL && turns_wait_for_answers (line);
-  CuratorTail **chosen = is_farther ? &line->farther : &line->tail;
-  CuratorTail *tail = g_steal_pointer (chosen);
-  forget_tails (line);
-  return tail;
+  guess->least_reply_us = line->session->least_answer_us;
+  const gboolean is_farther = line->farther != NULL && curator_return_guess_is_farther (guess);
+  CuratorKnownNode **chosen = is_farther ? &line->farther : &line->known;
+  CuratorKnownNode *known = g_steal_pointer (chosen);
+  known->guess = *guess;
+  forget_known (line);
+  return known;
 }
 
 gboolean
@@ -425,8 +388,8 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorListingUser *user;
 
   listing->request = NULL;
-  listing->line->listed_us = listing->sent_us;
-  listing->line->answer_us =
+  listing->line->guess.listed_us = listing->sent_us;
+  listing->line->guess.reply_us =
       curator_client_now_us (listing->line->session->client) - listing->sent_us;
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)

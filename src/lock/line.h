@@ -11,6 +11,7 @@
 #include "base/guards.h"
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
+#include "lock/return_guess.h"
 #include "session/session.h"
 
 typedef struct _CuratorLine CuratorLine;
@@ -22,11 +23,10 @@ typedef struct
   char *kind; /* the lock name of its nodes */
   char *leaf;
   gint64 number;
-  CuratorTimer *list_timer CURATOR_GUARDED; /* it has ended, and a list is due; or NULL */
-} CuratorTail;
+  CuratorReturnGuess guess; /* of the one who comes back behind it */
+} CuratorKnownNode;
 
-/* Without its timer: cancel that before. */
-void curator_tail_free (CuratorTail *tail);
+void curator_known_node_free (CuratorKnownNode *known);
 
 /* Called with the client's mutex held. */
 typedef struct
@@ -68,15 +68,12 @@ void curator_line_note_contender (CuratorLine *line) CURATOR_LOCKED;
 gboolean curator_line_is_contended (CuratorSession *session, const char *base) CURATOR_LOCKED;
 /* TRUE if a listing is in flight. */
 gboolean curator_line_is_listing (const CuratorLine *line) CURATOR_LOCKED;
-/* The queue by the newest list. A tail is kept if many nodes are behind own, and outlives the line's
- * users for a moment: they are then in front of those that come back. */
-void curator_line_note_tail (CuratorLine *line, const char *kind, const CuratorQueue *queue,
-                             const char *own) CURATOR_LOCKED;
-/* For a user that is alone and comes back soon: the tail, or NULL. It is forgotten here. */
-CuratorTail *curator_line_take_tail (CuratorLine *line, const char *kind) CURATOR_LOCKED;
-/* The tail, which stood so many numbers in front, has ended: how long to wait with the list, so that it
- * probably shows one node in front. No longer than a list takes, for the turns may be shorter this time. */
-gint64 curator_line_list_pause_us (const CuratorLine *line, gint64 distance) CURATOR_LOCKED;
+/* The queue by the newest list. A node near its end is kept if many nodes are behind own, and outlives the line's
+ * users for a moment: it is then in front of those that come back. */
+void curator_line_note_known (CuratorLine *line, const char *kind, const CuratorQueue *queue,
+                              const char *own) CURATOR_LOCKED;
+/* For a user that is alone and comes back soon: the node that was kept, or NULL. It is forgotten here. */
+CuratorKnownNode *curator_line_take_known (CuratorLine *line, const char *kind) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */
 guint64 curator_line_note_create (CuratorLine *line) CURATOR_LOCKED;
 

@@ -88,6 +88,12 @@ curator_own_node_number (const CuratorOwnNode *node)
   return node->number;
 }
 
+static inline CuratorLockInternals *
+curator_own_node_internals (const CuratorOwnNode *node)
+{
+  return node->internals;
+}
+
 /* NULL before the first create. */
 static inline CURATOR_LOCKED CuratorSession *
 curator_own_node_session (const CuratorOwnNode *node)

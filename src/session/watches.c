@@ -395,12 +395,6 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
 }
 
 void
-curator_watch_set_func (CuratorWatch *watch, CuratorWatchFunc func)
-{
-  watch->func = func;
-}
-
-void
 curator_watch_release (CuratorWatch *watch)
 {
   CuratorWatchEntry *entry = watch->entry;

@@ -37,8 +37,6 @@ typedef enum
 CuratorWatch *curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
                                  CuratorWatchNeed need, CuratorWatchFunc func,
                                  gpointer data) CURATOR_LOCKED;
-/* Another function gets the events from now on, with the same data. */
-void curator_watch_set_func (CuratorWatch *watch, CuratorWatchFunc func) CURATOR_LOCKED;
 /* Frees the watch; the last release removes it from the server. */
 void curator_watch_release (CuratorWatch *watch) CURATOR_LOCKED;
 /* Instead of a release if the node is about to be deleted: the deletion spends the watch, which

@@ -677,66 +677,6 @@ test_predecessor_gives_up (void **state)
   assert_no_residue (fixture, "/shortcuts/gives-up", PATIENCE_MS);
 }
 
-static guint
-n_reads_of_own_node (Party *party, Fixture *fixture)
-{
-  g_autoptr (GPtrArray) log = proxy_log_copy (fixture->proxy);
-  CuratorLease *lease = taking_lease (party->taking, 0);
-  guint n = 0;
-  for (guint i = 0; i < log->len; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (log, i);
-      n += frame->session == party->session && !frame->is_reply && frame->type == PROXY_EXISTS
-           && g_strcmp0 (frame->path, curator_lease_get_node_path (lease)) == 0;
-    }
-  return n;
-}
-
-/* The two nodes in front end in one transaction: the events come in the order of its deletes. */
-static void
-check_both_end (Fixture *fixture, const char *path, gboolean first_one_first)
-{
-  Party party;
-  Scene scene = { fixture, &party, 1 };
-  g_autofree char *prefix =
-      g_strconcat (path, "/_c_00000000-0000-0000-0000-000000000000-lock-", NULL);
-  char *nodes[2];
-  party_join (fixture, &party, path);
-  warm_up (party.lock);
-  for (int i = 0; i < 2; i++)
-    {
-      assert_int_equal (
-          raw_zk_create (fixture->raw, prefix, "", ZOO_EPHEMERAL_SEQUENTIAL, &nodes[i]), ZOK);
-    }
-  proxy_log_start (fixture->proxy);
-  party_take (&party);
-  party_want (&party, "create list watch watch");
-  check_words (&scene);
-  taking_assert_waits (party.taking);
-
-  assert_int_equal (raw_zk_delete_both (fixture->raw, nodes[first_one_first ? 0 : 1],
-                                        nodes[first_one_first ? 1 : 0]),
-                    ZOK);
-  check_granted (party.taking);
-  party_want (&party, "gone gone");
-  check_words (&scene);
-  assert_int_equal (n_reads_of_own_node (&party, fixture), 1);
-  taking_give_back (party.taking);
-  party_want (&party, "delete");
-  check_words (&scene);
-  party_leave (&party);
-  assert_no_residue (fixture, path, PATIENCE_MS);
-  g_free (nodes[0]);
-  g_free (nodes[1]);
-}
-
-static void
-test_both_in_front_end_at_once (void **state)
-{
-  check_both_end (*state, "/shortcuts/both/rising", TRUE);
-  check_both_end (*state, "/shortcuts/both/falling", FALSE);
-}
-
 /* --- readers and writers --- */
 
 /* Readers of one session behind two writers: one watch, and one list when a writer goes. */
@@ -1012,7 +952,6 @@ main (void)
     heal_and_test (test_ring_of_eight),
     heal_and_test (test_ring_of_a_long_queue),
     heal_and_test (test_predecessor_gives_up),
-    heal_and_test (test_both_in_front_end_at_once),
     heal_and_test (test_readers_share),
     heal_and_test (test_next_writer_waits_for_the_reader_within),
     heal_and_test (test_try_behind_own_node),

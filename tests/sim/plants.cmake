@@ -101,8 +101,9 @@ curator_plant(
   CHANGE "else if (entry->by_exists)" "else if (TRUE)"
          "if (rc == ZOK)\n    {\n      entry_armed" "if (rc == ZOK || rc == ZNONODE)\n    {\n      entry_armed")
 curator_plant(
-  keep_watch_on_timeout PUBLISHED SCENE test_no_watch_after_timeout FILE lock/attempt_end.c EXPECT "watches"
-  CHANGE "g_clear_pointer (&attempt->watch, curator_watch_release)" "g_clear_pointer (&attempt->watch, curator_watch_abandon)")
+  keep_watch_on_timeout PUBLISHED SCENE test_no_watch_after_timeout FILE lock/front.c EXPECT "watches"
+  CHANGE "set_state (front, CURATOR_FRONT_NOTHING)@\n  g_clear_pointer (&front->first, curator_watch_release)"
+         "set_state (front, CURATOR_FRONT_NOTHING)@\n  g_clear_pointer (&front->first, curator_watch_abandon)")
 # Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
@@ -112,9 +113,9 @@ curator_plant(
          "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
-      curator_attempt_forget_read (attempt)@
+      g_clear_pointer (&attempt->confirmation, curator_request_forget)@
       curator_listing_leave (&attempt->listing)@
-      curator_attempt_stop_watching (attempt)@
+      curator_front_stop (&attempt->front)@
       curator_stake_unregister (&attempt->own.stake)@
       leave_line (attempt, attempt->own.path)@
       curator_session_unref (attempt->session)@
@@ -423,96 +424,98 @@ curator_plant(
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
-  CHANGE "  curator_attempt_stop_watching (attempt)@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
-         "  curator_attempt_stop_watching (attempt)@
+  CHANGE "  attempt->behind = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
+         "  attempt->behind = FALSE@
   attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
   atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
-  shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
-  CHANGE "attempt->is_next = attempt->is_next && !curator_watch_is_own (watch)@" ""
-         "verdict->is_next && !is_ours (attempt, attempt->watch)@" "verdict->is_next@")
+  shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/front.c EXPECT "expectation failed"
+  CHANGE "(front->state == CURATOR_FRONT_FEW || front->state == CURATOR_FRONT_LAST)" "front->state == CURATOR_FRONT_FEW"
+         "view->is_last && !is_ours (front, front->first)" "view->is_last")
 curator_plant(
-  shortcut_own_end_of_two SCENE test_own_end_of_two_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
-  CHANGE "attempt->knows_front && !curator_watch_is_own (watch)" "attempt->knows_front"
-         "\n                             && !is_ours (attempt, attempt->watch)
-                             && !is_ours (attempt, attempt->second_watch)" "")
+  shortcut_own_end_of_two SCENE test_own_end_of_two_grants_nothing FILE lock/front.c EXPECT "expectation failed"
+  CHANGE "(front->state == CURATOR_FRONT_FEW || front->state == CURATOR_FRONT_LAST)" "front->state == CURATOR_FRONT_LAST"
+         " && !is_ours (front, front->first)
+                 && !is_ours (front, front->second)" "")
 curator_plant(
-  shortcut_own_end_of_the_rest SCENE test_own_end_of_the_rest_grants_nothing FILE lock/attempt_wait.c EXPECT "expectation failed"
-  CHANGE "attempt->knows_front && !curator_watch_is_own (watch)" "attempt->knows_front"
-         "watch != NULL && !is_ours (attempt, watch)" "watch != NULL")
+  shortcut_own_end_of_the_rest SCENE test_own_end_of_the_rest_grants_nothing FILE lock/front.c EXPECT "expectation failed"
+  CHANGE "(front->state == CURATOR_FRONT_FEW || front->state == CURATOR_FRONT_LAST)" "front->state == CURATOR_FRONT_LAST"
+         "watch == NULL || is_ours (front, watch)" "watch == NULL")
 # One of the two nodes in front is still there.
 curator_plant(
-  shortcut_first_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "  if (attempt->knows_front)\n    {\n      attempt->watch =" "  if (attempt->knows_front)\n    {\n      curator_attempt_grant (attempt)@ return@\n      attempt->watch =")
+  shortcut_first_of_two RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
+  CHANGE "    {\n      front->first = front->second"
+         "    {\n      curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@\n      front->first = front->second")
 curator_plant(
-  shortcut_second_of_two RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "      if (attempt->knows_front)\n        {\n          go_on_in_front (attempt)@"
-         "      if (attempt->knows_front)\n        {\n          curator_attempt_grant (attempt)@")
+  shortcut_second_of_two RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
+  CHANGE "      go_on (front)@\n    }\n  else if (event"
+         "      curator_front_stop (front)@ front->klass->clear (front, TRUE)@\n    }\n  else if (event")
 # A third node in front is forgotten.
 curator_plant(
   shortcut_two_of_three RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
   CHANGE "verdict->knows_front ? (gsize) index - 2 : 0" "0")
 curator_plant(
-  shortcut_rest_is_forgotten RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
-  CHANGE "attempt->rest_watches == NULL || attempt->rest_watches->len == 0" "attempt->rest_watches == NULL || attempt->rest_watches->len <= 1")
+  shortcut_rest_is_forgotten RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
+  CHANGE "front->rest_watches == NULL || front->rest_watches->len == 0" "front->rest_watches == NULL || front->rest_watches->len <= 1")
 # The node that was known has a higher number, and waits for ours.
 curator_plant(
-  return_without_comparison TEST test_sim_returns.c SCENE test_recreated_parent FILE lock/attempt_return.c
-  EXPECT "expectation failed"
-  CHANGE "|| attempt->tail->number >= attempt->place.number" "")
+  return_without_comparison TEST ../unit/test_front.c FILE lock/front.c EXPECT "test_known_node_is_of_no_use"
+  CHANGE "distance <= 0 || " "")
 # Those between the known node and ours are forgotten.
 curator_plant(
-  return_known_node_is_the_last RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
-  CHANGE "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@"
-         "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+  return_known_node_is_the_last RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
+  CHANGE "  if (!front->is_placed)\n"
+         "  if (waits_behind_known (front)) { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@ }\n  if (!front->is_placed)\n")
 # A list that waits as long as the turns before have lasted.
 curator_plant(
-  return_lists_by_old_turns TEST test_sim_returns.c SCENE test_turns_are_shorter_now FILE lock/line.c EXPECT "expectation failed"
-  CHANGE "MIN (until_one_is_left, line->answer_us)" "until_one_is_left")
+  return_lists_by_old_turns TEST ../unit/test_return_guess.c FILE lock/return_guess.c EXPECT "test_pause"
+  CHANGE "MIN (until_one_is_left, guess->reply_us)" "until_one_is_left")
 # A list that is always too early.
 curator_plant(
-  return_lists_at_once TEST test_sim_returns.c SCENE test_list_when_few_are_left FILE lock/line.c EXPECT "expectation failed"
+  return_lists_at_once TEST ../unit/test_return_guess.c FILE lock/return_guess.c EXPECT "test_pause"
   CHANGE "is_worth_it && " "FALSE && ")
 # A writer's own read node, with its number, has come between.
 curator_plant(
-  return_behind_a_writer_that_reads_on TEST test_sim_returns.c SCENE test_writer_that_reads_on FILE lock/attempt_return.c
+  return_behind_a_writer_that_reads_on TEST test_sim_returns.c SCENE test_writer_that_reads_on FILE lock/front.c
   EXPECT "expectation failed"
-  CHANGE "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@"
-         "curator_attempt_wait_for (attempt, attempt->tail->leaf, NULL)@\n  attempt->is_next = attempt->state == ATTEMPT_WAITING@")
+  CHANGE "  if (!front->is_placed)\n"
+         "  if (waits_behind_known (front)) { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@ }\n  if (!front->is_placed)\n")
 curator_plant(
-  return_gone_without_list RECIPE mutex FILE lock/attempt_return.c EXPECT "${two_holders}|token"
-  CHANGE "          curator_attempt_enter (attempt, ATTEMPT_LISTING)@" "          curator_attempt_grant (attempt)@")
+  return_gone_without_list RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
+  CHANGE "      list_now (front)@"
+         "      if (waits_behind_known (front)) list_now (front)@ else { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ }")
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
-  shortcut_across_sessions RECIPE mutex FILE lock/attempt_place.c EXPECT "${two_holders}|token"
+  shortcut_across_sessions RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
-         "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ attempt->is_next = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
+         "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ follows = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
-         "  if (attempt->is_next) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
+         "  if (follows) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
 
 # --- sessions that wait ---
 # A turn without warning is granted on the list alone.
 curator_plant(
   waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_end.c EXPECT "test_old_proof"
-  CHANGE "curator_attempt_stop_watching (attempt)@\n  if (is_proven (attempt))" "curator_attempt_stop_watching (attempt)@\n  if (TRUE)")
+  CHANGE "attempt->behind = FALSE@\n  if (is_proven (attempt))" "attempt->behind = FALSE@\n  if (TRUE)")
 # The session is checked before the grant, but not the node.
 curator_plant(
   waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_end.c EXPECT "test_node_gone"
   CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)")
 # Both nodes in front end before the answer that shows the own one.
 curator_plant(
-  waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
-  CHANGE "  else if (attempt->read == NULL)" "  else"
-         "  attempt->is_unseen = TRUE@" "")
+  waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
+  CHANGE "front->state == CURATOR_FRONT_UNSEEN && front->look == NULL" "front->state == CURATOR_FRONT_UNSEEN"
+         "  front->is_unseen = TRUE@" "")
 # A read from before the end of a node in front is taken for one from after it.
 curator_plant(
-  waiting_looks_too_early TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_wait.c EXPECT "test_node_gone"
-  CHANGE "  if (!attempt->has_looked && attempt->read == NULL)" "  if (!attempt->has_looked && attempt->read == NULL && attempt->op.client->long_queue > 3)")
+  waiting_looks_too_early TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
+  CHANGE "  if (!front->has_looked && front->look == NULL)"
+         "  if (!front->has_looked && front->look == NULL && curator_own_node_internals (front->own)->client->long_queue > 3)")
 # A node of the same name is taken for the own one, by the read and by the check before the grant.
 curator_plant(
-  waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_wait.c EXPECT "test_node_replaced"
-  CHANGE " || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (&attempt->own)->czxid)" "")
+  waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/front.c EXPECT "test_node_replaced"
+  CHANGE "\n      || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (front->own)->czxid)" "")
 curator_plant(
   waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_end.c EXPECT "test_node_replaced"
   CHANGE "rc == ZOK && stake->needs_read" "rc == ZOK && stake->refuses_check")

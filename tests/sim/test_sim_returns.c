@@ -1,6 +1,7 @@
-/* Contenders that come back: what they know of the queue, and how often they list it.
+/* Contenders that come back: what they know of the queue, and how often they list it. What they guess is tested by
+ * test_return_guess, what they wait for by test_front.
  *
- * SIM_TEST=test_recreated_parent runs one.
+ * SIM_TEST=test_writer_that_reads_on runs one.
  */
 #include "sim_scene.h"
 
@@ -146,145 +147,6 @@ test_no_list_at_the_return (void **state)
   play_return (come_back, surround);
 }
 
-/* --- the turns were long, and now those in front end at once -------------------------------------- */
-
-#define N_LATER 5
-
-static void
-come_back_to_short_turns (gpointer data)
-{
-  Scene *scene = data;
-
-  take_a_turn (scene);
-  put_nodes (scene, LAST_BEHIND + 1, LAST_BEHIND + N_LATER);
-  const guint before = n_lists (scene);
-  curator_lock_acquire_async (scene->machines[0].mutex, -1, NULL, on_return, scene);
-  sim_sleep_ms (scene->world, 500);
-  EXPECT (scene, !scene->over && n_lists (scene) == before);
-  const gint64 ended_us = sim_world_now_us (scene->world);
-  delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND + N_LATER);
-  AWAIT (scene, scene->over);
-  EXPECT (scene, sim_world_now_us (scene->world) - ended_us < 50000);
-  EXPECT (scene, n_lists (scene) == before + 1);
-}
-
-static void
-test_turns_are_shorter_now (void **state)
-{
-  play_return (come_back_to_short_turns, surround);
-}
-
-/* --- the list waits until few are left in front ------------------------------------------------- */
-
-#define HOP_MS  200
-#define TURN_MS 170
-
-static void
-set_hop (Scene *scene, gint64 us)
-{
-  SimConfig *config = sim_world_config (scene->world);
-  config->latency_min_us = us;
-  config->latency_max_us = us;
-}
-
-static guint
-n_reads (Scene *scene)
-{
-  return sim_world_n_requests (scene->world, scene->machines[0].process, SIM_OP_GET);
-}
-
-/* Few enough are in front that A lists only once. The answer takes longer than a turn: a sixth of the time
- * from here to A's release. */
-static void
-surround_from_afar (gpointer data)
-{
-  Scene *scene = data;
-
-  stand_around (scene);
-  sim_sleep_ms (scene->world, 500);
-  delete_nodes (scene, FIRST_IN_FRONT, FIRST_IN_FRONT + 2);
-  const guint before = n_lists (scene);
-  set_hop (scene, HOP_MS * 1000);
-  delete_nodes (scene, LAST_IN_FRONT - 1, LAST_IN_FRONT - 1);
-  AWAIT (scene, n_lists (scene) == before + 1);
-  sim_sleep_ms (scene->world, 3 * HOP_MS);
-  set_hop (scene, 1000);
-  delete_nodes (scene, FIRST_IN_FRONT + 3, LAST_IN_FRONT - 2);
-  delete_nodes (scene, LAST_IN_FRONT, LAST_IN_FRONT);
-}
-
-/* A knows of none of the later nodes. A list without a pause would show three of them, and A would read
- * each. */
-static void
-come_back_far_behind (gpointer data)
-{
-  Scene *scene = data;
-
-  take_a_turn (scene);
-  put_nodes (scene, LAST_BEHIND + 1, LAST_BEHIND + N_LATER);
-  curator_lock_acquire_async (scene->machines[0].mutex, -1, NULL, on_return, scene);
-  sim_sleep_ms (scene->world, 100);
-  const guint lists = n_lists (scene);
-  const guint reads = n_reads (scene);
-  set_hop (scene, HOP_MS * 1000);
-  delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
-  for (int i = 1; i <= N_LATER; i++)
-    {
-      sim_sleep_ms (scene->world, TURN_MS);
-      delete_nodes (scene, LAST_BEHIND + i, LAST_BEHIND + i);
-    }
-  AWAIT (scene, scene->over);
-  EXPECT (scene, n_lists (scene) == lists + 1);
-  EXPECT (scene, n_reads (scene) == reads + 1);
-}
-
-static void
-test_list_when_few_are_left (void **state)
-{
-  play_return (come_back_far_behind, surround_from_afar);
-}
-
-/* --- the numbers restart: the known node is behind, and must not be waited for ------------------ */
-
-static void
-come_back_to_another_parent (gpointer data)
-{
-  Scene *scene = data;
-
-  take_a_turn (scene);
-  delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
-  EXPECT (scene, sim_world_delete (scene->world, SCENE_PATH));
-  EXPECT (scene, sim_world_put (scene->world, SCENE_PATH, "", 0));
-  put_nodes (scene, LAST_BEHIND - 1, LAST_BEHIND);
-  EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, 5000, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, 0, NULL, NULL));
-}
-
-static void
-test_recreated_parent (void **state)
-{
-  play_return (come_back_to_another_parent, surround);
-}
-
-/* --- the known node has gone -------------------------------------------------------------------- */
-
-static void
-come_back_late (gpointer data)
-{
-  Scene *scene = data;
-
-  take_a_turn (scene);
-  delete_nodes (scene, FIRST_BEHIND, LAST_BEHIND);
-  EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, 5000, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, 0, NULL, NULL));
-}
-
-static void
-test_known_node_has_gone (void **state)
-{
-  play_return (come_back_late, surround);
-}
-
 /* --- what was known ends with the session ------------------------------------------------------- */
 
 static void
@@ -411,79 +273,6 @@ test_writer_that_reads_on (void **state)
   kind = "lock-";
 }
 
-/* --- those in front end in any order, and several at once ---------------------------------------- */
-
-/* In a queue of this length, which counts as long, the ends of up to MOST_KNOWN nodes are the grant. */
-enum
-{
-  N_LONG = 32,
-  MOST_KNOWN = 6
-};
-
-static void
-shuffle (GRand *rand, int *numbers, int n)
-{
-  for (int i = n - 1; i > 0; i--)
-    {
-      const int other = g_rand_int_range (rand, 0, i + 1);
-      const int number = numbers[i];
-      numbers[i] = numbers[other];
-      numbers[other] = number;
-    }
-}
-
-/* The last but one is the last to go of those that A does not know: then it lists. */
-static void
-wait_behind_many (gpointer data)
-{
-  Scene *scene = data;
-  GRand *rand = sim_world_rand (scene->world);
-  const int n_known = g_rand_int_range (rand, 2, MOST_KNOWN + 1);
-  int numbers[N_LONG - 2];
-
-  scene->machines[0].client->long_queue = N_LONG;
-  EXPECT (scene, sim_world_put (scene->world, "/sim", "", 0));
-  EXPECT (scene, sim_world_put (scene->world, SCENE_PATH, "", 0));
-  put_nodes (scene, 0, N_LONG - 1);
-  curator_lock_acquire_async (scene->machines[0].mutex, -1, NULL, on_return, scene);
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == N_LONG + 1);
-  put_nodes (scene, N_LONG + 1, 2 * N_LONG);
-  sim_sleep_ms (scene->world, 500);
-  for (int i = 0; i < N_LONG - 2; i++)
-    {
-      numbers[i] = i;
-    }
-  shuffle (rand, numbers, N_LONG - 2);
-  for (int i = n_known - 1; i < N_LONG - 2; i++)
-    {
-      delete_nodes (scene, numbers[i], numbers[i]);
-    }
-  const guint before = n_lists (scene);
-  delete_nodes (scene, N_LONG - 2, N_LONG - 2);
-  sim_sleep_ms (scene->world, 500);
-  EXPECT (scene, n_lists (scene) == before + 1);
-  numbers[n_known - 1] = N_LONG - 1;
-  shuffle (rand, numbers, n_known);
-  for (int i = 0; i < n_known; i++)
-    {
-      sim_sleep_ms (scene->world, g_rand_boolean (rand) ? 500 : 0);
-      EXPECT (scene, !scene->over);
-      delete_nodes (scene, numbers[i], numbers[i]);
-    }
-  AWAIT (scene, scene->over);
-  EXPECT (scene, n_lists (scene) == before + 1);
-  delete_nodes (scene, N_LONG + 1, 2 * N_LONG);
-}
-
-static void
-test_ends_in_any_order (void **state)
-{
-  const ScenePlay play = { .roles = { wait_behind_many },
-                           .check = scene_expect_no_watches,
-                           .n_seeds = 60 };
-  scene_play (&play);
-}
-
 /* --- lists for each acquisition ---------------------------------------------------------------- */
 
 #define N_SESSIONS 64
@@ -579,14 +368,9 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_no_list_at_the_return),
-    cmocka_unit_test (test_turns_are_shorter_now),
-    cmocka_unit_test (test_list_when_few_are_left),
-    cmocka_unit_test (test_recreated_parent),
-    cmocka_unit_test (test_known_node_has_gone),
     cmocka_unit_test (test_known_in_its_session_only),
     cmocka_unit_test (test_known_node_is_own),
     cmocka_unit_test (test_writer_that_reads_on),
-    cmocka_unit_test (test_ends_in_any_order),
     cmocka_unit_test (test_one_list_for_each_turn),
   };
 

@@ -254,16 +254,6 @@ raw_zk_delete (RawZk *raw, const char *path)
 }
 
 int
-raw_zk_delete_both (RawZk *raw, const char *first, const char *second)
-{
-  zoo_op_t ops[2];
-  zoo_op_result_t results[2];
-  zoo_delete_op_init (&ops[0], first, -1);
-  zoo_delete_op_init (&ops[1], second, -1);
-  return zoo_multi (raw->handle, 2, ops, results);
-}
-
-int
 raw_zk_delete_tree (RawZk *raw, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (raw, path);

@@ -42,8 +42,6 @@ int raw_zk_add_auth (RawZk *raw, const char *scheme, const char *cert);
 int raw_zk_set (RawZk *raw, const char *path, const char *data);
 int raw_zk_set_bytes (RawZk *raw, const char *path, GBytes *data);
 int raw_zk_delete (RawZk *raw, const char *path);
-/* In one transaction, in this order. */
-int raw_zk_delete_both (RawZk *raw, const char *first, const char *second);
 int raw_zk_delete_tree (RawZk *raw, const char *path);
 /* mode: ZOO_PERSISTENT, ZOO_EPHEMERAL_SEQUENTIAL, …; created (may be NULL) gets the real path. */
 int raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **created);

@@ -1,0 +1,156 @@
+/* What an attempt does with a list of the children: list, verdict, step.
+ *
+ * Mirrors LockInternals.internalLockLoop. Threads: lists arrive on ZooKeeper's thread; guarded by the client's
+ * mutex, except that a user's driver is called without it.
+ */
+#include "lock/attempt-private.h"
+
+#include "base/fork_gate.h"
+#include "base/path.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/stats-private.h"
+#include "lock/verdict.h"
+#include "session/heartbeat.h"
+
+void
+curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
+{
+  curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
+  switch (verdict->kind)
+    {
+    case VERDICT_MISSING:
+      curator_attempt_restart (attempt, ZNONODE);
+      break;
+    case VERDICT_EXHAUSTED:
+      curator_attempt_fail (attempt,
+                            g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                                         "the sequence numbers below %s are exhausted",
+                                         curator_lock_internals_shown (attempt->internals)));
+      break;
+    case VERDICT_UNNUMBERED:
+      curator_attempt_fail (
+          attempt,
+          g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                       "the driver finds no sequence number in the name of its node \"%s\"",
+                       curator_path_leaf (curator_attempt_node (attempt))));
+      break;
+    case VERDICT_GRANTED:
+      curator_attempt_grant (attempt);
+      break;
+    case VERDICT_WAIT:
+      curator_attempt_wait (attempt,
+                            &(CuratorFrontView){ .first = verdict->watch,
+                                                 .second = verdict->second_watch,
+                                                 .rest = curator_verdict_copy_rest (verdict),
+                                                 .is_all = verdict->knows_front,
+                                                 .is_last = verdict->is_next,
+                                                 .is_long = verdict->is_long });
+      curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
+      break;
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+/* A question to a user's driver, which is called without the mutex. */
+typedef struct
+{
+  Attempt *attempt;
+  guint64 number;
+  int max_leases;
+  char *own;
+  GPtrArray *children;
+} Question;
+
+static CURATOR_UNLOCKED void
+ask_user_driver (gpointer data)
+{
+  Question *question = data;
+  Attempt *attempt = question->attempt;
+  g_auto (CuratorQueue) order = { 0 };
+
+  const CuratorVerdict verdict =
+      curator_judge_by_user (attempt->internals, question->max_leases, question->own,
+                             curator_own_node_request (&attempt->own)->is_sequential, question->children, &order);
+
+  curator_client_lock (attempt->op.client);
+  if (question->number == attempt->question)
+    {
+      curator_attempt_apply_verdict (attempt, &verdict);
+    }
+  curator_client_unlock (attempt->op.client);
+  CURATOR_INSIDE_GATE;
+  g_free (question->own);
+  g_ptr_array_unref (question->children);
+  curator_op_unref (&attempt->op);
+  g_free (question);
+}
+
+static CURATOR_LOCKED void
+ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
+{
+  Question *question = g_new (Question, 1);
+
+  curator_attempt_set_state (attempt, ATTEMPT_DECIDING);
+  curator_op_ref (&attempt->op);
+  question->attempt = attempt;
+  question->number = ++attempt->question;
+  question->max_leases = attempt->internals->max_leases;
+  question->own = g_strdup (curator_path_leaf (curator_attempt_node (attempt)));
+  question->children = g_ptr_array_new_full ((guint) children->count, g_free);
+  for (int i = 0; i < children->count; i++)
+    {
+      g_ptr_array_add (question->children, g_strdup (children->data[i]));
+    }
+  curator_dispatch_question (attempt->op.client, ask_user_driver, question);
+}
+
+void
+curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
+                        CuratorOrder *order)
+{
+  CuratorLockInternals *internals = attempt->internals;
+  const char *own = curator_path_leaf (curator_attempt_node (attempt));
+
+  if (!internals->driver->is_builtin)
+    {
+      ask_user_driver_later (attempt, children);
+      return;
+    }
+  CuratorQueue *queue = curator_order_get (order, children, internals);
+  const CuratorVerdict verdict =
+      curator_judge (internals, internals->max_leases, own, queue);
+  attempt->only_litter =
+      !attempt->behind && curator_verdict_is_for_litter (&verdict, internals, own, queue);
+  if (queue->other_recipe != NULL)
+    {
+      curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);
+    }
+  if (curator_own_node_has_neighbours (&attempt->own))
+    {
+      curator_line_note_known (attempt->line, internals->lock_name, queue, own);
+    }
+  curator_attempt_apply_verdict (attempt, &verdict);
+}
+
+void
+curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order, gpointer data)
+{
+  static const struct String_vector nothing = { 0 };
+  Attempt *attempt = data;
+
+  if (attempt->state == ATTEMPT_CREATING)
+    {
+      /* The library has refused the create, of which the answer is still to come. */
+      return;
+    }
+  if (rc == ZOK || rc == ZNONODE)
+    {
+      curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, order);
+    }
+  else if (attempt->state == ATTEMPT_LISTING)
+    {
+      curator_attempt_step_failed (attempt, rc, "listing");
+    }
+}
