@@ -1,17 +1,17 @@
 /* The state of one attempt to acquire a lock path, shared by the attempt*.c files (LockInternals).
  *
- * attempt.c starts it and has its node created, attempt_place.c takes over the new node, attempt_list.c decides when it lists, attempt_wait.c waits in the queue,
- * attempt_return.c waits for a contender that comes back, attempt_end.c grants, fails and cleans up, and
- * attempt_state.c says which state may follow which. Any thread; guarded by the client's mutex.
+ * attempt.c starts it and follows its node and what is in front of that, attempt_decide.c lists and decides,
+ * attempt_confirm.c grants, and attempt_end.c fails, cleans up, and says which state may follow which. Any thread;
+ * guarded by the client's mutex.
  */
 #ifndef CURATOR_ATTEMPT_PRIVATE_H
 #define CURATOR_ATTEMPT_PRIVATE_H
 
 #include "base/guards.h"
 #include "core/log.h"
+#include "lock/front.h"
 #include "lock/line.h"
 #include "lock/lock_internals-private.h"
-#include "lock/front.h"
 #include "lock/own_node.h"
 #include "lock/verdict.h"
 #include "nodes/parents.h"
@@ -86,7 +86,6 @@ void curator_attempt_enter (Attempt *attempt, AttemptState state) CURATOR_LOCKED
 void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what) CURATOR_LOCKED;
 
 /* The steps of the states, see run_step() in attempt.c. */
-void curator_attempt_create (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_list (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 
@@ -96,14 +95,12 @@ void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrde
 /* order: of the children, if another attempt has sorted them; or all zero. */
 void curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
                              CuratorOrder *order) CURATOR_LOCKED;
-/* Our node exists: what comes next. */
-void curator_attempt_take_over (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
+/* FALSE for a single try with a contender in front, which has then failed. */
+gboolean curator_attempt_begin_to_wait (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view) CURATOR_LOCKED;
 /* Waits for one node. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf) CURATOR_LOCKED;
-extern const CuratorFrontClass curator_attempt_front_class;
-extern const CuratorPlaceClass curator_attempt_place_class;
 
 /* The driver granted the lock. */
 void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
@@ -115,6 +112,11 @@ gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
 /* data: Attempt. */
 void curator_attempt_on_retries_exhausted (gpointer data, int rc) CURATOR_LOCKED;
+/* path: the full one. */
+void curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
+                                   const char *path) CURATOR_LOCKED;
+/* The operation's end. Takes lease or error. */
+void curator_attempt_finish (Attempt *attempt, CuratorLease *lease, GError *error) CURATOR_LOCKED;
 /* Takes error. */
 void curator_attempt_fail (Attempt *attempt, GError *error) CURATOR_LOCKED;
 /* For a single try: another contender is in front. */

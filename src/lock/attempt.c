@@ -15,6 +15,7 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/lease-private.h"
+#include "session/heartbeat.h"
 #include "session/session.h"
 
 static CURATOR_LOCKED void
@@ -24,22 +25,7 @@ on_session_died (CuratorSessionHook *hook)
   curator_attempt_restart (attempt, ZSESSIONEXPIRED);
 }
 
-static void find_node (gpointer attempt) CURATOR_LOCKED;
-static void check_owner (gpointer attempt) CURATOR_LOCKED;
-
-static CURATOR_LOCKED void
-run_step (gpointer data)
-{
-  Attempt *attempt = data;
-  static void (*const steps[]) (gpointer attempt) = {
-    [ATTEMPT_STARTING] = curator_attempt_create,        [ATTEMPT_CREATING] = curator_attempt_create,
-    [ATTEMPT_PARENTS] = curator_attempt_create,         [ATTEMPT_FINDING] = find_node,
-    [ATTEMPT_NAME_TAKEN] = check_owner, [ATTEMPT_LISTING] = curator_attempt_list,
-    [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
-  };
-  g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
-  steps[attempt->state](attempt);
-}
+/* --- its node --------------------------------------------------------------------------------- */
 
 static CURATOR_LOCKED void
 on_parents (int rc, gpointer data)
@@ -96,9 +82,50 @@ on_not_created (CuratorOwnNode *node, int rc)
 }
 
 static CURATOR_LOCKED void
+take_place (Attempt *attempt)
+{
+  const gint64 number = curator_own_node_number (&attempt->own);
+  if (number >= 0 && curator_own_node_has_neighbours (&attempt->own))
+    {
+      curator_place_take (&attempt->place, attempt->line, attempt->internals->lock_name, number);
+    }
+}
+
+static CURATOR_LOCKED void
 on_there (CuratorOwnNode *node)
 {
-  curator_attempt_take_over (CURATOR_CONTAINER (node, Attempt, own));
+  Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
+
+  g_queue_push_tail_link (&attempt->internals->attempts, &attempt->link);
+  attempt->linked = TRUE;
+  if (curator_own_node_number (&attempt->own) > CURATOR_QUEUE_LAST_NUMBER)
+    {
+      const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
+      curator_attempt_apply_verdict (attempt, &verdict);
+      return;
+    }
+  take_place (attempt);
+  const CuratorPlace *ahead = attempt->place.ahead;
+  curator_own_node_register (
+      &attempt->own, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR : CURATOR_STAKE_NEAR);
+  if (!curator_own_node_has_queue (&attempt->own))
+    {
+      curator_attempt_grant (attempt);
+      return;
+    }
+  if (ahead != NULL)
+    {
+      curator_listing_leave (&attempt->listing);
+      curator_front_wait_for_neighbour (&attempt->front);
+      curator_attempt_begin_to_wait (attempt);
+      return;
+    }
+  curator_attempt_set_state (attempt, ATTEMPT_LISTING);
+  const gint64 number = attempt->place.line != NULL ? attempt->place.number : -1;
+  if (!curator_front_place (&attempt->front, number) && attempt->listing.listing == NULL)
+    {
+      curator_attempt_enter (attempt, ATTEMPT_LISTING);
+    }
 }
 
 static CURATOR_LOCKED void
@@ -131,17 +158,95 @@ on_gone (CuratorOwnNode *node)
 static const CuratorOwnNodeClass own_node_class = { on_there,      on_not_created,   on_absent,
                                                     on_name_taken, on_search_failed, on_gone };
 
+/* --- its place, and what is in front ----------------------------------------------------------- */
+
 static CURATOR_LOCKED void
-find_node (gpointer attempt)
+on_ahead_held (CuratorPlace *place)
 {
-  curator_own_node_search (&((Attempt *) attempt)->own);
+  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
+  curator_stake_set_near (curator_own_node_stake (&attempt->own), TRUE);
 }
 
 static CURATOR_LOCKED void
-check_owner (gpointer attempt)
+on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
 {
-  curator_own_node_check_owner (&((Attempt *) attempt)->own);
+  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
+  if (released)
+    {
+      curator_attempt_grant (attempt);
+    }
+  else
+    {
+      curator_attempt_wait_for (attempt, leaf);
+    }
 }
+
+static const CuratorPlaceClass place_class = { on_ahead_left, on_ahead_held };
+
+static CURATOR_LOCKED void
+on_clear (CuratorFront *front, gboolean is_seen)
+{
+  Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
+  if (is_seen)
+    {
+      curator_attempt_grant (attempt);
+      return;
+    }
+  curator_attempt_grant_if_confirmed (attempt);
+}
+
+/* Without a node of ours, another one had its name. */
+static CURATOR_LOCKED void
+on_list (CuratorFront *front, const struct String_vector *children)
+{
+  Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
+  if (children != NULL)
+    {
+      CuratorOrder order = { 0 };
+      curator_listing_leave (&attempt->listing);
+      curator_attempt_decide (attempt, children, &order);
+      curator_queue_clear (&order.queue);
+      return;
+    }
+  curator_attempt_enter (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
+                                                                         : ATTEMPT_STARTING);
+}
+
+static CURATOR_LOCKED void
+on_list_early (CuratorFront *front)
+{
+  Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
+  if (attempt->state == ATTEMPT_WAITING)
+    {
+      curator_attempt_list (attempt);
+    }
+}
+
+static CURATOR_LOCKED void
+on_waits (CuratorFront *front)
+{
+  curator_attempt_begin_to_wait (CURATOR_CONTAINER (front, Attempt, front));
+}
+
+static CURATOR_LOCKED void
+on_own_gone (CuratorFront *front)
+{
+  curator_attempt_restart (CURATOR_CONTAINER (front, Attempt, front), ZNONODE);
+}
+
+static CURATOR_LOCKED void
+on_failed (CuratorFront *front, int rc)
+{
+  Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
+  curator_attempt_set_state (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
+                                                                             : ATTEMPT_NAME_TAKEN);
+  curator_attempt_step_failed (attempt, rc, "watching");
+}
+
+static const CuratorFrontClass front_class = { on_clear, on_list,     on_list_early,
+                                               on_waits, on_own_gone, on_failed };
+
+/* --- steps ------------------------------------------------------------------------------------ */
 
 /* Joins the client's current session. */
 static CURATOR_LOCKED void
@@ -156,7 +261,7 @@ adopt_session (Attempt *attempt)
       attempt->hook.died = on_session_died;
       curator_session_add_hook (current, &attempt->hook);
       attempt->line = curator_line_join (current, attempt->internals->base);
-      attempt->place.klass = &curator_attempt_place_class;
+      attempt->place.klass = &place_class;
     }
 }
 
@@ -192,8 +297,8 @@ share_hold_number (Attempt *attempt)
     }
 }
 
-void
-curator_attempt_create (gpointer data)
+static CURATOR_LOCKED void
+create_node (gpointer data)
 {
   Attempt *attempt = data;
 
@@ -211,6 +316,34 @@ curator_attempt_create (gpointer data)
       curator_attempt_list (attempt);
     }
 }
+
+static CURATOR_LOCKED void
+find_node (gpointer attempt)
+{
+  curator_own_node_search (&((Attempt *) attempt)->own);
+}
+
+static CURATOR_LOCKED void
+check_owner (gpointer attempt)
+{
+  curator_own_node_check_owner (&((Attempt *) attempt)->own);
+}
+
+static CURATOR_LOCKED void
+run_step (gpointer data)
+{
+  Attempt *attempt = data;
+  static void (*const steps[]) (gpointer attempt) = {
+    [ATTEMPT_STARTING] = create_node,    [ATTEMPT_CREATING] = create_node,
+    [ATTEMPT_PARENTS] = create_node,     [ATTEMPT_FINDING] = find_node,
+    [ATTEMPT_NAME_TAKEN] = check_owner,  [ATTEMPT_LISTING] = curator_attempt_list,
+    [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
+  };
+  g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
+  steps[attempt->state](attempt);
+}
+
+/* --- begin ------------------------------------------------------------------------------------ */
 
 static void
 attempt_finalize (CuratorOp *op)
@@ -265,7 +398,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
 
   attempt->internals = curator_lock_internals_ref (internals);
   curator_own_node_init (&attempt->own, &own_node_class, internals, spec->request);
-  curator_front_init (&attempt->front, &curator_attempt_front_class, &attempt->own);
+  curator_front_init (&attempt->front, &front_class, &attempt->own);
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
   attempt->together = spec->hook;
@@ -304,12 +437,6 @@ curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAt
   CuratorOp *op = curator_lock_internals_attempt_locked (internals, &described);
   curator_client_unlock (internals->client);
   return op;
-}
-
-gboolean
-curator_lock_internals_is_exclusive (const CuratorLockInternals *internals)
-{
-  return internals->driver->neighbours_succeed && internals->max_leases == 1;
 }
 
 void

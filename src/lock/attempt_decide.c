@@ -1,4 +1,4 @@
-/* What an attempt does with a list of the children: list, verdict, step.
+/* What an attempt does next: list, verdict, step.
  *
  * Mirrors LockInternals.internalLockLoop. Threads: lists arrive on ZooKeeper's thread; guarded by the client's
  * mutex, except that a user's driver is called without it.
@@ -12,6 +12,63 @@
 #include "core/stats-private.h"
 #include "lock/verdict.h"
 #include "session/heartbeat.h"
+
+/* A listing in flight will show every change known so far. */
+void
+curator_attempt_list (gpointer data)
+{
+  Attempt *attempt = data;
+  if (attempt->listing.listing != NULL)
+    {
+      return;
+    }
+  curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
+}
+
+gboolean
+curator_attempt_begin_to_wait (Attempt *attempt)
+{
+  attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
+  attempt->has_waited = TRUE;
+  if (!attempt->only_litter)
+    {
+      attempt->behind = TRUE;
+      attempt->op.waited = TRUE;
+      curator_line_note_contender (attempt->line);
+    }
+  if (attempt->once && attempt->behind)
+    {
+      curator_attempt_refuse (attempt);
+      return FALSE;
+    }
+  curator_attempt_set_state (attempt, ATTEMPT_WAITING);
+  return TRUE;
+}
+
+void
+curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
+{
+  const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
+  CuratorFrontView seen = *view;
+
+  if (!curator_attempt_begin_to_wait (attempt))
+    {
+      g_clear_pointer (&seen.rest, g_ptr_array_unref);
+    }
+  else if (!curator_front_wait (&attempt->front, &seen, need))
+    {
+      curator_attempt_fail (
+          attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                                        "this client has as many watches as one session can have"));
+    }
+}
+
+void
+curator_attempt_wait_for (Attempt *attempt, const char *leaf)
+{
+  const CuratorFrontView view = { .first = leaf };
+  curator_attempt_wait (attempt, &view);
+}
 
 void
 curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)

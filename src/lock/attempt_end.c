@@ -1,4 +1,5 @@
-/* How an attempt ends: granted, failed or restarted, and what becomes of its node.
+/* The states of an attempt, what may follow each, and how it ends without a grant: failed, refused, withdrawn or
+ * restarted.
  *
  * Mirrors the end of LockInternals.internalLockLoop, where a node is deleted whatever happens.
  * Threads: any; guarded by the client's mutex.
@@ -9,15 +10,89 @@
 #include "core/monitor.h"
 #include "core/stats-private.h"
 #include "core/zk_error.h"
-#include "lock/lease-private.h"
 #include "session/connection_error.h"
-#include "session/lease_clock.h"
 #include "session/session.h"
 
 /* How long a failed attempt waits for the deletion of its node. */
 #define DELETE_PATIENCE_US (50 * 1000)
-/* A confirmation that was too slow is repeated after 1/5 of a heartbeat's interval. */
-#define SLOW_CONFIRM_SHARE 5
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *name;
+  guint next;          /* bits: the states that may follow; any may be entered again */
+  gboolean is_passive; /* waits for an event: no step and no retry timer runs */
+  gboolean is_later;   /* the first list has not granted the lock */
+} StateRow;
+
+#define BIT(state) (1U << ATTEMPT_##state)
+/* What may follow once the node exists. */
+#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
+
+static const StateRow rows[] = {
+  [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE, TRUE },
+  [ATTEMPT_CREATING] = { "CREATING",
+                         BIT (PARENTS) | BIT (NAME_TAKEN) | BIT (FINDING) | BIT (LISTING)
+                             | WITH_NODE,
+                         FALSE, FALSE },
+  [ATTEMPT_PARENTS] = { "PARENTS", BIT (STARTING) | BIT (CREATING) | BIT (DONE), FALSE, TRUE },
+  [ATTEMPT_FINDING] = { "FINDING", BIT (LISTING) | WITH_NODE, FALSE, TRUE },
+  [ATTEMPT_NAME_TAKEN] = { "NAME_TAKEN", BIT (LISTING) | WITH_NODE, FALSE, TRUE },
+  [ATTEMPT_LISTING] = { "LISTING", BIT (DECIDING) | WITH_NODE, FALSE, FALSE },
+  [ATTEMPT_DECIDING] = { "DECIDING", BIT (LISTING) | WITH_NODE, TRUE, TRUE },
+  [ATTEMPT_WAITING] = { "WAITING", BIT (LISTING) | BIT (DECIDING) | BIT (NAME_TAKEN) | WITH_NODE,
+                        TRUE, TRUE },
+  [ATTEMPT_CONFIRMING] = { "CONFIRMING", BIT (STARTING) | BIT (DELETING) | BIT (DONE), FALSE,
+                           FALSE },
+  [ATTEMPT_DELETING] = { "DELETING", BIT (DONE), TRUE, TRUE },
+  [ATTEMPT_DONE] = { "DONE", 0, TRUE, FALSE },
+};
+
+void
+curator_attempt_set_state (Attempt *attempt, AttemptState state)
+{
+  if (attempt->state == state)
+    {
+      return;
+    }
+  g_assert ((rows[attempt->state].next & (1U << state)) != 0);
+  curator_debug ("attempt on %s: %s -> %s", attempt->internals->base, rows[attempt->state].name,
+                 rows[state].name);
+  attempt->state = state;
+  if (rows[state].is_passive)
+    {
+      curator_retry_loop_stop (&attempt->tries);
+    }
+  if (rows[state].is_later)
+    {
+      curator_attempt_not_first (attempt);
+    }
+}
+
+void
+curator_attempt_not_first (Attempt *attempt)
+{
+  CuratorAttemptHook *hook = g_steal_pointer (&attempt->together);
+  if (hook != NULL)
+    {
+      hook->not_first (hook);
+    }
+}
+
+void
+curator_attempt_enter (Attempt *attempt, AttemptState state)
+{
+  g_clear_pointer (&attempt->confirmation, curator_request_forget);
+  if (state != ATTEMPT_LISTING)
+    {
+      curator_listing_leave (&attempt->listing);
+    }
+  curator_attempt_set_state (attempt, state);
+  curator_retry_loop_begin (&attempt->tries);
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
 
 /* path: the full one that our node had; or NULL. */
 static CURATOR_LOCKED void
@@ -59,9 +134,8 @@ curator_attempt_reset (Attempt *attempt)
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
-/* path: the full one. */
-static CURATOR_LOCKED void
-note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
+void
+curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
   const gint64 took_us = curator_client_now_us (client) - attempt->called_us;
@@ -80,8 +154,8 @@ note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
   curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
 }
 
-static CURATOR_LOCKED void
-finish (Attempt *attempt, CuratorLease *lease, GError *error)
+void
+curator_attempt_finish (Attempt *attempt, CuratorLease *lease, GError *error)
 {
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   curator_own_node_forget_data (&attempt->own);
@@ -91,7 +165,7 @@ finish (Attempt *attempt, CuratorLease *lease, GError *error)
 static CURATOR_LOCKED void
 finish_failed (Attempt *attempt)
 {
-  finish (attempt, NULL, g_steal_pointer (&attempt->failure));
+  curator_attempt_finish (attempt, NULL, g_steal_pointer (&attempt->failure));
 }
 
 /* Called by the reaper. */
@@ -116,7 +190,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
   CuratorClient *client = attempt->op.client;
 
   attempt->failure = error;
-  note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
   if (curator_attempt_node (attempt) != NULL && curator_own_node_request (&attempt->own)->protected_
       && curator_client_is_running (client) && curator_client_is_connected (client))
     {
@@ -141,7 +215,7 @@ curator_attempt_refuse (Attempt *attempt)
   attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
   attempt->has_waited = TRUE;
   attempt->failure = curator_lock_internals_timed_out (attempt->internals, &attempt->op, TRUE);
-  note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
   curator_attempt_reset (attempt);
   finish_failed (attempt);
 }
@@ -158,7 +232,7 @@ curator_lock_internals_withdraw (CuratorOp *op)
   op->client->n_waiting -= attempt->has_waited ? 1 : 0;
   attempt->withdrawn = TRUE;
   curator_attempt_reset (attempt);
-  finish (attempt, NULL,
+  curator_attempt_finish (attempt, NULL,
           g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "it is not its turn"));
 }
 
@@ -221,167 +295,6 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
       return;
     }
   curator_attempt_fail_zk (attempt, rc, what);
-}
-
-gboolean
-curator_attempt_lost_required_hold (Attempt *attempt)
-{
-  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
-  if (hold == NULL
-      || (curator_lease_get_session (hold) == attempt->session
-          && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
-    {
-      return FALSE;
-    }
-  curator_attempt_fail (attempt,
-                        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                             "the hold that this acquire depends on is lost"));
-  return TRUE;
-}
-
-/* The last step: no request is in flight. */
-static CURATOR_LOCKED void
-finish_granted (Attempt *attempt)
-{
-  CuratorSession *session = attempt->session;
-
-  if (curator_attempt_lost_required_hold (attempt))
-    {
-      return;
-    }
-  note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
-  CuratorLeaseNode node = curator_own_node_give (&attempt->own);
-  node.place = &attempt->place;
-  CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
-  curator_attempt_reset (attempt);
-  curator_attempt_set_state (attempt, ATTEMPT_DONE);
-  if (attempt->granted != NULL)
-    {
-      attempt->granted (g_steal_pointer (&lease), attempt->op.data);
-    }
-  finish (attempt, lease, NULL);
-}
-
-static CURATOR_LOCKED gboolean
-is_proven (Attempt *attempt)
-{
-  return curator_lease_clock_is_fresh (attempt->session)
-         && curator_stake_is_checked (curator_own_node_stake (&attempt->own));
-}
-
-/* Session and node were alive when a request was sent that was just answered. */
-static CURATOR_LOCKED void
-grant_if_proven (Attempt *attempt, gint64 checked_us)
-{
-  CuratorSession *session = attempt->session;
-  CuratorStake *stake = curator_own_node_stake (&attempt->own);
-  const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
-
-  stake->checked_us = MAX (stake->checked_us, checked_us);
-  if (is_proven (attempt))
-    {
-      finish_granted (attempt);
-    }
-  else if (until_fresh_us > 0)
-    {
-      /* The first request after a long silence: a grant now would not last. */
-      curator_retry_loop_after (&attempt->tries, until_fresh_us);
-    }
-  else if (curator_lease_terms_are_too_short (&session->terms))
-    {
-      curator_attempt_step_failed (attempt, ZOPERATIONTIMEOUT, "confirming");
-    }
-  else
-    {
-      /* An answer that took too long proves nothing. The lock is ours as soon as one is prompt. */
-      curator_retry_loop_after (&attempt->tries, session->terms.period_us / SLOW_CONFIRM_SHARE);
-    }
-}
-
-/* Its answer comes after all that a quorum had committed before the check. */
-static CURATOR_LOCKED void
-on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  Attempt *attempt = data;
-  attempt->confirmation = NULL;
-  if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
-    {
-      grant_if_proven (attempt, attempt->session->evidence.proof_us);
-    }
-  else if (rc == ZOK || rc == ZNONODE)
-    {
-      curator_attempt_restart (attempt, ZNONODE);
-    }
-  else
-    {
-      curator_attempt_step_failed (attempt, rc, "confirming");
-    }
-}
-
-static CURATOR_LOCKED void
-on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  Attempt *attempt = data;
-  CuratorStake *stake = curator_own_node_stake (&attempt->own);
-
-  attempt->confirmation = NULL;
-  if (rc == ZOK && stake->needs_read)
-    {
-      attempt->confirmation =
-          curator_request_exists (attempt->session, stake->path, FALSE, on_own_node_read, attempt);
-    }
-  else if (rc == ZOK)
-    {
-      grant_if_proven (attempt, sent_us);
-    }
-  else if (rc == ZNONODE)
-    {
-      curator_attempt_restart (attempt, rc);
-    }
-  else if (rc == ZNOAUTH && !stake->refuses_check)
-    {
-      /* A check needs READ, which the ACL of the node does not grant. exists needs no permission. */
-      stake->needs_read = TRUE;
-      stake->refuses_check = TRUE;
-      curator_attempt_confirm (attempt);
-    }
-  else
-    {
-      curator_attempt_step_failed (attempt, rc, "confirming");
-    }
-}
-
-void
-curator_attempt_confirm (gpointer data)
-{
-  Attempt *attempt = data;
-  const CuratorStake *stake = curator_own_node_stake (&attempt->own);
-  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (paths, g_strdup (stake->refuses_check ? attempt->internals->base : stake->path));
-  curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
-  attempt->confirmation = curator_request_check (attempt->session, paths, on_confirmed, attempt);
-}
-
-/* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs
- * proof that both were alive. */
-void
-curator_attempt_grant (Attempt *attempt)
-{
-  attempt->behind = FALSE;
-  if (is_proven (attempt))
-    {
-      finish_granted (attempt);
-      return;
-    }
-  curator_attempt_grant_if_confirmed (attempt);
-}
-
-void
-curator_attempt_grant_if_confirmed (Attempt *attempt)
-{
-  attempt->behind = FALSE;
-  curator_front_stop (&attempt->front);
-  curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }
 
 /* A user's driver is asked about a list that a server has sent. */

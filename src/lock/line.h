@@ -11,7 +11,7 @@
 #include "base/guards.h"
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
-#include "lock/return_guess.h"
+#include "retry/return_guess.h"
 #include "session/session.h"
 
 typedef struct _CuratorLine CuratorLine;

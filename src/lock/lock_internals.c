@@ -93,6 +93,12 @@ curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
     }
 }
 
+gboolean
+curator_lock_internals_is_exclusive (const CuratorLockInternals *internals)
+{
+  return internals->driver->neighbours_succeed && internals->max_leases == 1;
+}
+
 const char *
 curator_lock_internals_shown (const CuratorLockInternals *internals)
 {

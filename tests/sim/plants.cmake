@@ -4,6 +4,7 @@
 # They test the tests, not the library: sanitizer and coverage builds skip them.
 
 # curator_plant (name FILE source EXPECT regex CHANGE old new [old new ...]
+#                [AND_FILE source AND_CHANGE old new [old new ...]]
 #                RECIPE recipe | SCENE test | TEST source [SCENE test] [PUBLISHED])
 # Every old text must exist, so that a plant fails the configuration when the source changes. The judge is the schedules
 # of a recipe, one scene of test_sim_promises.c, or another test (with SCENE, one scene of it).
@@ -27,8 +28,12 @@ function(curator_planted_judge source recipe variable)
 endfunction()
 
 function(curator_plant name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLISHED" "RECIPE;SCENE;TEST;FILE;EXPECT" "CHANGE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLISHED" "RECIPE;SCENE;TEST;FILE;AND_FILE;EXPECT" "CHANGE;AND_CHANGE")
   curator_plant_source(${name} "${arg_FILE}" arg_CHANGE planted)
+  set(also)
+  if(arg_AND_FILE)
+    curator_plant_source(${name}_too "${arg_AND_FILE}" arg_AND_CHANGE also)
+  endif()
   set(target "planted_${name}")
   if(arg_TEST)
     set(judge "${arg_TEST}")
@@ -38,7 +43,7 @@ function(curator_plant name)
     set(judge test_sim_planted.c)
   endif()
   curator_planted_judge("${judge}" "${arg_RECIPE}" objects)
-  add_executable(${target} $<TARGET_OBJECTS:${objects}> "${planted}")
+  add_executable(${target} $<TARGET_OBJECTS:${objects}> "${planted}" ${also})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
   curator_test_target(${target})
   target_link_libraries(${target} PRIVATE curator_sim)
@@ -63,7 +68,7 @@ curator_plant(
   no_guid_search PUBLISHED RECIPE mutex FILE lock/own_node.c EXPECT "hang|residue"
   CHANGE "node->may_exist = node->may_exist || curator_zk_is_ambiguous (rc)" "node->may_exist = FALSE")
 curator_plant(
-  delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_wait.c EXPECT "expectation failed"
+  delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_decide.c EXPECT "expectation failed"
   CHANGE "attempt->has_waited = TRUE@"
          "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, curator_attempt_node (attempt), 0, G_MAXINT64, NULL, NULL)@")
 curator_plant(
@@ -106,10 +111,11 @@ curator_plant(
          "set_state (front, CURATOR_FRONT_NOTHING)@\n  g_clear_pointer (&front->first, curator_watch_abandon)")
 # Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
-  no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|is not above"
+  no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|is not above"
   CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)"
          "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own))" ""
-         "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
+  AND_FILE lock/attempt_end.c
+  AND_CHANGE "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
@@ -265,7 +271,7 @@ curator_plant(
   CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
 # A retry timer goes on while its attempt waits.
 curator_plant(
-  timer_outlives_its_state SCENE test_timer_ends_with_its_state FILE lock/attempt_state.c EXPECT "crash: Aborted"
+  timer_outlives_its_state SCENE test_timer_ends_with_its_state FILE lock/attempt_end.c EXPECT "crash: Aborted"
   CHANGE "if (rows[state].is_passive)" "if (FALSE)")
 
 # --- the semaphore mutex ---
@@ -423,7 +429,7 @@ curator_plant(
   CHANGE "released = released && !place->number_is_shared" "")
 # A late event is taken for a proof of the session.
 curator_plant(
-  shortcut_stale_clock RECIPE mutex FILE lock/attempt_end.c EXPECT "${two_holders}|token"
+  shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
   CHANGE "  attempt->behind = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
          "  attempt->behind = FALSE@
   attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
@@ -469,11 +475,11 @@ curator_plant(
          "  if (waits_behind_known (front)) { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@ }\n  if (!front->is_placed)\n")
 # A list that waits as long as the turns before have lasted.
 curator_plant(
-  return_lists_by_old_turns TEST ../unit/test_return_guess.c FILE lock/return_guess.c EXPECT "test_pause"
+  return_lists_by_old_turns TEST ../unit/test_return_guess.c FILE retry/return_guess.c EXPECT "test_pause"
   CHANGE "MIN (until_one_is_left, guess->reply_us)" "until_one_is_left")
 # A list that is always too early.
 curator_plant(
-  return_lists_at_once TEST ../unit/test_return_guess.c FILE lock/return_guess.c EXPECT "test_pause"
+  return_lists_at_once TEST ../unit/test_return_guess.c FILE retry/return_guess.c EXPECT "test_pause"
   CHANGE "is_worth_it && " "FALSE && ")
 # A writer's own read node, with its number, has come between.
 curator_plant(
@@ -487,7 +493,7 @@ curator_plant(
          "      if (waits_behind_known (front)) list_now (front)@ else { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ }")
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
-  shortcut_across_sessions RECIPE mutex FILE lock/attempt_wait.c EXPECT "${two_holders}|token"
+  shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
   CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
          "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ follows = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
@@ -496,11 +502,11 @@ curator_plant(
 # --- sessions that wait ---
 # A turn without warning is granted on the list alone.
 curator_plant(
-  waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_end.c EXPECT "test_old_proof"
+  waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
   CHANGE "attempt->behind = FALSE@\n  if (is_proven (attempt))" "attempt->behind = FALSE@\n  if (TRUE)")
 # The session is checked before the grant, but not the node.
 curator_plant(
-  waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_end.c EXPECT "test_node_gone"
+  waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_confirm.c EXPECT "test_node_gone"
   CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)")
 # Both nodes in front end before the answer that shows the own one.
 curator_plant(
@@ -517,7 +523,7 @@ curator_plant(
   waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/front.c EXPECT "test_node_replaced"
   CHANGE "\n      || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (front->own)->czxid)" "")
 curator_plant(
-  waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_end.c EXPECT "test_node_replaced"
+  waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_confirm.c EXPECT "test_node_replaced"
   CHANGE "rc == ZOK && stake->needs_read" "rc == ZOK && stake->refuses_check")
 # The node of a far waiter counts as checked recently, as that of a near one.
 curator_plant(
@@ -536,7 +542,7 @@ curator_plant(
   waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE session/heartbeat.c EXPECT "test_deleted_nodes_are_found"
   CHANGE "#define MAX_WAITING_A_BEAT       1000" "#define MAX_WAITING_A_BEAT 16")
 curator_plant(
-  waiting_slow_by_policy TEST test_sim_waiting.c SCENE test_slow_confirmation FILE lock/attempt_end.c EXPECT "test_slow_confirmation"
+  waiting_slow_by_policy TEST test_sim_waiting.c SCENE test_slow_confirmation FILE lock/attempt_confirm.c EXPECT "test_slow_confirmation"
   CHANGE "curator_lease_terms_are_too_short (&session->terms)" "TRUE")
 curator_plant(
   waiting_all_are_near TEST test_sim_waiting.c SCENE test_rates FILE lock/verdict.c EXPECT "test_rates"

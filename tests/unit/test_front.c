@@ -5,6 +5,7 @@
 #include "lock/front.h"
 
 #include "base/path.h"
+#include "core/log.h"
 #include "core/monitor.h"
 #include "session/heartbeat.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* What a contender that comes back guesses, case by case. */
-#include "lock/return_guess.h"
+#include "retry/return_guess.h"
 #include "unit.h"
 
 #define TURN 1000

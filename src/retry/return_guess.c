@@ -1,8 +1,8 @@
-/* What a contender that comes back guesses: who is still there, and how long a turn lasts.
+/* What a contender that comes back guesses: who is still in the queue, and how long a turn lasts.
  *
  * Curator has no counterpart: its contenders list at each arrival. Pure; any thread.
  */
-#include "lock/return_guess.h"
+#include "retry/return_guess.h"
 
 static gint64
 turn_us (const CuratorReturnGuess *guess)

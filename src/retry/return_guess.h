@@ -1,4 +1,4 @@
-/* What a contender that comes back to a queue guesses, from its last turn there. Pure; any thread. */
+/* What a contender that comes back to a queue guesses from its last turn there. Pure; any thread. */
 #ifndef CURATOR_RETURN_GUESS_H
 #define CURATOR_RETURN_GUESS_H
 
@@ -22,7 +22,7 @@ typedef struct
   guint n_behind;
 } CuratorReturnGuess;
 
-/* Whether the last nodes of that list are still there. */
+/* Whether the last nodes of that list are still in the queue. */
 gboolean curator_return_guess_is_likely (const CuratorReturnGuess *guess, gint64 now_us);
 /* Whether to wait one place further back. */
 gboolean curator_return_guess_is_farther (const CuratorReturnGuess *guess);

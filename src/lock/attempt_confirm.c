@@ -1,0 +1,174 @@
+/* How an attempt is granted: the proof that its session and its node are alive, and the lease.
+ *
+ * Curator has no counterpart: it believes the list. Threads: any; guarded by the client's mutex.
+ */
+#include "lock/attempt-private.h"
+
+#include "core/stats-private.h"
+#include "lock/lease-private.h"
+#include "session/lease_clock.h"
+#include "session/session.h"
+
+/* A confirmation that was too slow is repeated after 1/5 of a heartbeat's interval. */
+#define SLOW_CONFIRM_SHARE 5
+
+gboolean
+curator_attempt_lost_required_hold (Attempt *attempt)
+{
+  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
+  if (hold == NULL
+      || (curator_lease_get_session (hold) == attempt->session
+          && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
+    {
+      return FALSE;
+    }
+  curator_attempt_fail (attempt,
+                        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                             "the hold that this acquire depends on is lost"));
+  return TRUE;
+}
+
+/* The last step: no request is in flight. */
+static CURATOR_LOCKED void
+finish_granted (Attempt *attempt)
+{
+  CuratorSession *session = attempt->session;
+
+  if (curator_attempt_lost_required_hold (attempt))
+    {
+      return;
+    }
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
+  CuratorLeaseNode node = curator_own_node_give (&attempt->own);
+  node.place = &attempt->place;
+  CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
+  curator_attempt_reset (attempt);
+  curator_attempt_set_state (attempt, ATTEMPT_DONE);
+  if (attempt->granted != NULL)
+    {
+      attempt->granted (g_steal_pointer (&lease), attempt->op.data);
+    }
+  curator_attempt_finish (attempt, lease, NULL);
+}
+
+static CURATOR_LOCKED gboolean
+is_proven (Attempt *attempt)
+{
+  return curator_lease_clock_is_fresh (attempt->session)
+         && curator_stake_is_checked (curator_own_node_stake (&attempt->own));
+}
+
+/* Session and node were alive when a request was sent that was just answered. */
+static CURATOR_LOCKED void
+grant_if_proven (Attempt *attempt, gint64 checked_us)
+{
+  CuratorSession *session = attempt->session;
+  CuratorStake *stake = curator_own_node_stake (&attempt->own);
+  const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
+
+  stake->checked_us = MAX (stake->checked_us, checked_us);
+  if (is_proven (attempt))
+    {
+      finish_granted (attempt);
+    }
+  else if (until_fresh_us > 0)
+    {
+      /* The first request after a long silence: a grant now would not last. */
+      curator_retry_loop_after (&attempt->tries, until_fresh_us);
+    }
+  else if (curator_lease_terms_are_too_short (&session->terms))
+    {
+      curator_attempt_step_failed (attempt, ZOPERATIONTIMEOUT, "confirming");
+    }
+  else
+    {
+      /* An answer that took too long proves nothing. The lock is ours as soon as one is prompt. */
+      curator_retry_loop_after (&attempt->tries, session->terms.period_us / SLOW_CONFIRM_SHARE);
+    }
+}
+
+/* Its answer comes after all that a quorum had committed before the check. */
+static CURATOR_LOCKED void
+on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Attempt *attempt = data;
+  attempt->confirmation = NULL;
+  if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
+    {
+      grant_if_proven (attempt, attempt->session->evidence.proof_us);
+    }
+  else if (rc == ZOK || rc == ZNONODE)
+    {
+      curator_attempt_restart (attempt, ZNONODE);
+    }
+  else
+    {
+      curator_attempt_step_failed (attempt, rc, "confirming");
+    }
+}
+
+static CURATOR_LOCKED void
+on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  Attempt *attempt = data;
+  CuratorStake *stake = curator_own_node_stake (&attempt->own);
+
+  attempt->confirmation = NULL;
+  if (rc == ZOK && stake->needs_read)
+    {
+      attempt->confirmation =
+          curator_request_exists (attempt->session, stake->path, FALSE, on_own_node_read, attempt);
+    }
+  else if (rc == ZOK)
+    {
+      grant_if_proven (attempt, sent_us);
+    }
+  else if (rc == ZNONODE)
+    {
+      curator_attempt_restart (attempt, rc);
+    }
+  else if (rc == ZNOAUTH && !stake->refuses_check)
+    {
+      /* A check needs READ, which the ACL of the node does not grant. exists needs no permission. */
+      stake->needs_read = TRUE;
+      stake->refuses_check = TRUE;
+      curator_attempt_confirm (attempt);
+    }
+  else
+    {
+      curator_attempt_step_failed (attempt, rc, "confirming");
+    }
+}
+
+void
+curator_attempt_confirm (gpointer data)
+{
+  Attempt *attempt = data;
+  const CuratorStake *stake = curator_own_node_stake (&attempt->own);
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (paths, g_strdup (stake->refuses_check ? attempt->internals->base : stake->path));
+  curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
+  attempt->confirmation = curator_request_check (attempt->session, paths, on_confirmed, attempt);
+}
+
+/* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs
+ * proof that both were alive. */
+void
+curator_attempt_grant (Attempt *attempt)
+{
+  attempt->behind = FALSE;
+  if (is_proven (attempt))
+    {
+      finish_granted (attempt);
+      return;
+    }
+  curator_attempt_grant_if_confirmed (attempt);
+}
+
+void
+curator_attempt_grant_if_confirmed (Attempt *attempt)
+{
+  attempt->behind = FALSE;
+  curator_front_stop (&attempt->front);
+  curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
+}
