@@ -1,6 +1,7 @@
 /* The order of what happens to a command without answers, for every session timeout; and the table of it in
  * the documents, which this test computes. Pure. */
 #include "base/moments.h"
+#include "timeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,13 +12,6 @@
 
 #include <cmocka.h>
 
-/* How long an answer proves a hold, where servers tick every two seconds; see lease_math.h. */
-static gint64
-proven_ms (gint64 session_ms)
-{
-  return session_ms - session_ms / 6 - 1000 - session_ms / 10 - session_ms / 100;
-}
-
 static void
 moments_are_in_order (void **state)
 {
@@ -25,7 +19,7 @@ moments_are_in_order (void **state)
     {
       for (gint64 kill_after_ms = 0; kill_after_ms <= 10000; kill_after_ms += 500)
         {
-          const gint64 most_ms = proven_ms (session_ms);
+          const gint64 most_ms = timeline_proven_ms (session_ms);
           const Moments moments = moments_of (session_ms, kill_after_ms, most_ms);
           assert_true (moments.kill > 0);
           assert_true (moments.term >= moments.kill);
@@ -54,19 +48,16 @@ the_table_in_the_documents (void **state)
   assert_true (g_file_get_contents (CURATOR_SOURCE_DIR "/docs/zkflock.md", &page, NULL, NULL));
   for (gsize i = 0; i < G_N_ELEMENTS (sessions); i++)
     {
-      const gint64 session_ms = sessions[i] * 1000;
-      const gint64 most_ms = proven_ms (session_ms);
-      const Moments moments = moments_of (session_ms, 2000, most_ms);
+      const Timeline row_ms = timeline_of (sessions[i]);
       g_autoptr (GString) row = g_string_new (NULL);
 
       g_string_append_printf (row, "| %d s |", sessions[i]);
-      seconds (row, MIN (most_ms - moments.doubt, 5 * session_ms / 12)); /* or SUSPECT */
-      seconds (row, most_ms - moments.term);
-      seconds (row, most_ms - moments.kill);
-      seconds (row, most_ms);
-      /* Of the next grant, and of an outage that begins when a heartbeat is just due. */
-      seconds (row, session_ms);
-      seconds (row, most_ms - moments.term - session_ms / 6);
+      seconds (row, row_ms.doubt_ms);
+      seconds (row, row_ms.term_ms);
+      seconds (row, row_ms.kill_ms);
+      seconds (row, row_ms.end_ms);
+      seconds (row, row_ms.grant_ms);
+      seconds (row, row_ms.survived_ms);
       if (strstr (page, row->str) == NULL)
         {
           fail_msg ("docs/zkflock.md lacks the row %s", row->str);
