@@ -84,42 +84,61 @@ is_around (const Look *look, const char *node)
          && !(look->options->mode == MODE_SEMAPHORE && look->options->leases > 1);
 }
 
-/* *other becomes the kind of a node in that folder that is not own. FALSE with an error. */
-static gboolean
-find_other_below (Look *look, const char *path, Kind own, GCancellable *cancellable, int *other,
-                  GError **error)
+typedef struct
 {
-  g_auto (GStrv) nodes = list (look->client, path, cancellable, error);
-  Kind kind;
+  CuratorClient *client;
+  char *folder;
+  GCancellable *cancellable;
+  char **nodes; /* NULL with an error */
+  GError *error;
+} Listing;
 
-  for (char **node = nodes; node != NULL && *node != NULL && *other < 0; node++)
+static gpointer
+run_listing (gpointer data)
+{
+  Listing *listing = data;
+  listing->nodes = list (listing->client, listing->folder, listing->cancellable, &listing->error);
+  return NULL;
+}
+
+static void
+listing_clear (Listing *listing)
+{
+  g_free (listing->folder);
+  g_strfreev (listing->nodes);
+  g_clear_error (&listing->error);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Listing, listing_clear)
+
+/* The kind of a node that is not own, or -1. */
+static int
+find_other (Look *look, char **nodes, Kind own)
+{
+  int other = -1;
+
+  for (; *nodes != NULL && other < 0; nodes++)
     {
-      look->is_nested = look->is_nested || is_around (look, *node);
-      if (kind_of_node (*node, &kind) && kind != own)
-        {
-          *other = (int) kind;
-        }
+      Kind kind;
+      look->is_nested = look->is_nested || is_around (look, *nodes);
+      other = kind_of_node (*nodes, &kind) && kind != own ? (int) kind : -1;
     }
-  return nodes != NULL;
+  return other;
 }
 
 /* Mutex nodes in "locks" may as well be of a mutex of that path. Whoever waits there finds leases. */
-static gboolean
-find_leases (Look *look, const char *path, GCancellable *cancellable, int *other, GError **error)
+static int
+find_leases (Look *look, char **nodes)
 {
-  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
-  g_auto (GStrv) nodes = list (look->client, folder, cancellable, error);
+  int other = -1;
 
-  for (char **node = nodes; node != NULL && *node != NULL; node++)
+  for (; *nodes != NULL; nodes++)
     {
       Kind kind;
-      look->is_nested = look->is_nested || is_around (look, *node);
-      if (kind_of_node (*node, &kind) && kind == KIND_SEMAPHORE)
-        {
-          *other = KIND_SEMAPHORE;
-        }
+      look->is_nested = look->is_nested || is_around (look, *nodes);
+      other = kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE ? KIND_SEMAPHORE : other;
     }
-  return nodes != NULL;
+  return other;
 }
 
 static char *
@@ -134,21 +153,51 @@ describe (const Options *options, const char *path, Kind own, Kind other)
                           kind_to_string (own), remedies[other]);
 }
 
+/* Reads both folders at the same time, unless the system has no threads left. */
+static void
+run_listings (Listing *first, Listing *second)
+{
+  GThread *thread = g_thread_try_new ("kinds", run_listing, second, NULL);
+
+  run_listing (first);
+  if (thread != NULL)
+    {
+      g_thread_join (thread);
+    }
+  else
+    {
+      run_listing (second);
+    }
+}
+
 /* The conflict on one path, or NULL: perhaps with an error. */
 static char *
 look_at (Look *look, const char *path, GCancellable *cancellable, GError **error)
 {
   const Kind own = kind_of_mode (look->options->mode);
-  int other = -1;
-  int leases = -1;
+  const gboolean wants_leases = own != KIND_SEMAPHORE || look->is_waiting;
+  g_auto (Listing) nodes = { .client = look->client, .cancellable = cancellable };
+  g_auto (Listing) leases = nodes;
 
-  if (!find_other_below (look, path, own, cancellable, &other, error)
-      || ((own != KIND_SEMAPHORE || look->is_waiting)
-          && !find_leases (look, path, cancellable, &leases, error)))
+  nodes.folder = g_strdup (path);
+  leases.folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
+  if (wants_leases)
     {
+      run_listings (&nodes, &leases);
+    }
+  else
+    {
+      run_listing (&nodes);
+    }
+  if (nodes.nodes == NULL || (wants_leases && leases.nodes == NULL))
+    {
+      GError **cause = nodes.nodes == NULL ? &nodes.error : &leases.error;
+      g_propagate_error (error, g_steal_pointer (cause));
       return NULL;
     }
-  other = other < 0 && own != KIND_SEMAPHORE ? leases : other;
+  const int held = wants_leases ? find_leases (look, leases.nodes) : -1;
+  int other = find_other (look, nodes.nodes, own);
+  other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (look->is_nested)
     {
       return g_strdup ("this command runs under that lock already, and would wait for its own end");

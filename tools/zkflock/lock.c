@@ -57,6 +57,7 @@ typedef struct
   Place *place;
   GMainLoop *loop;
   gint64 connect_by_us;
+  guint connect_timer;
   Probe *probe;         /* why there is no connection yet, or NULL */
   gboolean unconfirmed; /* the release; valid once finished */
   gint finished;        /* atomic: the client is closed */
@@ -184,6 +185,7 @@ on_connect_timer (gpointer data)
         {
           look_for_other_kinds (run);
         }
+      run->connect_timer = 0;
       return G_SOURCE_REMOVE;
     }
   /* The servers are asked for a cause only if the connection does not come at once. A handshake takes
@@ -200,6 +202,7 @@ on_connect_timer (gpointer data)
       return G_SOURCE_CONTINUE;
     }
   run->unreachable = TRUE;
+  run->connect_timer = 0;
   g_main_loop_quit (run->loop);
   return G_SOURCE_REMOVE;
 }
@@ -269,7 +272,7 @@ iterate_until_decided (Run *run)
   report_waiting (run);
   signals_set_handler (on_signal, run);
   on_signal (SIGCHLD, run);
-  g_timeout_add (CONNECT_POLL_MS, on_connect_timer, run);
+  run->connect_timer = g_timeout_add (CONNECT_POLL_MS, on_connect_timer, run);
   run->place = place_start (run->options, run->client);
   const guint listener = curator_client_add_state_listener (run->client, on_state, run, NULL);
   if (run->signal == 0)
@@ -277,6 +280,7 @@ iterate_until_decided (Run *run)
       g_main_loop_run (run->loop);
     }
   curator_client_remove_state_listener (run->client, listener);
+  g_clear_handle_id (&run->connect_timer, g_source_remove);
   g_clear_handle_id (&run->outage_timer, g_source_remove);
   g_clear_pointer (&run->place, place_stop);
   g_cancellable_cancel (run->looking);
@@ -311,8 +315,8 @@ report_failed_wait (Run *run)
   return code;
 }
 
-/* Without one, the process group alone is killed. The kernel takes some milliseconds to move a process, so
- * that is done while the servers answer. */
+/* Without one, the process group alone is killed. Where the kernel has not forked the launcher into it, it
+ * takes some milliseconds to move a process, so that is done while the servers answer. */
 static void
 use_cgroup (Run *run)
 {
@@ -320,7 +324,8 @@ use_cgroup (Run *run)
     {
       return;
     }
-  if (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid))
+  if (run->launcher.is_in_cgroup
+      || (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid)))
     {
       print_verbose (run->options, "the command has a control group of its own");
       return;
@@ -627,6 +632,29 @@ run_with_client (Run *run)
   return code;
 }
 
+/* FALSE with errno, and nothing is left of them. */
+static gboolean
+start_helpers (Run *run)
+{
+  run->cgroup_error = cgroup_create (&run->cgroup) ? 0 : errno;
+  if (launcher_start (&run->launcher, run->options->command, &run->cgroup))
+    {
+      run->has_helpers = guard_start (&run->guard, run->launcher.pid, &run->cgroup);
+      if (run->has_helpers)
+        {
+          signals_keep_children (run->launcher.pid, run->guard.pid);
+          return TRUE;
+        }
+      const int error = errno;
+      launcher_dismiss (&run->launcher);
+      errno = error;
+    }
+  const int error = errno;
+  cgroup_remove (&run->cgroup);
+  errno = error;
+  return FALSE;
+}
+
 int
 lock_and_run (const Options *options)
 {
@@ -637,14 +665,11 @@ lock_and_run (const Options *options)
   signals_block ();
   if (options->command != NULL)
     {
-      run.has_helpers = launcher_start (&run.launcher, options->command);
-      run.cgroup_error = cgroup_create (&run.cgroup) ? 0 : errno;
-      if (!run.has_helpers || !guard_start (&run.guard, run.launcher.pid, &run.cgroup))
+      if (!start_helpers (&run))
         {
           print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
           return code;
         }
-      signals_keep_children (run.launcher.pid, run.guard.pid);
     }
   run.loop = g_main_loop_new (NULL, FALSE);
   notify_watchdog ();

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,6 +188,33 @@ cgroup_create (Cgroup *cgroup)
   return TRUE;
 }
 
+pid_t
+cgroup_fork (const Cgroup *cgroup)
+{
+#if defined CLONE_INTO_CGROUP && defined SYS_clone3
+  struct clone_args arguments = { .flags = CLONE_INTO_CGROUP,
+                                  .exit_signal = SIGCHLD,
+                                  .cgroup = (guint64) cgroup->fd };
+
+  return cgroup->fd >= 0 ? (pid_t) syscall (SYS_clone3, &arguments, sizeof arguments) : -1;
+#else
+  return -1;
+#endif
+}
+
+void
+cgroup_forget (const Cgroup *cgroup)
+{
+  if (cgroup->fd >= 0)
+    {
+      close (cgroup->fd);
+    }
+  if (cgroup->parent_fd >= 0)
+    {
+      close (cgroup->parent_fd);
+    }
+}
+
 gboolean
 cgroup_add (Cgroup *cgroup, pid_t pid)
 {
@@ -298,13 +327,6 @@ cgroup_remove (const Cgroup *cgroup)
 void
 cgroup_close (Cgroup *cgroup)
 {
-  if (cgroup->fd >= 0)
-    {
-      close (cgroup->fd);
-    }
-  if (cgroup->parent_fd >= 0)
-    {
-      close (cgroup->parent_fd);
-    }
+  cgroup_forget (cgroup);
   *cgroup = NONE;
 }

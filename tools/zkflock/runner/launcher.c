@@ -91,7 +91,7 @@ run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
 }
 
 gboolean
-launcher_start (Launcher *launcher, char *const *argv)
+launcher_start (Launcher *launcher, char *const *argv, const Cgroup *cgroup)
 {
   int grant[2] = { -1, -1 };
   int error[2] = { -1, -1 };
@@ -101,7 +101,9 @@ launcher_start (Launcher *launcher, char *const *argv)
     {
       return FALSE;
     }
-  const pid_t pid = fork ();
+  pid_t pid = cgroup_fork (cgroup);
+  const gboolean is_in_cgroup = pid >= 0;
+  pid = is_in_cgroup ? pid : fork ();
   if (pid < 0)
     {
       return FALSE;
@@ -111,6 +113,7 @@ launcher_start (Launcher *launcher, char *const *argv)
       setpgid (0, 0);
       close (grant[1]);
       close (error[0]);
+      cgroup_forget (cgroup);
       title_set ("lock-launcher");
       run_launcher (grant[0], error[1], parent, argv);
     }
@@ -118,7 +121,9 @@ launcher_start (Launcher *launcher, char *const *argv)
   setpgid (pid, pid);
   close (grant[0]);
   close (error[1]);
-  *launcher = (Launcher){ .pid = pid, .grant_fd = grant[1], .error_fd = error[0] };
+  *launcher = (Launcher){
+    .pid = pid, .is_in_cgroup = is_in_cgroup, .grant_fd = grant[1], .error_fd = error[0]
+  };
   return TRUE;
 }
 

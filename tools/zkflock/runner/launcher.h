@@ -1,18 +1,22 @@
 #ifndef ZKFLOCK_LAUNCHER_H
 #define ZKFLOCK_LAUNCHER_H
 
+#include "runner/cgroup.h"
+
 #include <glib.h>
 #include <sys/types.h>
 
 typedef struct
 {
   pid_t pid; /* also the id of its process group */
+  gboolean is_in_cgroup;
   int grant_fd;
   int error_fd;
 } Launcher;
 
-/* Only from the main thread: PDEATHSIG fires when the thread that forked ends. */
-gboolean launcher_start (Launcher *launcher, char *const *argv);
+/* Only from the main thread: PDEATHSIG fires when the thread that forked ends. Begins in the control group
+ * if there is one and the kernel can do that. FALSE with errno. */
+gboolean launcher_start (Launcher *launcher, char *const *argv, const Cgroup *cgroup);
 /* Lets it run the command, without waiting for that: it may be stopped. environment: "NAME=value" to
  * set, "NAME" to unset. */
 void launcher_go (Launcher *launcher, const char *const *environment);
