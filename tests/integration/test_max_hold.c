@@ -1,7 +1,8 @@
-/* A hold with a maximum ends although its holder hangs: LOST first, and then the next grant. */
+/* A hold with a maximum ends although its holder hangs: LOST first, and then the next grant. CURATOR_TEST_RUNS
+ * times, once by default. */
 #include "fixture.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #define N_LOCKS     24
 #define MAX_HOLD_MS 2000
@@ -62,7 +63,7 @@ hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
 
   hang->mine = mutex_new (holder, path);
   hang->next = mutex_new (waiter, path);
-  hang->max_ms = MAX_HOLD_MS - 50 * (gint64) i;
+  hang->max_ms = i % 2 == 0 ? MAX_HOLD_MS : MAX_HOLD_MS - 50 * (gint64) i;
   curator_lock_set_max_hold (hang->mine, hang->max_ms);
   const gint64 called_ms = wait_now_ms ();
   hang->lease = curator_lock_acquire_lease (hang->mine, LONG_MS, NULL, &error);
@@ -81,7 +82,56 @@ hang_free (Hang *hang)
   curator_lock_unref (hang->next);
 }
 
-/* Every third is extended once. */
+/* Every third is extended once, one after the other. */
+static void
+extend_some (Hang *hangs)
+{
+  for (guint i = 0; i < N_LOCKS; i += 3)
+    {
+      const gint64 now = wait_now_ms ();
+      if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
+        {
+          hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
+        }
+      wait_ms (100);
+    }
+}
+
+/* Returns after how long the next had it. */
+static gint64
+hang_check (Hang *hang)
+{
+  assert_true (wait_until (is_granted, hang, LONG_MS));
+  assert_true (is_lost (hang->lease));
+  assert_int_equal (curator_lease_get_remaining_ms (hang->lease), 0);
+  assert_true (hang->lost_ms >= hang->ends_ms);
+  assert_true (hang->granted_ms >= hang->lost_ms);
+  assert_true (hang->granted_ms >= hang->ends_ms + GUARD_MS);
+  return hang->granted_ms - hang->ends_ms;
+}
+
+/* The longest time from a maximum to the next grant. */
+static gint64
+hang_all (CuratorClient *holder, CuratorClient *waiter)
+{
+  Hang hangs[N_LOCKS] = { 0 };
+  gint64 longest_ms = 0;
+
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      hang_begin (&hangs[i], holder, waiter, i);
+      assert_in_range (curator_lease_get_remaining_ms (hangs[i].lease), 0, hangs[i].max_ms);
+    }
+  extend_some (hangs);
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      const gint64 after_ms = hang_check (&hangs[i]);
+      longest_ms = MAX (longest_ms, after_ms);
+      hang_free (&hangs[i]);
+    }
+  return longest_ms;
+}
+
 static void
 test_next_grant_comes_after_the_loss (void **state)
 {
@@ -91,47 +141,26 @@ test_next_grant_comes_after_the_loss (void **state)
   g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) calm = mutex_new (holder, "/max-hold/calm");
   g_autoptr (CuratorLease) other = curator_lock_acquire_lease (calm, LONG_MS, NULL, &error);
-  Hang hangs[N_LOCKS] = { 0 };
+  const char *runs = g_getenv ("CURATOR_TEST_RUNS");
+  const guint n = runs != NULL ? (guint) atoi (runs) : 1;
+  gint64 longest_ms = 0;
 
   assert_ok (other != NULL, &error);
-  for (guint i = 0; i < N_LOCKS; i++)
+  for (guint i = 0; i < n; i++)
     {
-      hang_begin (&hangs[i], holder, waiter, i);
-      assert_in_range (curator_lease_get_remaining_ms (hangs[i].lease), 0, hangs[i].max_ms);
+      const gint64 round_ms = hang_all (holder, waiter);
+      longest_ms = MAX (longest_ms, round_ms);
     }
-  for (guint i = 0; i < N_LOCKS; i += 3)
-    {
-      const gint64 now = wait_now_ms ();
-      if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
-        {
-          hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
-        }
-    }
-  gint64 longest_ms = 0;
-  for (guint i = 0; i < N_LOCKS; i++)
-    {
-      assert_true (wait_until (is_granted, &hangs[i], LONG_MS));
-      assert_true (is_lost (hangs[i].lease));
-      assert_int_equal (curator_lease_get_remaining_ms (hangs[i].lease), 0);
-      assert_true (hangs[i].lost_ms >= hangs[i].ends_ms);
-      assert_true (hangs[i].granted_ms >= hangs[i].lost_ms);
-      assert_true (hangs[i].granted_ms >= hangs[i].ends_ms + GUARD_MS);
-      longest_ms = MAX (longest_ms, hangs[i].granted_ms - hangs[i].ends_ms);
-    }
-  print_message ("%d holders hung; the next grant came at most %" G_GINT64_FORMAT
+  print_message ("%u holders hung; the next grant came at most %" G_GINT64_FORMAT
                  " ms after the maximum\n",
-                 N_LOCKS, longest_ms);
+                 n * N_LOCKS, longest_ms);
   assert_true (longest_ms <= 2000);
   /* The session and its other hold have gone on. */
   assert_int_equal (curator_lease_get_state (other), CURATOR_LEASE_HELD);
   guint64 counters[CURATOR_COUNTER_LOST_MAX_HOLD + 1];
   curator_client_get_counters (holder, counters, G_N_ELEMENTS (counters));
-  assert_int_equal (counters[CURATOR_COUNTER_LOST_MAX_HOLD], N_LOCKS);
+  assert_int_equal (counters[CURATOR_COUNTER_LOST_MAX_HOLD], n * N_LOCKS);
   assert_int_equal (counters[CURATOR_COUNTER_SESSIONS], 1);
-  for (guint i = 0; i < N_LOCKS; i++)
-    {
-      hang_free (&hangs[i]);
-    }
 }
 
 static void
