@@ -15,8 +15,9 @@ install(
   FILES_MATCHING
   PATTERN "*.h"
   PATTERN "*.hpp"
-  PATTERN "testing.h" EXCLUDE)
-install(FILES "${PROJECT_SOURCE_DIR}/include/curator/testing.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/curator" COMPONENT Testing)
+  PATTERN "testing.h*" EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/include/curator/testing.h" "${PROJECT_SOURCE_DIR}/include/curator/testing.hpp"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/curator" COMPONENT Testing)
 install(TARGETS curator_testing EXPORT curatorTestingTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Testing)
 
 # Like the CMake package, the pkg-config file is relocatable, so that the installed tree can be moved or staged.

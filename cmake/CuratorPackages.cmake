@@ -63,7 +63,8 @@ Mutexes, semaphores and read-write locks for processes on many machines, kept
 in ZooKeeper and shared with Java programs that use Apache Curator.
 .
 This package contains a static library with which the tests of a program start
-ZooKeeper servers, cut the network to them and end sessions.")
+ZooKeeper servers, cut the network to them and end sessions, its headers for C
+and C++, and its manual page.")
 
 # Its install rules name the component Tools.
 if(TARGET zkflock)

@@ -19,6 +19,7 @@ PACKAGES_TEST=(
   gnutls-bin
   libasio-dev
   libcmocka-dev
+  libgtest-dev
   libcurl4-gnutls-dev
   libhiredis-dev
   libpq-dev
