@@ -4,7 +4,7 @@
  * Inline functions over curator.h, whose comments have the details: each class names the C type
  * that it wraps, and native_handle() returns the C object. Programs link only the C library. The
  * ABI of this header is not stable: compile it into each program and keep it out of the interfaces
- * of your own shared libraries.
+ * of your own shared libraries. curator/cpp/ has a header for each noun, and this one includes them all.
  *
  *   curator::client client ("zk1:2181,zk2:2181");
  *   client.start ();
@@ -21,7 +21,8 @@
  *   - Errors throw curator::error. A timeout is not an error of the functions whose names begin
  *     with try_: they return false or an empty optional. A call that the C library refuses as a
  *     misuse throws std::logic_error. A std::string with a NUL inside, given as a path or another
- *     text, is INVALID_ARGUMENT.
+ *     text, is INVALID_ARGUMENT. The compiler warns where a handle, a lease or the answer of a try_
+ *     function is dropped.
  *   - A timeout is any std::chrono::duration, rounded up to milliseconds. Zero or less tries once;
  *     curator::forever, or a century and more, waits without a limit. Times of settings and retry
  *     policies are any duration, too; what milliseconds cannot count is the nearest that they can.
@@ -32,6 +33,13 @@
  *     as a critical message. A callback and the function of a leader selector may end their thread
  *     with pthread_exit(), or be cancelled there: what they own is destroyed, and another thread
  *     goes on. What answers a question (a retry policy, a driver) and destructors have to return.
+ *   - Compiled with -fno-exceptions, a function that throws curator::error here gives a
+ *     curator::result: it converts to true if the call succeeded, * and -> give the value, and
+ *     error () says why it failed. That of a try_ function is false without an error after a timeout.
+ *     A misuse, and a constructor that fails, end the program with a message;
+ *     curator::make<curator::mutex> (client, path) gives the error of a constructor. There is no lock(),
+ *     which std::unique_lock would not see fail: std::unique_lock hold (nightly, curator::forever). A
+ *     callback must not end its thread.
  *   - Functions are as thread-safe as those of C; handles are not: two threads may lock one mutex
  *     object, but not while a third assigns to it or destroys it.
  */
@@ -48,6 +56,7 @@
 #include <curator/cpp/lock_internals.hpp>
 #include <curator/cpp/multilock.hpp>
 #include <curator/cpp/mutex.hpp>
+#include <curator/cpp/result.hpp>
 #include <curator/cpp/retry.hpp>
 #include <curator/cpp/rwlock.hpp>
 #include <curator/cpp/semaphore.hpp>

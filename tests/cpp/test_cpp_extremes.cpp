@@ -2,6 +2,8 @@
  * UndefinedBehaviorSanitizer. Built as C++17 and C++20. */
 #include <curator/curator.hpp>
 
+#include <filesystem>
+
 #include <gio/gio.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -45,17 +47,50 @@ for_each_unit (Test &&test)
         static_cast<duration<float, std::ratio<3600>> *> (nullptr));
 }
 
+/* A clock of a program's own, which counts its units from the start of the steady clock plus an offset. */
+template <class Rep, class Period, std::int64_t OffsetSeconds> struct own_clock
+{
+  using rep = Rep;
+  using period = Period;
+  using duration = std::chrono::duration<Rep, Period>;
+  using time_point = std::chrono::time_point<own_clock>;
+  static constexpr bool is_steady = true;
+
+  static time_point
+  now ()
+  {
+    const auto since = std::chrono::steady_clock::now ().time_since_epoch ();
+    return time_point (
+        std::chrono::duration_cast<duration> (since + std::chrono::seconds (OffsetSeconds)));
+  }
+};
+
+/* Calls test with a null pointer to each clock. The file clock counts from the year 2174. */
+template <class Test>
+void
+for_each_clock (Test &&test)
+{
+  const auto each = [&] (auto... clocks) { (test (clocks), ...); };
+  each (static_cast<std::chrono::system_clock *> (nullptr),
+        static_cast<std::chrono::steady_clock *> (nullptr),
+        static_cast<std::chrono::high_resolution_clock *> (nullptr),
+        static_cast<std::filesystem::file_time_type::clock *> (nullptr),
+        static_cast<own_clock<std::uint64_t, std::micro, 0> *> (nullptr),
+        static_cast<own_clock<std::int32_t, std::ratio<1, 100>, 0> *> (nullptr),
+        static_cast<own_clock<double, std::ratio<60>, -9000000000> *> (nullptr));
+}
+
 /* Time points of these units; unsigned ones cannot be before the epoch. */
 template <class Test>
 void
 for_each_time_point (Test &&test)
 {
   for_each_unit ([&] (auto *unit) {
-    using unit_type = std::remove_pointer_t<decltype (unit)>;
-    test (time_point<std::chrono::system_clock, unit_type>::min (),
-          time_point<std::chrono::system_clock, unit_type>::max ());
-    test (time_point<std::chrono::steady_clock, unit_type>::min (),
-          time_point<std::chrono::steady_clock, unit_type>::max ());
+    for_each_clock ([&] (auto *clock) {
+      using unit_type = std::remove_pointer_t<decltype (unit)>;
+      using clock_type = std::remove_pointer_t<decltype (clock)>;
+      test (time_point<clock_type, unit_type>::min (), time_point<clock_type, unit_type>::max ());
+    });
   });
 }
 
@@ -160,6 +195,46 @@ test_time_points (void **state)
           return reader.try_lock_shared_until (last, stop);
         }));
       }
+  });
+}
+
+/* Not earlier than that clock says, by another one. */
+void
+test_each_clock_is_awaited (void **state)
+{
+  auto *fixture = static_cast<Fixture *> (*state);
+  curator::client client = connect (fixture);
+  curator::client other = connect (fixture);
+  curator::mutex held (client, "/extremes/awaited");
+  curator::mutex waiter (other, "/extremes/awaited");
+  curator::semaphore all (client, "/extremes/leases", 1);
+  curator::semaphore none (other, "/extremes/leases", 1);
+  curator::leader_latch leader (client, "/extremes/leads");
+  curator::leader_latch follower (other, "/extremes/leads");
+  const auto hold = held.acquire_lease (LONG);
+  const auto lease = all.acquire (LONG);
+  leader.start ();
+  leader.await ();
+  follower.start ();
+
+  for_each_clock ([&] (auto *clock) {
+    using clock_type = std::remove_pointer_t<decltype (clock)>;
+    using unit = typename clock_type::duration;
+    const auto waits = [&] (auto &&attempt) {
+      const auto before = std::chrono::steady_clock::now ();
+      const auto time = clock_type::now ()
+                        + std::chrono::ceil<std::chrono::duration<double, typename unit::period>> (
+                            std::chrono::milliseconds (60));
+      assert_false (attempt (time));
+      const auto took = std::chrono::steady_clock::now () - before;
+      assert_true (took >= std::chrono::milliseconds (45)); /* a tick of the coarsest is 10 ms */
+      assert_true (took < std::chrono::seconds (20));
+    };
+    waits ([&] (auto time) { return waiter.try_lock_until (time); });
+    waits ([&] (auto time) { return waiter.try_acquire_lease_until (time).has_value (); });
+    waits ([&] (auto time) { return none.try_acquire_until (time).has_value (); });
+    waits ([&] (auto time) { return !none.try_acquire_n_until (1, time).empty (); });
+    waits ([&] (auto time) { return follower.try_await_until (time); });
   });
 }
 
@@ -281,7 +356,7 @@ test_a_limit_where_there_is_none (void **state)
 
   try
     {
-      waiter.acquire_lease (std::chrono::seconds (2));
+      const curator::lease granted = waiter.acquire_lease (std::chrono::seconds (2));
       fail ();
     }
   catch (const curator::error &thrown)
@@ -295,11 +370,9 @@ int
 main ()
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_time_points),
-    cmocka_unit_test (test_durations),
-    cmocka_unit_test (test_retry_policies),
-    cmocka_unit_test (test_settings),
-    cmocka_unit_test (test_a_limit_where_there_is_none),
+    cmocka_unit_test (test_time_points), cmocka_unit_test (test_each_clock_is_awaited),
+    cmocka_unit_test (test_durations),   cmocka_unit_test (test_retry_policies),
+    cmocka_unit_test (test_settings),    cmocka_unit_test (test_a_limit_where_there_is_none),
   };
   return cmocka_run_group_tests_name ("cpp_extremes", tests, fixture_start, fixture_stop);
 }

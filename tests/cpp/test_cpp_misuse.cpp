@@ -211,6 +211,8 @@ of_lock (outcome revocable = returns)
     { "lockable::acquire_lease", logic, refused, [] (Lock &it) { (void) it.acquire_lease (); } },
     { "lockable::try_acquire_lease_for", logic, refused,
       [] (Lock &it) { (void) it.try_acquire_lease_for (1ms); } },
+    { "lockable::try_acquire_lease_until", logic, refused,
+      [] (Lock &it) { (void) it.try_acquire_lease_until (std::chrono::steady_clock::now ()); } },
     { "lockable::acquire_async", logic, refused,
       [] (Lock &it) {
         answer granted;
@@ -317,6 +319,10 @@ const operations<curator::leader_latch> of_leader_latch = {
   { "leader_latch::await", logic, refused, [] (curator::leader_latch &it) { it.await (); } },
   { "leader_latch::try_await_for", logic, refused,
     [] (curator::leader_latch &it) { (void) it.try_await_for (1ms); } },
+  { "leader_latch::try_await_until", logic, refused,
+    [] (curator::leader_latch &it) {
+      (void) it.try_await_until (std::chrono::steady_clock::now ());
+    } },
   { "leader_latch::has_leadership", logic, returns,
     [] (curator::leader_latch &it) { (void) it.has_leadership (); } },
   { "leader_latch::current_lease", logic, returns,
@@ -342,8 +348,16 @@ const operations<curator::semaphore> of_semaphore = {
     [] (curator::semaphore &it) { (void) it.try_acquire (); } },
   { "semaphore::try_acquire_for", logic, refused,
     [] (curator::semaphore &it) { (void) it.try_acquire_for (1ms); } },
+  { "semaphore::try_acquire_until", logic, refused,
+    [] (curator::semaphore &it) {
+      (void) it.try_acquire_until (std::chrono::steady_clock::now ());
+    } },
   { "semaphore::try_acquire_n_for", logic, refused,
     [] (curator::semaphore &it) { (void) it.try_acquire_n_for (1, 1ms); } },
+  { "semaphore::try_acquire_n_until", logic, refused,
+    [] (curator::semaphore &it) {
+      (void) it.try_acquire_n_until (1, std::chrono::steady_clock::now ());
+    } },
   { "semaphore::acquire_async", logic, refused,
     [] (curator::semaphore &it) {
       answer granted;
@@ -575,7 +589,7 @@ test_the_rest (void **state)
   client.close ();
   check_closed (of_inspection, inspection);
   expect ("inspection", "a closed client", refused,
-          outcome_of ([&] { curator::inspection (client, "/misuse"); }));
+          outcome_of ([&] { (void) curator::inspection (client, "/misuse"); }));
   expect ("find_locks", "a closed client", refused,
           outcome_of ([&] { (void) curator::find_locks (client, "/"); }));
   expect ("inspect_all", "a closed client", refused,
@@ -589,26 +603,30 @@ struct creation
 };
 
 const std::vector<creation> creations = {
-  { "mutex", [] (auto &client, auto &path) { curator::mutex (client, path); } },
+  { "mutex", [] (auto &client, auto &path) { (void) curator::mutex (client, path); } },
   { "mutex with a driver",
     [] (auto &client, auto &path) {
       const curator::lock_driver driver ((curator::lock_driver_functions ()));
-      curator::mutex (client, path, "lock-", 1, driver);
+      (void) curator::mutex (client, path, "lock-", 1, driver);
     } },
-  { "semaphore_mutex", [] (auto &client, auto &path) { curator::semaphore_mutex (client, path); } },
-  { "fixed_node_lock", [] (auto &client, auto &path) { curator::fixed_node_lock (client, path); } },
+  { "semaphore_mutex",
+    [] (auto &client, auto &path) { (void) curator::semaphore_mutex (client, path); } },
+  { "fixed_node_lock",
+    [] (auto &client, auto &path) { (void) curator::fixed_node_lock (client, path); } },
   { "multi_lock",
     [] (auto &client, auto &path) {
-      curator::multi_lock (client, std::vector<std::string>{ "/misuse/x", path });
+      (void) curator::multi_lock (client, std::vector<std::string>{ "/misuse/x", path });
     } },
   { "multi_lock, given",
     [] (auto &client, auto &path) {
-      curator::multi_lock (client, std::vector<std::string>{ path }, curator::lock_order::given);
+      (void) curator::multi_lock (client, std::vector<std::string>{ path },
+                                  curator::lock_order::given);
     } },
-  { "rw_lock", [] (auto &client, auto &path) { curator::rw_lock (client, path); } },
-  { "shared_count", [] (auto &client, auto &path) { curator::shared_count (client, path, 1); } },
-  { "semaphore", [] (auto &client, auto &path) { curator::semaphore (client, path, 1); } },
-  { "inspection", [] (auto &client, auto &path) { curator::inspection (client, path); } },
+  { "rw_lock", [] (auto &client, auto &path) { (void) curator::rw_lock (client, path); } },
+  { "shared_count",
+    [] (auto &client, auto &path) { (void) curator::shared_count (client, path, 1); } },
+  { "semaphore", [] (auto &client, auto &path) { (void) curator::semaphore (client, path, 1); } },
+  { "inspection", [] (auto &client, auto &path) { (void) curator::inspection (client, path); } },
   { "find_locks", [] (auto &client, auto &path) { (void) curator::find_locks (client, path); } },
   { "inspect_all", [] (auto &client, auto &path) { (void) curator::inspect_all (client, path); } },
   { "attempt_revoke", [] (auto &client, auto &path) { client.share ().attempt_revoke (path); } },
@@ -636,25 +654,25 @@ test_creations (void **state)
         }
     }
   expect ("client", "a NUL", refused,
-          outcome_of ([&] { curator::client (server + "\0/chroot"s); }));
+          outcome_of ([&] { (void) curator::client (server + "\0/chroot"s); }));
   expect ("name_space", "a NUL", refused, outcome_of ([&] {
             curator::client_options options;
             options.name_space = "a\0b"s;
-            curator::client (server, options);
+            (void) curator::client (server, options);
           }));
   expect ("auth", "a NUL", refused, outcome_of ([&] {
             curator::client_options options;
             options.auth.emplace_back ("digest\0"s, "user:secret");
-            curator::client (server, options);
+            (void) curator::client (server, options);
           }));
   expect ("lock_name", "a NUL", refused,
-          outcome_of ([&] { curator::mutex (client, "/misuse/a", "lock-\0"s, 1, driver); }));
+          outcome_of ([&] { (void) curator::mutex (client, "/misuse/a", "lock-\0"s, 1, driver); }));
   expect ("mutex", "an empty driver", logic,
-          outcome_of ([&] { curator::mutex (client, "/misuse/a", "lock-", 1, no_driver); }));
+          outcome_of ([&] { (void) curator::mutex (client, "/misuse/a", "lock-", 1, no_driver); }));
   expect ("semaphore", "an empty count", logic,
-          outcome_of ([&] { curator::semaphore (client, "/misuse/a", no_count); }));
+          outcome_of ([&] { (void) curator::semaphore (client, "/misuse/a", no_count); }));
   expect ("multi_lock", "an empty member", logic, outcome_of ([&] {
-            curator::multi_lock ({ no_mutex, no_mutex });
+            (void) curator::multi_lock ({ no_mutex, no_mutex });
           }));
   expect ("node_request", "nothing", logic, outcome_of ([&] { curator::node_request (nullptr); }));
 }

@@ -15,7 +15,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 #ifdef __cpp_lib_jthread
 namespace detail
@@ -59,7 +59,7 @@ stop_source_of (GCancellable *cancellable)
 
 /** Cancels waiting calls from another thread. Wraps GCancellable, and converts to it. It stays
  *  cancelled. */
-class cancellable
+class [[nodiscard]] cancellable
 {
 public:
   cancellable () : object_ (g_cancellable_new ())

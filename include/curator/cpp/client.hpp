@@ -23,7 +23,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** State of the connection to the ensemble: CuratorConnectionState. */
 enum class connection_state
@@ -95,7 +95,7 @@ struct client_options
 
 /** One connection and its session. Wraps CuratorClient; see client.h. The locks of a client keep it
  *  alive; close() closes it for them too. */
-class client
+class [[nodiscard]] client
 {
 public:
   /** An empty handle. */
@@ -104,102 +104,55 @@ public:
   /** Creates a client that is not yet started.
    *  @param connect_string  "host:port,host:port/chroot"
    *  @throws error  INVALID_ARGUMENT for the namespace; start() reports other errors */
-  explicit client (const std::string &connect_string, const client_options &options = {})
-      : handle_ (detail::require (
-          curator_client_new (detail::c_text (connect_string), options.retry.native_handle ())))
+  [[nodiscard]] explicit client (const std::string &connect_string,
+                                 const client_options &options = {})
   {
-    if (options.session_timeout)
+    detail::outcome outcome;
+    if (outcome.takes (connect_string, options.name_space))
       {
-        curator_client_set_session_timeout (detail::require (native_handle ()),
-                                            options.session_timeout->count ());
+        handle_ = client_handle (
+            curator_client_new (connect_string.c_str (), options.retry.native_handle ()));
+        set_times (options);
+        set_nodes (options);
+        set_callbacks (options);
+        if (!set_auth (options, outcome) || !set_security (options, outcome))
+          {
+            handle_ = client_handle ();
+          }
       }
-    if (options.server_tick)
-      {
-        curator_client_set_server_tick (detail::require (native_handle ()),
-                                        options.server_tick->count ());
-      }
-    if (options.heartbeat_interval)
-      {
-        curator_client_set_heartbeat_interval (detail::require (native_handle ()),
-                                               options.heartbeat_interval->count ());
-      }
-    if (options.connection_timeout)
-      {
-        curator_client_set_connection_timeout (detail::require (native_handle ()),
-                                               options.connection_timeout->count ());
-      }
-    if (!options.name_space.empty ())
-      {
-        detail::outcome outcome;
-        outcome.check (curator_client_set_namespace (detail::require (native_handle ()),
-                                                     detail::c_text (options.name_space), outcome)
-                       != FALSE);
-      }
-    for (const auto &[scheme, credentials] : options.auth)
-      {
-        curator_client_add_auth (detail::require (native_handle ()), detail::c_text (scheme),
-                                 credentials.data (), credentials.size ());
-      }
-    if (options.acl != nullptr)
-      {
-        curator_client_set_acl (detail::require (native_handle ()), options.acl);
-      }
-    if (options.default_data)
-      {
-        curator_client_set_default_data (detail::require (native_handle ()),
-                                         options.default_data->data (),
-                                         options.default_data->size ());
-      }
-    if (options.compression)
-      {
-        curator_client_set_compression (detail::require (native_handle ()), TRUE);
-      }
-    if (options.follow_configuration)
-      {
-        curator_client_set_follow_configuration (detail::require (native_handle ()), TRUE);
-      }
-    if (options.callback_context != nullptr)
-      {
-        curator_client_set_callback_context (detail::require (native_handle ()),
-                                             options.callback_context);
-      }
-    if (options.trace)
-      {
-        curator_client_set_trace (detail::require (native_handle ()), call_trace,
-                                  detail::keep (options.trace), detail::destroy<trace_function>);
-      }
-    set_security (options);
+    outcome.built (native_handle () != nullptr);
   }
 
   /** Takes over a reference. */
-  explicit client (CuratorClient *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit client (CuratorClient *object) noexcept : handle_ (object)
   {
   }
 
   /** Starts the client and returns at once. @throws error  see curator_client_start() */
-  void
+  result<void>
   start ()
   {
     detail::outcome outcome;
-    outcome.check (curator_client_start (detail::require (native_handle ()), outcome) != FALSE);
+    return outcome.check (curator_client_start (detail::require (native_handle ()), outcome)
+                          != FALSE);
   }
 
   /** Gives a running client other servers of the same ensemble; see curator_client_update_servers().
    *  @throws error  INVALID_ARGUMENT, NOT_STARTED, CLOSED, UNSUPPORTED; nothing has changed then */
-  void
+  result<void>
   update_servers (const std::string &connect_string)
   {
     detail::outcome outcome;
-    outcome.check (curator_client_update_servers (detail::require (native_handle ()),
-                                                  connect_string.c_str (), outcome)
-                   != FALSE);
+    return outcome.check (outcome.takes (connect_string)
+                          && curator_client_update_servers (detail::require (native_handle ()),
+                                                            connect_string.c_str (), outcome));
   }
 
   /** Waits for a connection.
    *  @return false on a timeout
    *  @throws error  CLOSED, NOT_STARTED, AUTH_FAILED, cancelled */
   template <class Rep, class Period>
-  bool
+  [[nodiscard]] result<bool>
   block_until_connected (const std::chrono::duration<Rep, Period> &timeout,
                          GCancellable *cancellable = nullptr)
   {
@@ -290,15 +243,15 @@ public:
 
   /** Asks the holder of a lock node to release it: curator_attempt_revoke().
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  void
+  result<void>
   attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
                   GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_attempt_revoke (detail::require (native_handle ()),
-                                           detail::c_text (lock_node_path), timeout, cancellable,
-                                           outcome)
-                   != FALSE);
+    return outcome.check (outcome.takes (lock_node_path)
+                          && curator_attempt_revoke (detail::require (native_handle ()),
+                                                     lock_node_path.c_str (), timeout, cancellable,
+                                                     outcome));
   }
 
   /** Why there is no connection; nothing while there is one. */
@@ -364,31 +317,100 @@ public:
   }
 
 private:
+  using client_handle = detail::handle<CuratorClient, curator_client_ref, curator_client_unref>;
+
   void
-  set_security (const client_options &options)
+  set_times (const client_options &options)
   {
-    CuratorClient *object = detail::require (native_handle ());
-    detail::outcome outcome;
-    if (options.tls.native_handle () != nullptr)
+    if (options.session_timeout)
       {
-        outcome.check (curator_client_set_tls (object, options.tls.native_handle (), outcome)
-                       != FALSE);
+        curator_client_set_session_timeout (native_handle (), options.session_timeout->count ());
       }
-    if (options.sasl_digest)
+    if (options.server_tick)
       {
-        outcome.check (
-            curator_client_set_sasl_digest (object, detail::c_text (options.sasl_digest->user),
-                                            detail::c_text (options.sasl_digest->password), outcome)
-            != FALSE);
+        curator_client_set_server_tick (native_handle (), options.server_tick->count ());
       }
-    if (options.sasl_gssapi)
+    if (options.heartbeat_interval)
       {
-        const auto &name = options.sasl_gssapi->server_name;
-        outcome.check (
-            curator_client_set_sasl_gssapi (object, detail::c_text (options.sasl_gssapi->service),
-                                            name ? detail::c_text (*name) : nullptr, outcome)
-            != FALSE);
+        curator_client_set_heartbeat_interval (native_handle (),
+                                               options.heartbeat_interval->count ());
       }
+    if (options.connection_timeout)
+      {
+        curator_client_set_connection_timeout (native_handle (),
+                                               options.connection_timeout->count ());
+      }
+  }
+
+  void
+  set_nodes (const client_options &options)
+  {
+    if (options.acl != nullptr)
+      {
+        curator_client_set_acl (native_handle (), options.acl);
+      }
+    if (options.default_data)
+      {
+        curator_client_set_default_data (native_handle (), options.default_data->data (),
+                                         options.default_data->size ());
+      }
+    if (options.compression)
+      {
+        curator_client_set_compression (native_handle (), TRUE);
+      }
+    if (options.follow_configuration)
+      {
+        curator_client_set_follow_configuration (native_handle (), TRUE);
+      }
+  }
+
+  void
+  set_callbacks (const client_options &options)
+  {
+    if (options.callback_context != nullptr)
+      {
+        curator_client_set_callback_context (native_handle (), options.callback_context);
+      }
+    if (options.trace)
+      {
+        curator_client_set_trace (native_handle (), call_trace, detail::keep (options.trace),
+                                  detail::destroy<trace_function>);
+      }
+  }
+
+  bool
+  set_auth (const client_options &options, detail::outcome &outcome)
+  {
+    for (const auto &[scheme, credentials] : options.auth)
+      {
+        if (!outcome.takes (scheme))
+          {
+            return false;
+          }
+        curator_client_add_auth (native_handle (), scheme.c_str (), credentials.data (),
+                                 credentials.size ());
+      }
+    return options.name_space.empty ()
+           || curator_client_set_namespace (native_handle (), options.name_space.c_str (), outcome);
+  }
+
+  bool
+  set_security (const client_options &options, detail::outcome &outcome)
+  {
+    CuratorClient *const object = native_handle ();
+    const auto &digest = options.sasl_digest;
+    const auto &gssapi = options.sasl_gssapi;
+    return (options.tls.native_handle () == nullptr
+            || curator_client_set_tls (object, options.tls.native_handle (), outcome))
+           && (!digest
+               || (outcome.takes (digest->user, digest->password)
+                   && curator_client_set_sasl_digest (object, digest->user.c_str (),
+                                                      digest->password.c_str (), outcome)))
+           && (!gssapi
+               || (outcome.takes (gssapi->service, gssapi->server_name)
+                   && curator_client_set_sasl_gssapi (object, gssapi->service.c_str (),
+                                                      detail::c_str (gssapi->server_name),
+                                                      outcome)));
   }
 
   using trace_function = std::function<void (const trace_event &)>;
@@ -406,7 +428,7 @@ private:
     });
   }
 
-  detail::handle<CuratorClient, curator_client_ref, curator_client_unref> handle_;
+  client_handle handle_;
 };
 }
 }

@@ -3,7 +3,9 @@
 #define CURATOR_CPP_DETAIL_HPP
 
 #include <curator/cpp/error.hpp>
+#include <curator/cpp/result.hpp>
 
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -18,10 +20,23 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 namespace detail
 {
+/* What only a mistake in the program leads to. */
+template <class Exception = std::logic_error>
+[[noreturn]] void
+misuse (const char *what)
+{
+#ifdef __cpp_exceptions
+  throw Exception (what);
+#else
+  g_log ("curator", G_LOG_LEVEL_ERROR, "%s", what);
+  std::abort ();
+#endif
+}
+
 /* Receives and owns the GError * of one call. */
 class outcome
 {
@@ -40,40 +55,87 @@ public:
     return &error_;
   }
 
-  /* Failure without an error is what the C library answers to a misuse. */
-  void
+  /* Whether C can take the texts, which it would end at a NUL. */
+  template <class... Text>
+  bool
+  takes (const Text &...texts)
+  {
+    return (is_text (texts) && ...) || refuse ("a text has a NUL inside");
+  }
+
+  /* Returns false, with INVALID_ARGUMENT. */
+  bool
+  refuse (const char *why)
+  {
+    g_set_error_literal (&error_, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, why);
+    return false;
+  }
+
+  /* Ends a function without a result. */
+  result<void>
   check (bool succeeded) const
   {
-    if (error_ != nullptr)
-      {
-        throw error (error_);
-      }
     if (!succeeded)
       {
-        throw std::logic_error ("the curator library refused the call");
+        return failure<result<void>> ();
       }
+    return result<void> ();
+  }
+
+  /* Ends a function with one. */
+  template <class T>
+  result<T>
+  give (bool succeeded, T value) const
+  {
+    if (!succeeded)
+      {
+        return failure<result<T>> ();
+      }
+    return value;
+  }
+
+  /* Ends a function for which a timeout is no error. */
+  result<bool>
+  in_time (bool succeeded) const
+  {
+    if (!succeeded && !is_late ())
+      {
+        return failure<result<bool>> ();
+      }
+    return succeeded;
   }
 
   template <class T>
-  T *
-  check (T *object) const
+  result<std::optional<T>>
+  in_time (bool succeeded, T value) const
   {
-    check (object != nullptr);
-    return object;
+    if (!succeeded && !is_late ())
+      {
+        return failure<result<std::optional<T>>> ();
+      }
+    return succeeded ? std::optional<T> (std::move (value)) : std::nullopt;
   }
 
-  /* Returns false on a timeout; throws any other error. */
-  bool
-  in_time (bool succeeded) const
+  /* Ends a constructor. */
+  void
+  built (bool succeeded) const
   {
-    if (!succeeded
-        && (g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-            || g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)))
-      {
-        return false;
-      }
+#ifdef __cpp_exceptions
     check (succeeded);
-    return true;
+#else
+    if (!succeeded)
+      {
+        error failed = failure<error> ();
+        making != nullptr ? void (*making = std::move (failed)) : misuse (failed.what ());
+      }
+#endif
+  }
+
+  bool
+  is_late () const noexcept
+  {
+    return g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+           || g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER);
   }
 
   const GError *
@@ -83,8 +145,42 @@ public:
   }
 
 private:
+  static bool
+  is_text (const std::string &text)
+  {
+    return text.find ('\0') == std::string::npos;
+  }
+
+  static bool
+  is_text (const std::optional<std::string> &text)
+  {
+    return !text || is_text (*text);
+  }
+
+  /* Failure without an error is what the C library answers to a misuse. */
+  template <class R>
+  R
+  failure () const
+  {
+    if (error_ == nullptr)
+      {
+        misuse ("the curator library refused the call");
+      }
+#ifdef __cpp_exceptions
+    throw error (error_);
+#else
+    return R (error (error_));
+#endif
+  }
+
   GError *error_ = nullptr;
 };
+
+inline const char *
+c_str (const std::optional<std::string> &text) noexcept
+{
+  return text ? text->c_str () : nullptr;
+}
 
 template <class T>
 T *
@@ -92,23 +188,9 @@ require (T *object)
 {
   if (object == nullptr)
     {
-      throw std::logic_error ("the curator handle is empty");
+      misuse ("the curator handle is empty");
     }
   return object;
-}
-
-/* A text for C, which would end it at a NUL. */
-inline const char *
-c_text (const std::string &text)
-{
-  if (text.find ('\0') != std::string::npos)
-    {
-      outcome refused;
-      g_set_error_literal (refused, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "a text has a NUL inside");
-      refused.check (false);
-    }
-  return text.c_str ();
 }
 
 /* What unwinds the stack of a thread that ends in pthread_exit() or is cancelled. Only GNU's library
@@ -127,6 +209,9 @@ template <class Call>
 __attribute__ ((no_sanitize ("null"))) void
 shield (Call &&call)
 {
+#ifndef __cpp_exceptions
+  std::forward<Call> (call) ();
+#else
   try
     {
       std::forward<Call> (call) ();
@@ -144,6 +229,7 @@ shield (Call &&call)
       g_log ("curator", G_LOG_LEVEL_CRITICAL,
              "a callback threw an exception that is not a std::exception");
     }
+#endif
 }
 
 /* The same for what the library waits for: it has to return. */
@@ -219,7 +305,7 @@ release_to_library (std::unique_ptr<F> &kept, guint id)
 {
   if (id == 0)
     {
-      throw std::logic_error ("the curator library refused the listener");
+      misuse ("the curator library refused the listener");
     }
   kept.release ();
   return id;
@@ -245,9 +331,28 @@ tell_release (const GError *failed, gpointer data) noexcept
   });
 }
 
+/* Takes over the array; none if the call failed. */
+template <class Take>
+auto
+take_array (GPtrArray *objects, Take &&take)
+{
+  std::vector<std::invoke_result_t<Take, gpointer>> taken;
+  for (guint i = 0; objects != nullptr && i < objects->len; i++)
+    {
+      taken.push_back (take (g_ptr_array_index (objects, i)));
+    }
+  g_clear_pointer (&objects, g_ptr_array_unref);
+  return taken;
+}
+
+/* None if the call failed. */
 inline std::vector<std::string>
 take_strings (char **strings)
 {
+  if (strings == nullptr)
+    {
+      return {};
+    }
   const std::unique_ptr<char *, void (*) (char **)> owner (strings, g_strfreev);
   return std::vector<std::string> (strings, strings + g_strv_length (strings));
 }

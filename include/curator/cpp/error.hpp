@@ -1,23 +1,19 @@
-/* The exception of every function. */
+/* What a function throws, or gives instead of its result. */
 #ifndef CURATOR_CPP_ERROR_HPP
 #define CURATOR_CPP_ERROR_HPP
 
+#include <curator/cpp/version.hpp>
 #include <curator/error.h>
-#include <curator/version.h>
 
 #include <gio/gio.h>
 #include <stdexcept>
 
 namespace curator
 {
-/* Keeps objects compiled with different versions of these headers apart. */
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
-static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 3,
-               "name the inline namespace after the version");
-
 /** The exception of every function: a GError of a domain from error.h, or of G_IO_ERROR. */
-class error : public std::runtime_error
+class [[nodiscard]] error : public std::runtime_error
 {
 public:
   /** Copies @p cause, which must not be NULL. */

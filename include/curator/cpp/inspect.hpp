@@ -17,7 +17,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** Which recipe the children of a path belong to: CuratorLockKind. Values may be added. */
 enum class lock_kind
@@ -70,7 +70,7 @@ struct participant
 };
 
 /** Who holds a lock and who waits for it. Wraps CuratorInspection; see inspect.h. Immutable. */
-class inspection
+class [[nodiscard]] inspection
 {
 public:
   /** An empty handle. */
@@ -79,17 +79,21 @@ public:
   /** Inspects the lock at @p path. Waits for the server.
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  see curator_inspect() */
-  inspection (const client &client, const std::string &path, detail::timeout timeout = {},
-              GCancellable *cancellable = nullptr)
+  [[nodiscard]] inspection (const client &client, const std::string &path,
+                            detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    handle_ = inspection_handle (
-        outcome.check (curator_inspect (detail::require (client.native_handle ()),
-                                        detail::c_text (path), timeout, cancellable, outcome)));
+    if (outcome.takes (path))
+      {
+        handle_ =
+            inspection_handle (curator_inspect (detail::require (client.native_handle ()),
+                                                path.c_str (), timeout, cancellable, outcome));
+      }
+    outcome.built (native_handle () != nullptr);
   }
 
   /** Takes over a reference. */
-  explicit inspection (CuratorInspection *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit inspection (CuratorInspection *object) noexcept : handle_ (object)
   {
   }
 
@@ -160,7 +164,7 @@ public:
 
   /** Deletes the node of the participant at that index if no session owns it:
    *  curator_delete_ownerless(). @throws std::out_of_range  there is no such participant */
-  void
+  result<void>
   delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
                     GCancellable *cancellable = nullptr) const
   {
@@ -168,12 +172,12 @@ public:
         curator_inspection_get_participant (detail::require (native_handle ()), i);
     if (one == nullptr)
       {
-        throw std::out_of_range ("no such participant");
+        detail::misuse<std::out_of_range> ("no such participant");
       }
     detail::outcome outcome;
-    outcome.check (curator_delete_ownerless (detail::require (client.native_handle ()), one,
-                                             timeout, cancellable, outcome)
-                   != FALSE);
+    return outcome.check (curator_delete_ownerless (detail::require (client.native_handle ()), one,
+                                                    timeout, cancellable, outcome)
+                          != FALSE);
   }
 
   /** The share of the sequence counter that is used up, 0 to 1. */
@@ -231,21 +235,23 @@ struct found_locks
 /** Paths of the locks that are held or waited for at or below a path: curator_find_locks().
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
  *  @param timeout    for the whole call; 0: up to the connection timeout */
-inline found_locks
+inline result<found_locks>
 find_locks (const client &client, const std::string &path, unsigned max_nodes = 0,
             detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
 {
   detail::outcome outcome;
   gboolean complete = FALSE;
-  char **paths = outcome.check (curator_find_locks (detail::require (client.native_handle ()),
-                                                    detail::c_text (path), max_nodes, &complete,
-                                                    timeout, cancellable, outcome));
-  return { detail::take_strings (paths), complete != FALSE };
+  char **paths = outcome.takes (path)
+                     ? curator_find_locks (detail::require (client.native_handle ()), path.c_str (),
+                                           max_nodes, &complete, timeout, cancellable, outcome)
+                     : nullptr;
+  return outcome.give (paths != nullptr,
+                       found_locks{ detail::take_strings (paths), complete != FALSE });
 }
 
 /** Every lock at or below a path: curator_inspect_all().
  *  @param previous  the result of the last call: locks that have not changed are not read again */
-inline std::vector<inspection>
+inline result<std::vector<inspection>>
 inspect_all (const client &client, const std::string &path,
              const std::vector<inspection> &previous = {}, detail::timeout timeout = {},
              GCancellable *cancellable = nullptr)
@@ -257,18 +263,15 @@ inspect_all (const client &client, const std::string &path,
     {
       g_ptr_array_add (old.get (), detail::require (one.native_handle ()));
     }
-  const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> all (
-      outcome.check (curator_inspect_all (detail::require (client.native_handle ()),
-                                          detail::c_text (path), old.get (), nullptr, timeout,
-                                          cancellable, outcome)),
-      g_ptr_array_unref);
-  std::vector<inspection> result;
-  for (guint i = 0; i < all->len; i++)
-    {
-      auto *one = static_cast<CuratorInspection *> (g_ptr_array_index (all.get (), i));
-      result.emplace_back (curator_inspection_ref (one));
-    }
-  return result;
+  GPtrArray *all =
+      outcome.takes (path)
+          ? curator_inspect_all (detail::require (client.native_handle ()), path.c_str (),
+                                 old.get (), nullptr, timeout, cancellable, outcome)
+          : nullptr;
+  return outcome.give (all != nullptr, detail::take_array (all, [] (gpointer one) {
+                         return inspection (
+                             curator_inspection_ref (static_cast<CuratorInspection *> (one)));
+                       }));
 }
 
 /** Escapes bytes from a server for printing: curator_escape_name(). */

@@ -18,7 +18,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** A candidate in an election when the server was asked. Copies a CuratorLeaderParticipant. */
 struct leader_participant
@@ -47,40 +47,36 @@ take_participant (CuratorLeaderParticipant *object)
            curator_leader_participant_is_leader (object) != FALSE };
 }
 
-/* Nothing, if there was no error. */
-inline std::optional<leader_participant>
+/* Nothing, if there is none. */
+inline result<std::optional<leader_participant>>
 take_leader (const outcome &outcome, CuratorLeaderParticipant *object)
 {
-  outcome.check (true);
-  return object != nullptr ? std::optional<leader_participant> (take_participant (object))
-                           : std::nullopt;
+  auto leader = object != nullptr ? std::optional<leader_participant> (take_participant (object))
+                                  : std::nullopt;
+  return outcome.give (outcome.get () == nullptr, std::move (leader));
 }
 
 /* Takes over the array. */
-inline std::vector<leader_participant>
-take_participants (GPtrArray *objects)
+inline result<std::vector<leader_participant>>
+take_participants (const outcome &outcome, GPtrArray *objects)
 {
-  const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> owner (objects, g_ptr_array_unref);
-  std::vector<leader_participant> participants;
-  for (guint i = 0; i < objects->len; i++)
-    {
-      auto *const object = static_cast<CuratorLeaderParticipant *> (g_ptr_array_index (objects, i));
-      participants.push_back (take_participant (curator_leader_participant_ref (object)));
-    }
-  return participants;
+  return outcome.give (objects != nullptr, take_array (objects, [] (gpointer one) {
+                         return take_participant (curator_leader_participant_ref (
+                             static_cast<CuratorLeaderParticipant *> (one)));
+                       }));
 }
 }
 
 /** Runs a function on a thread of its own while it leads. Wraps CuratorLeaderSelector; see
  *  leader.h. */
-class leader_selector
+class [[nodiscard]] leader_selector
 {
 public:
   /** An empty handle. */
   leader_selector () noexcept = default;
 
   /** Takes over a reference. */
-  explicit leader_selector (CuratorLeaderSelector *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit leader_selector (CuratorLeaderSelector *object) noexcept : handle_ (object)
   {
   }
 
@@ -89,31 +85,38 @@ public:
    *               it returns. It should return soon after the cancellable was cancelled; in C++20,
    *               stop_token_of (cancellable) is a token for that. lease::stop_token() is stopped
    *               only when the lease has ended, whatever the rule of the selector */
-  template <class F> leader_selector (const client &client, const std::string &path, F &&lead)
+  template <class F>
+  [[nodiscard]] leader_selector (const client &client, const std::string &path, F &&lead)
   {
     using callback = std::decay_t<F>;
     CuratorClient *const owner = detail::require (client.native_handle ());
-    const char *const where = detail::c_text (path);
     std::unique_ptr<callback> kept (detail::keep (std::forward<F> (lead)));
     detail::outcome outcome;
-    handle_ = selector_handle (curator_leader_selector_new (
-        owner, where,
-        [] (CuratorLeaderSelector *, CuratorLease *held, GCancellable *cancellable, gpointer data) {
-          detail::shield ([&] {
-            const lease leadership (curator_lease_ref (held));
-            (*static_cast<callback *> (data)) (leadership, cancellable);
-          });
-        },
-        kept.get (), detail::destroy<callback>, outcome));
-    outcome.check (handle_.get ());
-    kept.release ();
+    if (outcome.takes (path))
+      {
+        handle_ = selector_handle (
+            curator_leader_selector_new (owner, path.c_str (), call_lead<callback>, kept.get (),
+                                         detail::destroy<callback>, outcome));
+      }
+    if (native_handle () != nullptr)
+      {
+        kept.release ();
+      }
+    outcome.built (native_handle () != nullptr);
   }
 
   /** Sets the id, which other participants see. Call it before start(). */
-  void
+  result<void>
   set_id (const std::string &id)
   {
-    curator_leader_selector_set_id (detail::require (native_handle ()), detail::c_text (id));
+    detail::outcome outcome;
+    CuratorLeaderSelector *const object = detail::require (native_handle ());
+    const bool taken = outcome.takes (id);
+    if (taken)
+      {
+        curator_leader_selector_set_id (object, id.c_str ());
+      }
+    return outcome.check (taken);
   }
 
   /** The id; empty if none was set. */
@@ -139,12 +142,12 @@ public:
   }
 
   /** Queues for leadership, in the background. Only once. */
-  void
+  result<void>
   start ()
   {
     detail::outcome outcome;
-    outcome.check (curator_leader_selector_start (detail::require (native_handle ()), outcome)
-                   != FALSE);
+    return outcome.check (
+        curator_leader_selector_start (detail::require (native_handle ()), outcome) != FALSE);
   }
 
   /** Queues again. @return false if it is queued or leading already, not started, or closed */
@@ -162,7 +165,7 @@ public:
   }
 
   /** Whether it leads now, by the local clock. Sends no request. */
-  bool
+  [[nodiscard]] bool
   has_leadership () const
   {
     return curator_leader_selector_has_leadership (detail::require (native_handle ())) != FALSE;
@@ -170,17 +173,18 @@ public:
 
   /** Reads the candidates from the server, the leader first.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  std::vector<leader_participant>
+  result<std::vector<leader_participant>>
   participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participants (outcome.check (curator_leader_selector_get_participants (
-        detail::require (native_handle ()), timeout, cancellable, outcome)));
+    return detail::take_participants (
+        outcome, curator_leader_selector_get_participants (detail::require (native_handle ()),
+                                                           timeout, cancellable, outcome));
   }
 
   /** Reads the leader from the server; nothing if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  std::optional<leader_participant>
+  result<std::optional<leader_participant>>
   leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
@@ -214,32 +218,45 @@ public:
   }
 
 private:
+  template <class F>
+  static void
+  call_lead (CuratorLeaderSelector *, CuratorLease *held, GCancellable *cancellable, gpointer data)
+  {
+    detail::shield ([&] {
+      const lease leadership (curator_lease_ref (held));
+      (*static_cast<F *> (data)) (leadership, cancellable);
+    });
+  }
+
   using selector_handle = detail::handle<CuratorLeaderSelector, curator_leader_selector_ref,
                                          curator_leader_selector_unref>;
   selector_handle handle_;
 };
 
 /** Leads from its turn until it is closed. Wraps CuratorLeaderLatch; see leader.h. */
-class leader_latch
+class [[nodiscard]] leader_latch
 {
 public:
   /** An empty handle. */
   leader_latch () noexcept = default;
 
   /** Takes over a reference. */
-  explicit leader_latch (CuratorLeaderLatch *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit leader_latch (CuratorLeaderLatch *object) noexcept : handle_ (object)
   {
   }
 
   /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
    *  @param id  what other participants see */
-  leader_latch (const client &client, const std::string &path, const std::string &id = {})
+  [[nodiscard]] leader_latch (const client &client, const std::string &path,
+                              const std::string &id = {})
   {
     detail::outcome outcome;
-    handle_ = latch_handle (curator_leader_latch_new (detail::require (client.native_handle ()),
-                                                      detail::c_text (path), detail::c_text (id),
-                                                      outcome));
-    outcome.check (handle_.get ());
+    if (outcome.takes (path, id))
+      {
+        handle_ = latch_handle (curator_leader_latch_new (detail::require (client.native_handle ()),
+                                                          path.c_str (), id.c_str (), outcome));
+      }
+    outcome.built (native_handle () != nullptr);
   }
 
   /** The id; may be empty. */
@@ -258,27 +275,27 @@ public:
   }
 
   /** Queues for leadership, in the background. Only once. */
-  void
+  result<void>
   start ()
   {
     detail::outcome outcome;
-    outcome.check (curator_leader_latch_start (detail::require (native_handle ()), outcome)
-                   != FALSE);
+    return outcome.check (curator_leader_latch_start (detail::require (native_handle ()), outcome)
+                          != FALSE);
   }
 
   /** Waits until it leads. @throws error  CLOSED, NOT_STARTED ... */
-  void
+  result<void>
   await (GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_leader_latch_await (detail::require (native_handle ()),
-                                               CURATOR_WAIT_FOREVER, cancellable, outcome)
-                   != FALSE);
+    return outcome.check (curator_leader_latch_await (detail::require (native_handle ()),
+                                                      CURATOR_WAIT_FOREVER, cancellable, outcome)
+                          != FALSE);
   }
 
   /** Waits within a timeout. @return whether it leads */
   template <class Rep, class Period>
-  bool
+  [[nodiscard]] result<bool>
   try_await_for (const std::chrono::duration<Rep, Period> &timeout,
                  GCancellable *cancellable = nullptr)
   {
@@ -289,8 +306,17 @@ public:
                             != FALSE);
   }
 
+  /** The same, until a point in time. Ignores later adjustments of that clock. */
+  template <class Clock, class Duration>
+  [[nodiscard]] result<bool>
+  try_await_until (const std::chrono::time_point<Clock, Duration> &time,
+                   GCancellable *cancellable = nullptr)
+  {
+    return try_await_for (detail::left_until (time), cancellable);
+  }
+
   /** Whether it leads now, by the local clock. Sends no request. */
-  bool
+  [[nodiscard]] bool
   has_leadership () const
   {
     return curator_leader_latch_has_leadership (detail::require (native_handle ())) != FALSE;
@@ -307,17 +333,18 @@ public:
 
   /** Reads the candidates from the server, the leader first.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  std::vector<leader_participant>
+  result<std::vector<leader_participant>>
   participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
-    return detail::take_participants (outcome.check (curator_leader_latch_get_participants (
-        detail::require (native_handle ()), timeout, cancellable, outcome)));
+    return detail::take_participants (
+        outcome, curator_leader_latch_get_participants (detail::require (native_handle ()), timeout,
+                                                        cancellable, outcome));
   }
 
   /** Reads the leader from the server; nothing if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  std::optional<leader_participant>
+  result<std::optional<leader_participant>>
   leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;

@@ -16,7 +16,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** States of a hold: CuratorLeaseState. */
 enum class lease_state
@@ -36,14 +36,14 @@ to_string (lease_state state) noexcept
 
 /** One hold that belongs to no thread. Wraps CuratorLease; see lease.h. Destroying its last handle
  *  releases it in the background; release() waits for the server. */
-class lease
+class [[nodiscard]] lease
 {
 public:
   /** An empty handle. */
   lease () noexcept = default;
 
   /** Takes over a reference. */
-  explicit lease (CuratorLease *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit lease (CuratorLease *object) noexcept : handle_ (object)
   {
   }
 
@@ -68,21 +68,21 @@ public:
   }
 
   /** Grows with every later exclusive grant; curator_lease_get_fencing_token(). */
-  std::uint64_t
+  [[nodiscard]] std::uint64_t
   fencing_token () const
   {
     return curator_lease_get_fencing_token (detail::require (native_handle ()));
   }
 
   /** The current state. */
-  lease_state
+  [[nodiscard]] lease_state
   state () const
   {
     return static_cast<lease_state> (curator_lease_get_state (detail::require (native_handle ())));
   }
 
   /** Time until the hold's deadline if no server answers again; zero after it. */
-  std::chrono::milliseconds
+  [[nodiscard]] std::chrono::milliseconds
   remaining () const
   {
     return std::chrono::milliseconds (
@@ -92,7 +92,7 @@ public:
   /** Whether a step of that duration can end before the deadline. Call it before each step that
    *  cannot be undone. */
   template <class Rep, class Period>
-  bool
+  [[nodiscard]] bool
   valid_for (const std::chrono::duration<Rep, Period> &time) const
   {
     const std::chrono::duration<double, std::milli> left = remaining ();
@@ -103,11 +103,11 @@ public:
    *  curator_lease_extend().
    *  @throws error  LOCK_LOST if the hold has ended */
   template <class Rep, class Period>
-  void
+  result<void>
   extend (const std::chrono::duration<Rep, Period> &at_least) const
   {
     detail::outcome outcome;
-    outcome.check (
+    return outcome.check (
         curator_lease_extend (detail::require (native_handle ()), detail::to_ms (at_least), outcome)
         != FALSE);
   }
@@ -147,17 +147,21 @@ public:
   /** Reads the payload of the node from the server: curator_lease_get_data().
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  LOCK_LOST if the node is gone ... */
-  std::string
+  result<std::string>
   data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     GBytes *bytes =
         curator_lease_get_data (detail::require (native_handle ()), timeout, cancellable, outcome);
-    outcome.check (bytes);
-    const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
-    gsize size = 0;
-    const void *text = g_bytes_get_data (bytes, &size);
-    return std::string (static_cast<const char *> (text), size);
+    std::string text;
+    if (bytes != nullptr)
+      {
+        gsize size = 0;
+        const void *start = g_bytes_get_data (bytes, &size);
+        text.assign (static_cast<const char *> (start), size);
+        g_bytes_unref (bytes);
+      }
+    return outcome.give (bytes != nullptr, std::move (text));
   }
 
   /** Adds a listener, called for every change of state, in order. If the lease is lost or released
@@ -196,11 +200,11 @@ public:
    *  @param timeout  for the wait; 0: up to the connection timeout
    *  @throws error  RELEASE_PENDING if no confirmation came in time, or is_cancelled(); the hold has
    *                 ended nevertheless, and its node is deleted in the background */
-  void
+  result<void>
   release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (
+    return outcome.check (
         curator_lease_release (detail::require (native_handle ()), timeout, cancellable, outcome)
         != FALSE);
   }

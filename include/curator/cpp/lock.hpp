@@ -17,7 +17,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** What unlock() does, which std::unique_lock and the like call at the end of a scope. */
 enum class unlock_mode
@@ -31,18 +31,19 @@ enum class unlock_mode
  *
  *  Locking costs at least one round trip, and std::lock retries. To acquire several locks, prefer
  *  multi_lock, which queues. */
-class lockable
+class [[nodiscard]] lockable
 {
 public:
   /** An empty handle. */
   lockable () noexcept = default;
 
   /** Takes over a reference to a lock of any recipe. */
-  explicit lockable (CuratorLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
+  [[nodiscard]] explicit lockable (CuratorLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
       : handle_ (lock), mode_ (mode)
   {
   }
 
+#ifdef __cpp_exceptions
   /** Acquires for the calling thread, waiting its turn; re-entrant if the recipe is.
    *  @throws error  the errors of curator_lock_acquire(): LOCK_LOST, CONNECTION_LOST, CLOSED ... */
   void
@@ -53,6 +54,10 @@ public:
                                                     CURATOR_WAIT_FOREVER, cancellable, outcome);
     outcome.check (acquired != FALSE);
   }
+#else
+  /** std::unique_lock would not see it fail. try_lock_for (curator::forever) waits as long. */
+  void lock (GCancellable *cancellable = nullptr) = delete;
+#endif
 
   /** lock() waits without a limit: try_lock_for() takes one. */
   template <class Rep, class Period>
@@ -61,7 +66,7 @@ public:
 
   /** Acquires if no other contender is ahead.
    *  @throws error  as lock(); CONNECTION_LOST if there is no connection */
-  bool
+  [[nodiscard]] result<bool>
   try_lock ()
   {
     return try_lock_for (std::chrono::milliseconds::zero ());
@@ -69,7 +74,7 @@ public:
 
   /** Acquires within a timeout. @throws error  as lock() */
   template <class Rep, class Period>
-  bool
+  [[nodiscard]] result<bool>
   try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
                 GCancellable *cancellable = nullptr)
   {
@@ -81,7 +86,7 @@ public:
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
   template <class Clock, class Duration>
-  bool
+  [[nodiscard]] result<bool>
   try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
                   GCancellable *cancellable = nullptr)
   {
@@ -108,11 +113,11 @@ public:
    *  @param timeout  for the wait; 0: up to the connection timeout
    *  @throws error  NOT_OWNER, or RELEASE_PENDING if the server did not confirm in time, or
    *                 is_cancelled(); after the last two the hold has ended nevertheless */
-  void
+  result<void>
   release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (
+    return outcome.check (
         curator_lock_release (detail::require (native_handle ()), timeout, cancellable, outcome)
         != FALSE);
   }
@@ -171,43 +176,49 @@ public:
   }
 
   /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock() */
-  lease
+  [[nodiscard]] result<lease>
   acquire_lease (GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
                                                CURATOR_WAIT_FOREVER, cancellable, outcome));
-    outcome.check (granted.native_handle ());
-    return granted;
+    const bool is_granted = bool (granted);
+    return outcome.give (is_granted, std::move (granted));
   }
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
   template <class Rep, class Period>
-  lease
+  [[nodiscard]] result<lease>
   acquire_lease (const std::chrono::duration<Rep, Period> &timeout,
                  GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
                                                detail::to_ms (timeout), cancellable, outcome));
-    outcome.check (granted.native_handle ());
-    return granted;
+    const bool is_granted = bool (granted);
+    return outcome.give (is_granted, std::move (granted));
   }
 
   /** The same, without an error if the time is over. */
   template <class Rep, class Period>
-  std::optional<lease>
+  [[nodiscard]] result<std::optional<lease>>
   try_acquire_lease_for (const std::chrono::duration<Rep, Period> &timeout,
                          GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
                                                detail::to_ms (timeout), cancellable, outcome));
-    if (!outcome.in_time (granted.native_handle () != nullptr))
-      {
-        return std::nullopt;
-      }
-    return granted;
+    const bool is_granted = bool (granted);
+    return outcome.in_time (is_granted, std::move (granted));
+  }
+
+  /** The same, until a point in time. Ignores later adjustments of that clock. */
+  template <class Clock, class Duration>
+  [[nodiscard]] result<std::optional<lease>>
+  try_acquire_lease_until (const std::chrono::time_point<Clock, Duration> &time,
+                           GCancellable *cancellable = nullptr)
+  {
+    return try_acquire_lease_for (detail::left_until (time), cancellable);
   }
 
   /** Acquires a lease asynchronously.
@@ -238,39 +249,38 @@ public:
    *  may hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  UNSUPPORTED for a multi_lock ... */
-  std::vector<std::string>
+  result<std::vector<std::string>>
   participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     char **nodes = curator_lock_get_participant_nodes (detail::require (native_handle ()), timeout,
                                                        cancellable, outcome);
-    outcome.check (nodes);
-    return detail::take_strings (nodes);
+    return outcome.give (nodes != nullptr, detail::take_strings (nodes));
   }
 
   /** Ends holds granted from now on when they last so long, also if the holder hangs:
    *  curator_lock_set_max_hold(). curator::forever, the default: no maximum.
    *  @throws error  INVALID_ARGUMENT for no time at all */
   template <class Rep, class Period>
-  void
+  result<void>
   set_max_hold (const std::chrono::duration<Rep, Period> &max_hold)
   {
+    detail::outcome outcome;
+    CuratorLock *const object = detail::require (native_handle ());
     const gint64 ms = detail::to_ms (max_hold);
-    if (ms == 0)
+    const bool taken = ms != 0 || outcome.refuse ("a maximum of no time at all");
+    if (taken)
       {
-        detail::outcome refused;
-        g_set_error_literal (refused, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "a maximum of no time at all");
-        refused.check (false);
+        curator_lock_set_max_hold (object, ms);
       }
-    curator_lock_set_max_hold (detail::require (native_handle ()), ms);
+    return outcome.check (taken);
   }
 
   /** Lets other clients ask for the lock back. Covers attempts that begin after this call.
    *  @param listener  called as listener ()
    *  @throws error  UNSUPPORTED for a multi_lock */
   template <class F>
-  void
+  result<void>
   make_revocable (F &&listener)
   {
     using callback = std::decay_t<F>;
@@ -282,18 +292,21 @@ public:
           detail::shield ([&] { (*static_cast<callback *> (data)) (); });
         },
         kept.get (), detail::destroy<callback>, outcome);
-    outcome.check (taken != FALSE);
-    kept.release ();
+    if (taken)
+      {
+        static_cast<void> (kept.release ());
+      }
+    return outcome.check (taken != FALSE);
   }
 
   /** Reverts make_revocable(). */
-  void
+  result<void>
   make_irrevocable ()
   {
     detail::outcome outcome;
-    outcome.check (curator_lock_make_revocable (detail::require (native_handle ()), nullptr,
-                                                nullptr, nullptr, outcome)
-                   != FALSE);
+    return outcome.check (curator_lock_make_revocable (detail::require (native_handle ()), nullptr,
+                                                       nullptr, nullptr, outcome)
+                          != FALSE);
   }
 
   /** The lock for the C functions; borrowed. */

@@ -14,7 +14,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** How a node is created: CuratorCreateMode. */
 enum class create_mode
@@ -42,10 +42,16 @@ public:
   }
 
   /** Sets the name. */
-  void
+  result<void>
   set_name (const std::string &name)
   {
-    curator_node_request_set_name (request_, detail::c_text (name));
+    detail::outcome outcome;
+    const bool taken = outcome.takes (name);
+    if (taken)
+      {
+        curator_node_request_set_name (request_, name.c_str ());
+      }
+    return outcome.check (taken);
   }
 
   /** Sets the mode; default: ephemeral and sequential. */
@@ -98,14 +104,14 @@ struct lock_driver_functions
 
 /** Decides who holds a lock, for recipes of your own. Wraps CuratorLockDriver; see
  *  lock_internals.h. */
-class lock_driver
+class [[nodiscard]] lock_driver
 {
 public:
   /** An empty handle. */
   lock_driver () noexcept = default;
 
   /** Creates a driver of these functions. */
-  explicit lock_driver (lock_driver_functions functions)
+  [[nodiscard]] explicit lock_driver (lock_driver_functions functions)
   {
     auto kept = std::make_unique<state> ();
     kept->functions = std::move (functions);
@@ -119,7 +125,7 @@ public:
   }
 
   /** Takes over a reference. */
-  explicit lock_driver (CuratorLockDriver *driver) noexcept : handle_ (driver)
+  [[nodiscard]] explicit lock_driver (CuratorLockDriver *driver) noexcept : handle_ (driver)
   {
   }
 
@@ -176,8 +182,15 @@ private:
       predicate_results decided = static_cast<state *> (data)->functions.gets_the_lock (
           names, sequence_node_name, max_leases);
       to_watch = std::move (decided.path_to_watch);
+      detail::outcome outcome;
+      if (!outcome.takes (to_watch))
+        {
+          g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback returned: %s",
+                 outcome.get ()->message);
+          to_watch.clear ();
+        }
       results->gets_the_lock = decided.gets_the_lock ? TRUE : FALSE;
-      results->path_to_watch = to_watch.empty () ? nullptr : detail::c_text (to_watch);
+      results->path_to_watch = to_watch.empty () ? nullptr : to_watch.c_str ();
     });
   }
 

@@ -14,7 +14,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** The order in which a multi_lock acquires its members. */
 enum class lock_order
@@ -25,7 +25,7 @@ enum class lock_order
 
 /** Several locks as one: curator_multi_lock_new(). Locks all members or none, unlocks in
  *  reverse. */
-class multi_lock : public lockable
+class [[nodiscard]] multi_lock : public lockable
 {
 public:
   /** An empty handle. */
@@ -33,16 +33,18 @@ public:
 
   /** Creates a lock of mutexes, one for each path; no path twice. @throws error
    *  INVALID_ARGUMENT */
-  multi_lock (const client &client, const std::vector<std::string> &paths,
-              lock_order order = lock_order::sorted, unlock_mode mode = unlock_mode::wait)
+  [[nodiscard]] multi_lock (const client &client, const std::vector<std::string> &paths,
+                            lock_order order = lock_order::sorted,
+                            unlock_mode mode = unlock_mode::wait)
       : multi_lock (make (client, paths, order), mode)
   {
   }
 
   /** Creates a lock of these locks, of any recipe and any client, in this order. Their handles may
    *  be destroyed first. */
-  explicit multi_lock (std::initializer_list<std::reference_wrapper<const lockable>> members,
-                       unlock_mode mode = unlock_mode::wait)
+  [[nodiscard]] explicit multi_lock (
+      std::initializer_list<std::reference_wrapper<const lockable>> members,
+      unlock_mode mode = unlock_mode::wait)
       : multi_lock (make (members), mode)
   {
   }
@@ -55,27 +57,27 @@ public:
   }
 
 private:
-  multi_lock (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  [[nodiscard]] multi_lock (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
   {
   }
 
   static CuratorLock *
   make (const client &client, const std::vector<std::string> &paths, lock_order order)
   {
+    detail::outcome outcome;
+    CuratorClient *const owner = detail::require (client.native_handle ());
     std::vector<const char *> texts;
-    texts.reserve (paths.size () + 1);
+    bool taken = true;
     for (const std::string &path : paths)
       {
-        texts.push_back (detail::c_text (path));
+        taken = taken && outcome.takes (path);
+        texts.push_back (path.c_str ());
       }
     texts.push_back (nullptr);
-    detail::outcome outcome;
-    CuratorLock *lock = order == lock_order::sorted
-                            ? curator_multi_lock_new_for_paths_sorted (
-                                detail::require (client.native_handle ()), texts.data (), outcome)
-                            : curator_multi_lock_new_for_paths (
-                                detail::require (client.native_handle ()), texts.data (), outcome);
-    outcome.check (lock);
+    const auto create = order == lock_order::sorted ? curator_multi_lock_new_for_paths_sorted
+                                                    : curator_multi_lock_new_for_paths;
+    CuratorLock *const lock = taken ? create (owner, texts.data (), outcome) : nullptr;
+    outcome.built (lock != nullptr);
     return lock;
   }
 

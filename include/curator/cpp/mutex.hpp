@@ -12,17 +12,18 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** A fair, re-entrant mutex: curator_mutex_new(). */
-class mutex : public lockable
+class [[nodiscard]] mutex : public lockable
 {
 public:
   /** An empty handle. */
   mutex () noexcept = default;
 
   /** Sends no request. @throws error  INVALID_ARGUMENT */
-  mutex (const client &client, const std::string &path, unlock_mode mode = unlock_mode::wait)
+  [[nodiscard]] mutex (const client &client, const std::string &path,
+                       unlock_mode mode = unlock_mode::wait)
       : mutex (make (client, path), mode)
   {
   }
@@ -30,8 +31,9 @@ public:
   /** Creates a lock with a driver: curator_mutex_new_with_driver(). @throws error  INVALID_ARGUMENT
    *  @param lock_name   what the names of its nodes begin with, for example "lock-"
    *  @param max_leases  passed to the driver */
-  mutex (const client &client, const std::string &path, const std::string &lock_name,
-         int max_leases, const lock_driver &driver, unlock_mode mode = unlock_mode::wait)
+  [[nodiscard]] mutex (const client &client, const std::string &path, const std::string &lock_name,
+                       int max_leases, const lock_driver &driver,
+                       unlock_mode mode = unlock_mode::wait)
       : mutex (make (client, path, lock_name, max_leases, driver), mode)
   {
   }
@@ -44,7 +46,7 @@ public:
   }
 
 private:
-  mutex (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  [[nodiscard]] mutex (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
   {
   }
 
@@ -52,9 +54,10 @@ private:
   make (const client &client, const std::string &path)
   {
     detail::outcome outcome;
-    CuratorLock *lock = curator_mutex_new (detail::require (client.native_handle ()),
-                                           detail::c_text (path), outcome);
-    outcome.check (lock);
+    CuratorClient *const owner = detail::require (client.native_handle ());
+    CuratorLock *const lock =
+        outcome.takes (path) ? curator_mutex_new (owner, path.c_str (), outcome) : nullptr;
+    outcome.built (lock != nullptr);
     return lock;
   }
 
@@ -63,15 +66,19 @@ private:
         const lock_driver &driver)
   {
     detail::outcome outcome;
-    return outcome.check (curator_mutex_new_with_driver (
-        detail::require (client.native_handle ()), detail::c_text (path),
-        detail::c_text (lock_name), max_leases, detail::require (driver.native_handle ()),
-        outcome));
+    CuratorClient *const owner = detail::require (client.native_handle ());
+    CuratorLockDriver *const decides = detail::require (driver.native_handle ());
+    CuratorLock *const lock =
+        outcome.takes (path, lock_name) ? curator_mutex_new_with_driver (
+            owner, path.c_str (), lock_name.c_str (), max_leases, decides, outcome)
+                                        : nullptr;
+    outcome.built (lock != nullptr);
+    return lock;
   }
 };
 
 /** A lock that is one ephemeral node, without a queue: curator_fixed_node_lock_new(). */
-class fixed_node_lock : public lockable
+class [[nodiscard]] fixed_node_lock : public lockable
 {
 public:
   /** An empty handle. */
@@ -79,8 +86,8 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param node_path  path of the node itself */
-  fixed_node_lock (const client &client, const std::string &node_path,
-                   unlock_mode mode = unlock_mode::wait)
+  [[nodiscard]] fixed_node_lock (const client &client, const std::string &node_path,
+                                 unlock_mode mode = unlock_mode::wait)
       : fixed_node_lock (make (client, node_path), mode)
   {
   }
@@ -93,7 +100,8 @@ public:
   }
 
 private:
-  fixed_node_lock (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  [[nodiscard]] fixed_node_lock (CuratorLock *lock, unlock_mode mode) noexcept
+      : lockable (lock, mode)
   {
   }
 
@@ -101,22 +109,26 @@ private:
   make (const client &client, const std::string &path)
   {
     detail::outcome outcome;
-    return outcome.check (curator_fixed_node_lock_new (detail::require (client.native_handle ()),
-                                                       detail::c_text (path), outcome));
+    CuratorClient *const owner = detail::require (client.native_handle ());
+    CuratorLock *const lock = outcome.takes (path)
+                                  ? curator_fixed_node_lock_new (owner, path.c_str (), outcome)
+                                  : nullptr;
+    outcome.built (lock != nullptr);
+    return lock;
   }
 };
 
 /** A fair mutex that is not re-entrant and that any thread may unlock:
  *  curator_semaphore_mutex_new(). */
-class semaphore_mutex : public lockable
+class [[nodiscard]] semaphore_mutex : public lockable
 {
 public:
   /** An empty handle. */
   semaphore_mutex () noexcept = default;
 
   /** Sends no request. @throws error  INVALID_ARGUMENT */
-  semaphore_mutex (const client &client, const std::string &path,
-                   unlock_mode mode = unlock_mode::wait)
+  [[nodiscard]] semaphore_mutex (const client &client, const std::string &path,
+                                 unlock_mode mode = unlock_mode::wait)
       : semaphore_mutex (make (client, path), mode)
   {
   }
@@ -129,7 +141,8 @@ public:
   }
 
 private:
-  semaphore_mutex (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  [[nodiscard]] semaphore_mutex (CuratorLock *lock, unlock_mode mode) noexcept
+      : lockable (lock, mode)
   {
   }
 
@@ -137,9 +150,11 @@ private:
   make (const client &client, const std::string &path)
   {
     detail::outcome outcome;
-    CuratorLock *lock = curator_semaphore_mutex_new (detail::require (client.native_handle ()),
-                                                     detail::c_text (path), outcome);
-    outcome.check (lock);
+    CuratorClient *const owner = detail::require (client.native_handle ());
+    CuratorLock *const lock = outcome.takes (path)
+                                  ? curator_semaphore_mutex_new (owner, path.c_str (), outcome)
+                                  : nullptr;
+    outcome.built (lock != nullptr);
     return lock;
   }
 };

@@ -11,11 +11,11 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** Decides whether and when a failed request is retried. Wraps CuratorRetryPolicy; see retry.h for
  *  the policies, their limits and their Java names. */
-class retry_policy
+class [[nodiscard]] retry_policy
 {
   using ms = std::chrono::milliseconds;
   using span = detail::span;
@@ -25,7 +25,7 @@ public:
   retry_policy () noexcept = default;
 
   /** Takes over a reference. */
-  explicit retry_policy (CuratorRetryPolicy *policy) noexcept : handle_ (policy)
+  [[nodiscard]] explicit retry_policy (CuratorRetryPolicy *policy) noexcept : handle_ (policy)
   {
   }
 

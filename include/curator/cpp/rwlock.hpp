@@ -13,13 +13,13 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** Many readers or one writer. Wraps CuratorRwLock; see rwlock.h. It is a SharedTimedMutex:
  *  std::unique_lock writes, std::shared_lock reads. A thread that holds the writer's side can lock
  *  the readers' side too and keeps it when it unlocks the writer's side. The reverse, an upgrade,
  *  throws UNSUPPORTED. */
-class rw_lock
+class [[nodiscard]] rw_lock
 {
 public:
   /** An empty handle. */
@@ -27,14 +27,16 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
    *  @param data  payload of the lock nodes; nullopt for the client's default */
-  rw_lock (const client &client, const std::string &path, unlock_mode mode = unlock_mode::wait,
-           const std::optional<std::string> &data = std::nullopt)
+  [[nodiscard]] rw_lock (const client &client, const std::string &path,
+                         unlock_mode mode = unlock_mode::wait,
+                         const std::optional<std::string> &data = std::nullopt)
       : rw_lock (make (client, path, data), mode)
   {
   }
 
   /** Takes over a reference. */
-  explicit rw_lock (CuratorRwLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
+  [[nodiscard]] explicit rw_lock (CuratorRwLock *lock,
+                                  unlock_mode mode = unlock_mode::wait) noexcept
       : handle_ (lock), mode_ (mode)
   {
     if (lock != nullptr)
@@ -58,6 +60,7 @@ public:
     return writer_;
   }
 
+#ifdef __cpp_exceptions
   /** Locks the writer's side; lockable::lock(). */
   void
   lock (GCancellable *cancellable = nullptr)
@@ -65,8 +68,21 @@ public:
     writer_.lock (cancellable);
   }
 
+  /** Locks the readers' side; lockable::lock(). */
+  void
+  lock_shared (GCancellable *cancellable = nullptr)
+  {
+    reader_.lock (cancellable);
+  }
+#else
+  /** See lockable::lock(). */
+  void lock (GCancellable *cancellable = nullptr) = delete;
+  /** See lockable::lock(). */
+  void lock_shared (GCancellable *cancellable = nullptr) = delete;
+#endif
+
   /** Locks the writer's side if no other contender is ahead. */
-  bool
+  [[nodiscard]] result<bool>
   try_lock ()
   {
     return writer_.try_lock ();
@@ -74,7 +90,7 @@ public:
 
   /** Locks the writer's side within a timeout. */
   template <class Rep, class Period>
-  bool
+  [[nodiscard]] result<bool>
   try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
                 GCancellable *cancellable = nullptr)
   {
@@ -83,7 +99,7 @@ public:
 
   /** Locks the writer's side within a timeout. */
   template <class Clock, class Duration>
-  bool
+  [[nodiscard]] result<bool>
   try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
                   GCancellable *cancellable = nullptr)
   {
@@ -97,15 +113,8 @@ public:
     writer_.unlock ();
   }
 
-  /** Locks the readers' side; lockable::lock(). */
-  void
-  lock_shared (GCancellable *cancellable = nullptr)
-  {
-    reader_.lock (cancellable);
-  }
-
   /** Locks the readers' side if no writer is ahead. */
-  bool
+  [[nodiscard]] result<bool>
   try_lock_shared ()
   {
     return reader_.try_lock ();
@@ -113,7 +122,7 @@ public:
 
   /** Locks the readers' side within a timeout. */
   template <class Rep, class Period>
-  bool
+  [[nodiscard]] result<bool>
   try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
                        GCancellable *cancellable = nullptr)
   {
@@ -122,7 +131,7 @@ public:
 
   /** Locks the readers' side within a timeout. */
   template <class Clock, class Duration>
-  bool
+  [[nodiscard]] result<bool>
   try_lock_shared_until (const std::chrono::time_point<Clock, Duration> &time,
                          GCancellable *cancellable = nullptr)
   {
@@ -155,10 +164,12 @@ private:
   make (const client &client, const std::string &path, const std::optional<std::string> &data)
   {
     detail::outcome outcome;
-    CuratorRwLock *lock =
-        curator_rw_lock_new (detail::require (client.native_handle ()), detail::c_text (path),
-                             data ? data->data () : nullptr, data ? data->size () : 0, outcome);
-    outcome.check (lock);
+    CuratorClient *const owner = detail::require (client.native_handle ());
+    CuratorRwLock *const lock =
+        outcome.takes (path) ? curator_rw_lock_new (
+            owner, path.c_str (), data ? data->data () : nullptr, data ? data->size () : 0, outcome)
+                             : nullptr;
+    outcome.built (lock != nullptr);
     return lock;
   }
 

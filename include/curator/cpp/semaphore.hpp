@@ -20,11 +20,11 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** A number of leases among all processes, handed out in order of arrival. Wraps CuratorSemaphore;
  *  see semaphore.h. */
-class semaphore
+class [[nodiscard]] semaphore
 {
 public:
   /** An empty handle. */
@@ -32,56 +32,62 @@ public:
 
   /** @param max_leases  at least 1; all processes must use the same number.
    *  @throws error  INVALID_ARGUMENT */
-  semaphore (const client &client, const std::string &path, int max_leases)
+  [[nodiscard]] semaphore (const client &client, const std::string &path, int max_leases)
   {
     detail::outcome outcome;
-    handle_ = semaphore_handle (curator_semaphore_new (detail::require (client.native_handle ()),
-                                                       detail::c_text (path), max_leases, outcome));
-    outcome.check (handle_.get ());
+    if (outcome.takes (path))
+      {
+        handle_ = semaphore_handle (curator_semaphore_new (
+            detail::require (client.native_handle ()), path.c_str (), max_leases, outcome));
+      }
+    outcome.built (native_handle () != nullptr);
   }
 
   /** Creates a semaphore whose number of leases follows @p count, which must be started.
    *  @throws error  INVALID_ARGUMENT */
-  semaphore (const client &client, const std::string &path, const shared_count &count)
+  [[nodiscard]] semaphore (const client &client, const std::string &path, const shared_count &count)
   {
     detail::outcome outcome;
-    handle_ = semaphore_handle (curator_semaphore_new_with_shared_count (
-        detail::require (client.native_handle ()), detail::c_text (path),
-        detail::require (count.native_handle ()), outcome));
-    outcome.check (handle_.get ());
+    if (outcome.takes (path))
+      {
+        handle_ = semaphore_handle (curator_semaphore_new_with_shared_count (
+            detail::require (client.native_handle ()), path.c_str (),
+            detail::require (count.native_handle ()), outcome));
+      }
+    outcome.built (native_handle () != nullptr);
   }
 
   /** Takes over a reference. */
-  explicit semaphore (CuratorSemaphore *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit semaphore (CuratorSemaphore *object) noexcept : handle_ (object)
   {
   }
 
   /** Acquires one lease, waiting its turn. @throws error  as lockable::lock() */
-  lease
+  [[nodiscard]] result<lease>
   acquire (GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     lease granted (curator_semaphore_acquire (detail::require (native_handle ()),
                                               CURATOR_WAIT_FOREVER, cancellable, outcome));
-    outcome.check (granted.native_handle ());
-    return granted;
+    const bool is_granted = bool (granted);
+    return outcome.give (is_granted, std::move (granted));
   }
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
   template <class Rep, class Period>
-  lease
+  [[nodiscard]] result<lease>
   acquire (const std::chrono::duration<Rep, Period> &timeout, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     lease granted (curator_semaphore_acquire (detail::require (native_handle ()),
                                               detail::to_ms (timeout), cancellable, outcome));
-    outcome.check (granted.native_handle ());
-    return granted;
+    const bool is_granted = bool (granted);
+    return outcome.give (is_granted, std::move (granted));
   }
 
   /** Acquires one lease if one is free and no other contender is ahead. @throws error  as
    *  lockable::try_lock() */
-  std::optional<lease>
+  [[nodiscard]] result<std::optional<lease>>
   try_acquire ()
   {
     return try_acquire_for (std::chrono::milliseconds::zero ());
@@ -89,30 +95,45 @@ public:
 
   /** Acquires one lease within a timeout. */
   template <class Rep, class Period>
-  std::optional<lease>
+  [[nodiscard]] result<std::optional<lease>>
   try_acquire_for (const std::chrono::duration<Rep, Period> &timeout,
                    GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     lease granted (curator_semaphore_acquire (detail::require (native_handle ()),
                                               detail::to_ms (timeout), cancellable, outcome));
-    if (!outcome.in_time (granted.native_handle () != nullptr))
-      {
-        return std::nullopt;
-      }
-    return granted;
+    const bool is_granted = bool (granted);
+    return outcome.in_time (is_granted, std::move (granted));
+  }
+
+  /** The same, until a point in time. Ignores later adjustments of that clock. */
+  template <class Clock, class Duration>
+  [[nodiscard]] result<std::optional<lease>>
+  try_acquire_until (const std::chrono::time_point<Clock, Duration> &time,
+                     GCancellable *cancellable = nullptr)
+  {
+    return try_acquire_for (detail::left_until (time), cancellable);
   }
 
   /** Acquires @p n leases within a timeout, or none: then the vector is empty. */
   template <class Rep, class Period>
-  std::vector<lease>
+  [[nodiscard]] result<std::vector<lease>>
   try_acquire_n_for (int n, const std::chrono::duration<Rep, Period> &timeout,
                      GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     GPtrArray *granted = curator_semaphore_acquire_n (
         detail::require (native_handle ()), n, detail::to_ms (timeout), cancellable, outcome);
-    return outcome.in_time (granted != nullptr) ? take_leases (granted) : std::vector<lease> ();
+    return outcome.give (granted != nullptr || outcome.is_late (), take_leases (granted));
+  }
+
+  /** The same, until a point in time. Ignores later adjustments of that clock. */
+  template <class Clock, class Duration>
+  [[nodiscard]] result<std::vector<lease>>
+  try_acquire_n_until (int n, const std::chrono::time_point<Clock, Duration> &time,
+                       GCancellable *cancellable = nullptr)
+  {
+    return try_acquire_n_for (n, detail::left_until (time), cancellable);
   }
 
   /** Acquires @p n leases asynchronously.
@@ -130,7 +151,7 @@ public:
         [] (CuratorSemaphore *, GPtrArray *granted, const GError *failed, gpointer data) {
           detail::shield ([&] {
             const auto kept = detail::take<callback> (data);
-            auto leases = granted != nullptr ? take_leases (granted) : std::vector<lease> ();
+            auto leases = take_leases (granted);
             const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
             (*kept) (std::move (leases), why ? &*why : nullptr);
           });
@@ -156,21 +177,20 @@ public:
   /** Full paths of the lease nodes, oldest first: curator_semaphore_get_participant_nodes(). A name may
    *  hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  std::vector<std::string>
+  result<std::vector<std::string>>
   participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     detail::outcome outcome;
     char **nodes = curator_semaphore_get_participant_nodes (detail::require (native_handle ()),
                                                             timeout, cancellable, outcome);
-    outcome.check (nodes);
-    return detail::take_strings (nodes);
+    return outcome.give (nodes != nullptr, detail::take_strings (nodes));
   }
 
   /** Lets other clients ask for a lease back. Covers leases acquired after this call.
    *  @param listener  called as listener (const lease &); the lease is borrowed: share() it to keep
    *                   it */
   template <class F>
-  void
+  result<void>
   make_revocable (F &&listener)
   {
     using callback = std::decay_t<F>;
@@ -185,8 +205,11 @@ public:
           });
         },
         kept.get (), detail::destroy<callback>, outcome);
-    outcome.check (taken != FALSE);
-    kept.release ();
+    if (taken)
+      {
+        static_cast<void> (kept.release ());
+      }
+    return outcome.check (taken != FALSE);
   }
 
   /** Another handle of the same semaphore. */
@@ -210,15 +233,9 @@ private:
   static std::vector<lease>
   take_leases (GPtrArray *granted)
   {
-    const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> owner (granted, g_ptr_array_unref);
-    std::vector<lease> leases;
-    leases.reserve (granted->len);
-    for (guint i = 0; i < granted->len; i++)
-      {
-        leases.emplace_back (
-            curator_lease_ref (static_cast<CuratorLease *> (g_ptr_array_index (granted, i))));
-      }
-    return leases;
+    return detail::take_array (granted, [] (gpointer one) {
+      return lease (curator_lease_ref (static_cast<CuratorLease *> (one)));
+    });
   }
 
   semaphore_handle handle_;

@@ -16,10 +16,10 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** An integer shared by all processes. Wraps CuratorSharedCount; see shared_count.h. */
-class shared_count
+class [[nodiscard]] shared_count
 {
 public:
   /** An empty handle. */
@@ -27,29 +27,32 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param seed  the value until start(), and of the node if start() creates it */
-  shared_count (const client &client, const std::string &path, std::int32_t seed)
+  [[nodiscard]] shared_count (const client &client, const std::string &path, std::int32_t seed)
   {
     detail::outcome outcome;
-    handle_ = count_handle (curator_shared_count_new (detail::require (client.native_handle ()),
-                                                      detail::c_text (path), seed, outcome));
-    outcome.check (handle_.get ());
+    if (outcome.takes (path))
+      {
+        handle_ = count_handle (curator_shared_count_new (detail::require (client.native_handle ()),
+                                                          path.c_str (), seed, outcome));
+      }
+    outcome.built (native_handle () != nullptr);
   }
 
   /** Takes over a reference. */
-  explicit shared_count (CuratorSharedCount *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit shared_count (CuratorSharedCount *object) noexcept : handle_ (object)
   {
   }
 
   /** Creates the node if it does not exist, reads it and follows its changes from then on:
    *  curator_shared_count_start().
    *  @param timeout  for the whole call; 0: up to the connection timeout. As for the other calls */
-  void
+  result<void>
   start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_start (detail::require (native_handle ()), timeout,
-                                               cancellable, outcome)
-                   != FALSE);
+    return outcome.check (curator_shared_count_start (detail::require (native_handle ()), timeout,
+                                                      cancellable, outcome)
+                          != FALSE);
   }
 
   /** The last known value. Sends no request. */
@@ -60,13 +63,13 @@ public:
   }
 
   /** Sets the value unconditionally and waits for the server: curator_shared_count_set(). */
-  void
+  result<void>
   set (std::int32_t value, detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
-    outcome.check (curator_shared_count_set (detail::require (native_handle ()), value, timeout,
-                                             cancellable, outcome)
-                   != FALSE);
+    return outcome.check (curator_shared_count_set (detail::require (native_handle ()), value,
+                                                    timeout, cancellable, outcome)
+                          != FALSE);
   }
 
   /** A value and the version of the node that has it. */
@@ -89,16 +92,15 @@ public:
   /** Sets the value if its version still is @p version, from versioned():
    *  curator_shared_count_try_set().
    *  @return false if another client changed the value first; the newer value has been read then */
-  bool
+  [[nodiscard]] result<bool>
   try_set (std::int32_t version, std::int32_t value, detail::timeout timeout = {},
            GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     gboolean set = FALSE;
-    outcome.check (curator_shared_count_try_set (detail::require (native_handle ()), version, value,
-                                                 &set, timeout, cancellable, outcome)
-                   != FALSE);
-    return set != FALSE;
+    const gboolean asked = curator_shared_count_try_set (
+        detail::require (native_handle ()), version, value, &set, timeout, cancellable, outcome);
+    return outcome.give (asked != FALSE, set != FALSE);
   }
 
   /** Adds a listener, called as listener (std::int32_t) with each new value; values that change

@@ -2,6 +2,7 @@
 #ifndef CURATOR_CPP_STATS_HPP
 #define CURATOR_CPP_STATS_HPP
 
+#include <curator/cpp/version.hpp>
 #include <curator/stats.h>
 
 #include <chrono>
@@ -10,7 +11,7 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** Name of a counter, for example "grants"; nullptr for other values. */
 inline const char *

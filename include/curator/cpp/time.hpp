@@ -2,13 +2,14 @@
 #ifndef CURATOR_CPP_TIME_HPP
 #define CURATOR_CPP_TIME_HPP
 
+#include <curator/cpp/version.hpp>
 #include <curator/types.h>
 
 #include <chrono>
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** The timeout that waits without a limit. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max ();
@@ -74,9 +75,9 @@ public:
     /* Compare in floating point, where hours::max() does not overflow. */
     constexpr double most_ms = 9.2e18;
     const double near_ms = duration<double, std::milli> (time).count ();
-    ms_ = near_ms >= most_ms    ? milliseconds::max ()
-          : near_ms <= -most_ms ? milliseconds::min ()
-                                : ceil<milliseconds> (time);
+    ms_ = near_ms >= most_ms   ? milliseconds::max ()
+          : near_ms > -most_ms ? ceil<milliseconds> (time)
+                               : milliseconds::min ();
   }
 
   operator std::chrono::milliseconds () const noexcept

@@ -10,17 +10,17 @@
 
 namespace curator
 {
-inline namespace v0_3
+inline namespace CURATOR_CPP_NAMESPACE
 {
 /** How a client uses TLS. Wraps CuratorTls; see tls.h. An empty handle stands for clear text. */
-class tls
+class [[nodiscard]] tls
 {
 public:
   /** Clear text, unless the connect string says tls://. */
   tls () noexcept = default;
 
   /** Takes over a reference. */
-  explicit tls (CuratorTls *object) noexcept : handle_ (object)
+  [[nodiscard]] explicit tls (CuratorTls *object) noexcept : handle_ (object)
   {
   }
 
@@ -32,60 +32,67 @@ public:
   }
 
   /** curator_tls_set_ca_file() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
-  void
+  result<void>
   set_ca_file (const std::string &pem)
   {
     detail::outcome outcome;
-    outcome.check (curator_tls_set_ca_file (require (), detail::c_text (pem), outcome) != FALSE);
+    return outcome.check (outcome.takes (pem)
+                          && curator_tls_set_ca_file (require (), pem.c_str (), outcome));
   }
 
   /** curator_tls_set_crl_file(); without a value: none @throws error  INVALID_ARGUMENT, UNSUPPORTED */
-  void
+  result<void>
   set_crl_file (const std::optional<std::string> &pem)
   {
     detail::outcome outcome;
-    outcome.check (
-        curator_tls_set_crl_file (require (), pem ? detail::c_text (*pem) : nullptr, outcome)
-        != FALSE);
+    return outcome.check (outcome.takes (pem)
+                          && curator_tls_set_crl_file (require (), detail::c_str (pem), outcome));
   }
 
   /** curator_tls_set_certificate_files() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
-  void
+  result<void>
   set_certificate_files (const std::string &cert_pem, const std::string &key_pem,
                          const std::optional<std::string> &password = std::nullopt)
   {
     detail::outcome outcome;
-    outcome.check (curator_tls_set_certificate_files (
-                       require (), detail::c_text (cert_pem), detail::c_text (key_pem),
-                       password ? detail::c_text (*password) : nullptr, outcome)
-                   != FALSE);
+    return outcome.check (outcome.takes (cert_pem, key_pem, password)
+                          && curator_tls_set_certificate_files (require (), cert_pem.c_str (),
+                                                                key_pem.c_str (),
+                                                                detail::c_str (password), outcome));
   }
 
   /** curator_tls_set_pkcs12() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
-  void
+  result<void>
   set_pkcs12 (const std::string &file, const std::optional<std::string> &password = std::nullopt)
   {
     detail::outcome outcome;
-    outcome.check (curator_tls_set_pkcs12 (require (), detail::c_text (file),
-                                           password ? detail::c_text (*password) : nullptr, outcome)
-                   != FALSE);
+    return outcome.check (
+        outcome.takes (file, password)
+        && curator_tls_set_pkcs12 (require (), file.c_str (), detail::c_str (password), outcome));
   }
 
   /** curator_tls_set_pkcs11() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
-  void
+  result<void>
   set_pkcs11 (const std::string &cert_uri, const std::string &key_uri)
   {
     detail::outcome outcome;
-    outcome.check (curator_tls_set_pkcs11 (require (), detail::c_text (cert_uri),
-                                           detail::c_text (key_uri), outcome)
-                   != FALSE);
+    return outcome.check (
+        outcome.takes (cert_uri, key_uri)
+        && curator_tls_set_pkcs11 (require (), cert_uri.c_str (), key_uri.c_str (), outcome));
   }
 
   /** curator_tls_set_server_name() */
-  void
+  result<void>
   set_server_name (const std::string &name)
   {
-    curator_tls_set_server_name (require (), detail::c_text (name));
+    detail::outcome outcome;
+    CuratorTls *const object = require ();
+    const bool taken = outcome.takes (name);
+    if (taken)
+      {
+        curator_tls_set_server_name (object, name.c_str ());
+      }
+    return outcome.check (taken);
   }
 
   /** curator_tls_set_verify() */

@@ -1,0 +1,18 @@
+/* The inline namespace of the C++ headers. */
+#ifndef CURATOR_CPP_VERSION_HPP
+#define CURATOR_CPP_VERSION_HPP
+
+#include <curator/version.h>
+
+/** Keeps objects apart that were compiled with different versions of these headers, or with and without
+ *  exceptions. */
+#ifdef __cpp_exceptions
+#define CURATOR_CPP_NAMESPACE v0_3
+#else
+#define CURATOR_CPP_NAMESPACE v0_3_without_exceptions
+#endif
+
+static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 3,
+               "name the inline namespace after the version");
+
+#endif

@@ -1,0 +1,210 @@
+/* A program that is compiled with -fno-exceptions and -fno-rtti, against a real server: it acquires, tries, fails,
+ * leads and releases. Built as C++17 and C++20. */
+#include <curator/curator.hpp>
+
+#include <gio/gio.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C"
+{
+#include "integration/fixture.h"
+}
+
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <shared_mutex>
+
+#ifdef __cpp_exceptions
+#error "without exceptions"
+#endif
+
+namespace
+{
+using namespace std::chrono_literals;
+
+constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
+
+template <class Result>
+bool
+fails (const Result &result, CuratorError code)
+{
+  return result.error () != nullptr && result.error ()->is (code);
+}
+
+curator::client
+connect (void **state)
+{
+  curator::client client (fixture_server (static_cast<Fixture *> (*state)));
+  assert_true (bool (client.start ()));
+  assert_true (client.block_until_connected (LONG));
+  return client;
+}
+
+void
+test_acquires_and_releases (void **state)
+{
+  const curator::client client = connect (state);
+  curator::mutex mutex (client, "/quiet/mutex");
+  {
+    const std::unique_lock hold (mutex, LONG);
+    assert_true (hold.owns_lock ());
+    assert_true (mutex.current_lease ()->fencing_token () > 0);
+  }
+  auto lease = mutex.acquire_lease (LONG);
+  assert_true (bool (lease) && lease.error () == nullptr);
+  assert_true (lease->valid_for (1ms));
+  const auto nodes = *mutex.participant_nodes ();
+  assert_int_equal (nodes.size (), 1);
+  assert_true (bool (lease->data ()));
+  assert_true (bool (lease->release ()));
+  assert_true (fails (lease->extend (1s), CURATOR_ERROR_LOCK_LOST));
+  assert_true (fails (mutex.release (), CURATOR_ERROR_NOT_OWNER));
+}
+
+void
+test_tries (void **state)
+{
+  const curator::client client = connect (state);
+  const curator::client other = connect (state);
+  curator::mutex mutex (client, "/quiet/tried");
+  curator::mutex waiter (other, "/quiet/tried");
+  curator::rw_lock pair (client, "/quiet/pair");
+  curator::semaphore semaphore (other, "/quiet/semaphore", 2);
+  auto held = mutex.try_acquire_lease_for (LONG);
+  assert_true (bool (held));
+
+  const auto late = waiter.try_lock_for (50ms);
+  assert_true (!late && late.error () == nullptr);
+  const auto none = waiter.try_acquire_lease_until (std::chrono::system_clock::now () + 50ms);
+  assert_true (!none && none.error () == nullptr);
+  assert_true (fails (waiter.acquire_lease (50ms), CURATOR_ERROR_TIMED_OUT));
+  assert_false (std::unique_lock (waiter, std::try_to_lock).owns_lock ());
+  assert_true (bool (held->release ()));
+
+  assert_true (std::shared_lock (pair, LONG).owns_lock ());
+  const auto two = semaphore.try_acquire_n_for (2, LONG);
+  assert_true (bool (two));
+  assert_true (!semaphore.try_acquire ());
+  const auto empty = semaphore.try_acquire_n_for (1, 0ms);
+  assert_true (bool (empty));
+}
+
+void
+test_fails (void **state)
+{
+  const std::string with_nul ("/quiet\0/path", 12);
+  curator::client client = connect (state);
+  assert_true (
+      fails (curator::make<curator::mutex> (client, "no slash"), CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_true (
+      fails (curator::make<curator::mutex> (client, with_nul), CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_true (fails (curator::make<curator::semaphore> (client, "/quiet", 0),
+                      CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_true (fails (curator::find_locks (client, with_nul), CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_true (fails (client.attempt_revoke (with_nul), CURATOR_ERROR_INVALID_ARGUMENT));
+  auto mutex = curator::make<curator::mutex> (client, "/quiet/made");
+  assert_true (bool (mutex));
+  curator::cancellable cancelled;
+  cancelled.cancel ();
+  const auto outcome = mutex->try_lock_for (curator::forever, cancelled);
+  assert_true (!outcome && outcome.error ()->is_cancelled ());
+  client.close ();
+  const auto closed = mutex->try_lock ();
+  assert_true (!closed && fails (closed, CURATOR_ERROR_CLOSED));
+}
+
+void
+test_leads (void **state)
+{
+  const curator::client client = connect (state);
+  curator::leader_latch latch (client, "/quiet/latch", "me");
+  assert_true (bool (latch.start ()));
+  assert_true (latch.try_await_for (LONG));
+  assert_true (latch.has_leadership ());
+  const auto leader = latch.leader ();
+  assert_true (bool (leader));
+  latch.close ();
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int terms = 0;
+  curator::leader_selector selector (client, "/quiet/selector",
+                                     [&] (const curator::lease &, GCancellable *) {
+                                       const std::lock_guard hold (mutex);
+                                       terms++;
+                                       changed.notify_one ();
+                                     });
+  assert_true (bool (selector.start ()));
+  std::unique_lock hold (mutex);
+  changed.wait (hold, [&] { return terms > 0; });
+}
+
+void
+test_hears_of_failures_in_callbacks (void **state)
+{
+  curator::client client = connect (state);
+  curator::mutex mutex (client, "/quiet/async");
+  std::mutex guard;
+  std::condition_variable changed;
+  bool is_told = false;
+  mutex.acquire_async (LONG, [&] (curator::lease lease, const curator::error *failed) {
+    assert_true (bool (lease) && failed == nullptr);
+    const std::lock_guard hold (guard);
+    is_told = true;
+    changed.notify_one ();
+  });
+  std::unique_lock hold (guard);
+  changed.wait (hold, [&] { return is_told; });
+}
+
+/* The program's end in a child: a constructor that fails, and an operation on an empty handle. */
+template <class Mistake>
+void
+ends (Mistake &&mistake)
+{
+  const pid_t child = fork ();
+  if (child == 0)
+    {
+      const struct rlimit no_core = { 0, 0 };
+      setrlimit (RLIMIT_CORE, &no_core);
+      signal (SIGABRT, SIG_DFL);
+      signal (SIGTRAP, SIG_DFL);
+      mistake ();
+      _exit (0);
+    }
+  int status = 0;
+  assert_int_equal (waitpid (child, &status, 0), child);
+  assert_true (WIFSIGNALED (status));
+}
+
+void
+test_misuse_ends_the_program (void **)
+{
+  ends ([] { curator::retry_policy ().allow_retry (0, 1ms).reset (); });
+  ends ([] { (void) curator::mutex ().try_lock ().error (); });
+  ends ([] { curator::client client (std::string ("a\0b", 3)); });
+}
+
+}
+
+int
+main ()
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_misuse_ends_the_program),
+    cmocka_unit_test (test_acquires_and_releases),
+    cmocka_unit_test (test_tries),
+    cmocka_unit_test (test_fails),
+    cmocka_unit_test (test_leads),
+    cmocka_unit_test (test_hears_of_failures_in_callbacks),
+  };
+  return cmocka_run_group_tests_name ("cpp_without_exceptions", tests, fixture_start, fixture_stop);
+}
