@@ -4,13 +4,14 @@
  * use, close. Every function may be called on any thread at any time. Call set-up functions before
  * start: later they log a critical warning and change nothing.
  *
- * Callbacks run on two threads of the client, or in the GMainContext that was set. The first thread
- * runs state listeners, of the connection and of leases, one at a time. The second runs all other
- * callbacks (results of _async calls, revocation, shared counts, trace), one at a time. A callback
- * that blocks delays only the callbacks of its own thread. It never delays the detection of a loss.
- * No callback runs inside the call that requested it, and none while the library holds a lock: a
- * callback may call any function and drop the last reference. A GDestroyNotify runs where a callback
- * may run, or inside a call of the program's.
+ * Callbacks run on two threads of the client, or in the GMainContext that was set; never, as those
+ * of GIO do, in the thread-default context of the caller. The first thread runs state listeners, of
+ * the connection and of leases, one at a time. The second runs all other callbacks (results of
+ * _async calls, revocation, shared counts, trace), one at a time. A callback that blocks delays
+ * only the callbacks of its own thread. It never delays the detection of a loss. No callback runs
+ * inside the call that requested it, and none while the library holds a lock: a callback may call
+ * any function and drop the last reference. A GDestroyNotify runs where a callback may run, or
+ * inside a call of the program's.
  *
  * After fork() the child must not use its parent's client: calls fail with FORKED, _async calls
  * report it to their callback at once, getters return FALSE, 0 or NULL, every hold is LOST, and

@@ -353,6 +353,112 @@ test_release_in_an_outage (void **state)
   scene_play (&play);
 }
 
+/* --- a release waits no longer than it was told, whatever the servers do ----------------------- */
+
+#define BOUND_MS         300
+#define LATE_MS          50
+#define ASYNC_BOUND_MS   15000 /* the connection timeout */
+#define STOPPED_S        20
+#define PERMITS_PATH     SCENE_PATH "-permits"
+#define WAITING_RELEASES 3
+
+typedef struct
+{
+  Scene *scene;
+  CuratorLock *other;
+  CuratorLease *lease;
+  CuratorLease *by_callback;
+  CuratorSemaphore *semaphore;
+  GPtrArray *permits;
+  gint64 answered_us;
+  GError *answer;
+} Bounded;
+
+static void
+on_bounded_release (CuratorLease *lease, const GError *error, gpointer data)
+{
+  Bounded *bounded = data;
+  bounded->answer = error != NULL ? g_error_copy (error) : NULL;
+  bounded->answered_us = sim_world_now_us (bounded->scene->world);
+}
+
+static void
+expect_pending (Scene *scene, gboolean released, GError **error, gint64 took_us, gint64 bound_ms)
+{
+  EXPECT (scene, !released && scene_has_error (error, CURATOR_ERROR_RELEASE_PENDING));
+  EXPECT (scene, took_us >= bound_ms * 1000 && took_us <= (bound_ms + LATE_MS) * 1000);
+}
+
+static gboolean
+release_one (Bounded *bounded, guint which, GError **error)
+{
+  return which == 0 ? curator_lock_release (bounded->scene->machines[0].mutex, BOUND_MS, NULL, error)
+         : which == 1 ? curator_lease_release (bounded->lease, BOUND_MS, NULL, error)
+                      : curator_semaphore_return_all (bounded->semaphore, bounded->permits, BOUND_MS,
+                                                      NULL, error);
+}
+
+static void
+hold_everything (Bounded *bounded)
+{
+  Scene *scene = bounded->scene;
+  SceneMachine *a = &scene->machines[0];
+
+  bounded->other = curator_mutex_new (a->client, SCENE_PATH "-other", NULL);
+  bounded->semaphore = curator_semaphore_new (a->client, PERMITS_PATH, 3, NULL);
+  EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
+  bounded->lease = curator_lock_acquire_lease (bounded->other, -1, NULL, NULL);
+  bounded->permits = curator_semaphore_acquire_n (bounded->semaphore, 2, -1, NULL, NULL);
+  bounded->by_callback = curator_semaphore_acquire (bounded->semaphore, -1, NULL, NULL);
+}
+
+static void
+let_go (Bounded *bounded)
+{
+  g_clear_error (&bounded->answer);
+  g_ptr_array_unref (bounded->permits);
+  curator_lease_unref (bounded->lease);
+  curator_lease_unref (bounded->by_callback);
+  curator_semaphore_unref (bounded->semaphore);
+  curator_lock_unref (bounded->other);
+}
+
+/* The servers take what is sent and answer nothing, until they go on. */
+static void
+release_from_a_stopped_server (gpointer data)
+{
+  Scene *scene = data;
+  Bounded bounded = { .scene = scene };
+  hold_everything (&bounded);
+
+  const gint64 session = curator_client_get_session_id (scene->machines[0].client);
+  sim_world_strike (scene->world, SIM_FAULT_FREEZE, NULL, STOPPED_S * G_USEC_PER_SEC);
+  const gint64 asked_us = sim_world_now_us (scene->world);
+  curator_lease_release_async (bounded.by_callback, on_bounded_release, &bounded);
+  for (guint i = 0; i < WAITING_RELEASES; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const gint64 start_us = sim_world_now_us (scene->world);
+      const gboolean released = release_one (&bounded, i, &error);
+      expect_pending (scene, released, &error, sim_world_now_us (scene->world) - start_us, BOUND_MS);
+    }
+  AWAIT (scene, bounded.answered_us != 0);
+  expect_pending (scene, bounded.answer == NULL, &bounded.answer, bounded.answered_us - asked_us,
+                  ASYNC_BOUND_MS);
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0
+                    && scene_n_children (scene, SCENE_PATH "-other") == 0
+                    && scene_n_children (scene, PERMITS_PATH "/leases") == 0);
+  EXPECT (scene, curator_client_get_session_id (scene->machines[0].client) == session);
+  let_go (&bounded);
+}
+
+static void
+test_bounded_releases (void **state)
+{
+  const ScenePlay play = { .roles = { release_from_a_stopped_server } };
+  scene_play (&play);
+}
+
 /* --- expiry deletes the session's own node in front: that grants nothing ---------------------- */
 
 static void
@@ -677,6 +783,7 @@ main (void)
     cmocka_unit_test (test_more_leases_at_once),
     cmocka_unit_test (test_callbacks_may_block),
     cmocka_unit_test (test_release_in_an_outage),
+    cmocka_unit_test (test_bounded_releases),
     cmocka_unit_test (test_own_end_grants_nothing),
     cmocka_unit_test (test_own_end_of_two_grants_nothing),
     cmocka_unit_test (test_own_end_of_the_rest_grants_nothing),
