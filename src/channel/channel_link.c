@@ -116,8 +116,7 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
         }
     }
   *until_us = link->deadline_us;
-  if (link->state == CURATOR_LINK_OPEN && curator_buffer_room (&link->to_client) > 0
-      && curator_stream_has_pending (link->stream))
+  if ((fds[1].events & POLLIN) != 0 && curator_stream_has_pending (link->stream))
     {
       *until_us = 0;
     }
@@ -135,5 +134,5 @@ curator_link_dispatch (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_F
       curator_link_step_server (link);
       return TRUE;
     }
-  return curator_link_pump (link);
+  return curator_link_pump (link, fds[0].revents, fds[1].revents);
 }

@@ -14,11 +14,15 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* Taken from the priorities that the administrator has set for the system. Nothing is added to them. */
 #define NO_OLD_VERSIONS "-VERS-SSL3.0:-VERS-TLS1.0:-VERS-TLS1.1"
 /* 2,048 bits of RSA. A profile of the priorities could lower the administrator's. */
 #define MIN_STRENGTH GNUTLS_SEC_PARAM_MEDIUM
+
+/* A few records as ZooKeeper sends them. */
+#define AHEAD_SIZE 4096
 
 struct _CuratorTlsSession
 {
@@ -26,8 +30,12 @@ struct _CuratorTlsSession
   char *host;
   char *refusal;    /* of the server's certificate, or NULL */
   gsize unfinished; /* bytes of a write to be repeated */
+  int fd;
+  gsize ahead_start; /* what was received and GnuTLS has not asked for yet */
+  gsize ahead_end;
   gboolean is_established;
   gboolean is_sure; /* the server has accepted what we have shown */
+  guint8 ahead[AHEAD_SIZE];
 };
 
 static gboolean
@@ -132,12 +140,39 @@ on_certificate (gnutls_session_t session)
   return tls->refusal != NULL ? GNUTLS_E_CERTIFICATE_ERROR : 0;
 }
 
+/* GnuTLS asks for the header of a record, then for the rest: one call receives both. */
+static ssize_t
+pull (gnutls_transport_ptr_t data, void *bytes, size_t n)
+{
+  CuratorTlsSession *tls = data;
+
+  if (tls->ahead_start == tls->ahead_end && n >= AHEAD_SIZE)
+    {
+      return recv (tls->fd, bytes, n, 0);
+    }
+  if (tls->ahead_start == tls->ahead_end)
+    {
+      const ssize_t got = recv (tls->fd, tls->ahead, AHEAD_SIZE, 0);
+      if (got <= 0)
+        {
+          return got;
+        }
+      tls->ahead_start = 0;
+      tls->ahead_end = (gsize) got;
+    }
+  const gsize given = MIN (n, tls->ahead_end - tls->ahead_start);
+  memcpy (bytes, tls->ahead + tls->ahead_start, given);
+  tls->ahead_start += given;
+  return (ssize_t) given;
+}
+
 CuratorTlsSession *
 curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *credentials,
                          gboolean verify, GError **error)
 {
   CuratorTlsSession *tls = g_new0 (CuratorTlsSession, 1);
 
+  tls->fd = fd;
   tls->host = g_strdup (host);
   gnutls_init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
   const int rc = gnutls_set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
@@ -159,7 +194,8 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
       gnutls_session_set_ptr (tls->session, tls);
       gnutls_session_set_verify_function (tls->session, on_certificate);
     }
-  gnutls_transport_set_int (tls->session, fd);
+  gnutls_transport_set_ptr2 (tls->session, tls, GINT_TO_POINTER (fd));
+  gnutls_transport_set_pull_function (tls->session, pull);
   return tls;
 }
 
@@ -184,7 +220,7 @@ curator_tls_session_wants_write (CuratorTlsSession *tls)
 gboolean
 curator_tls_session_has_pending (CuratorTlsSession *tls)
 {
-  return gnutls_record_check_pending (tls->session) > 0;
+  return tls->ahead_start < tls->ahead_end || gnutls_record_check_pending (tls->session) > 0;
 }
 
 static gboolean

@@ -122,12 +122,15 @@ curator_link_pump_early (CuratorLink *link, short client_events)
   return client_events == 0 || read_client (link) >= 0;
 }
 
+/* Only a socket that poll has named is read: each frame would cost a read in vain otherwise. */
 static void
-pump_open (CuratorLink *link)
+pump_open (CuratorLink *link, short client_events, short server_events)
 {
-  const gboolean has_client = read_client (link) >= 0;
+  const gboolean has_client = client_events == 0 || read_client (link) >= 0;
   g_autoptr (GError) error = NULL;
-  const gboolean has_server = write_server (link, &error) && read_server (link, &error);
+  const gboolean has_answers = server_events != 0 || curator_stream_has_pending (link->stream);
+  const gboolean has_server =
+      write_server (link, &error) && (!has_answers || read_server (link, &error));
 
   if (!has_server)
     {
@@ -174,7 +177,7 @@ pump_finished (CuratorLink *link)
 }
 
 gboolean
-curator_link_pump (CuratorLink *link)
+curator_link_pump (CuratorLink *link, short client_events, short server_events)
 {
   if (g_get_monotonic_time () >= link->deadline_us)
     {
@@ -182,7 +185,7 @@ curator_link_pump (CuratorLink *link)
     }
   if (link->state == CURATOR_LINK_OPEN)
     {
-      pump_open (link);
+      pump_open (link, client_events, server_events);
     }
   if (link->state == CURATOR_LINK_CLIENT_GONE && !pump_client_gone (link))
     {

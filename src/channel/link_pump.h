@@ -6,7 +6,7 @@
 
 /* Before the link is open. FALSE: libzookeeper is gone. */
 gboolean curator_link_pump_early (CuratorLink *link, short client_events);
-/* FALSE: the link has ended. */
-gboolean curator_link_pump (CuratorLink *link);
+/* The events are those of poll. FALSE: the link has ended. */
+gboolean curator_link_pump (CuratorLink *link, short client_events, short server_events);
 
 #endif

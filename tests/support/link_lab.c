@@ -418,6 +418,7 @@ turn (void)
   curator_link_prepare (lab.link, fds, &until_us);
   fds[1].fd = -1;
   poll (fds, 1, 0);
+  fds[1].revents = fds[1].events; /* whatever the server does is there at once */
   if (curator_link_dispatch (lab.link, fds))
     {
       check ();
