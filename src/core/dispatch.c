@@ -17,18 +17,11 @@
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
+#include "core/task.h"
 #include "core/timers.h"
 
 #include <errno.h>
 #include <time.h>
-
-typedef struct
-{
-  CuratorWork func;
-  gpointer data;
-  GDestroyNotify destroy;
-  gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
-} Job;
 
 typedef struct
 {
@@ -42,16 +35,18 @@ struct _CuratorDispatch
   CuratorAlarm alarm; /* the timer lane waits for it; open while that lane runs */
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
-  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* Job; the timer lane has none */
+  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer lane has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
   guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
+  gboolean expected[CURATOR_N_LANES] CURATOR_GUARDED; /* callbacks may come */
+  CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
 };
 
 /* Of close(), for the server and for callbacks: longer than a handle needs to close. */
 #define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
-/* Where no descriptor can be had, the timer lane looks that often. */
+/* Where no descriptor or no thread can be had, the timer lane looks that often. */
 #define SHORTAGE_US (10 * 1000)
 
 CuratorDispatch *
@@ -128,49 +123,54 @@ curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 
 static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error) CURATOR_LOCKED;
 
-static Job *
-job_new (CuratorWork func, gpointer data, GDestroyNotify destroy)
+static gboolean
+is_ours (CuratorLane lane)
 {
-  Job *job = g_new (Job, 1);
-  job->func = func;
-  job->data = data;
-  job->destroy = destroy;
-  g_atomic_int_set (&job->posted, TRUE);
-  return job;
+  return lane == CURATOR_LANE_TIMERS || lane == CURATOR_LANE_SESSION;
+}
+
+/* With a GMainContext of the user's few callbacks need a thread. */
+static CURATOR_LOCKED gboolean
+start_expected (CuratorClient *client, GError **error)
+{
+  CuratorDispatch *dispatch = client->dispatch;
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
+    {
+      const gboolean is_expected =
+          is_ours (lane) || (dispatch->expected[lane] && client->callback_context == NULL);
+      if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
+          && !start_lane (client, lane, error))
+        {
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/* Runs on the timer lane: a thread could not be had when its work came. */
+static CURATOR_LOCKED void
+start_missing (gpointer data)
+{
+  CuratorClient *client = data;
+  client->dispatch->shortage_timer =
+      start_expected (client, NULL) ? NULL
+                                    : curator_timer_after (client, SHORTAGE_US, start_missing, client);
 }
 
 static CURATOR_LOCKED void
 push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
           GDestroyNotify destroy)
 {
-  Job *job = job_new (func, data, destroy);
-  g_queue_push_tail (&client->dispatch->jobs[lane], job);
+  CuratorDispatch *dispatch = client->dispatch;
+  g_queue_push_tail (&dispatch->jobs[lane], curator_task_new (func, data, destroy));
   /* A client that is not started yet, or is closed, still owes callbacks. */
-  if (client->ops->threads && !client->dispatch->running[lane] && !start_lane (client, lane, NULL))
+  if (client->ops->threads && !dispatch->running[lane] && !start_lane (client, lane, NULL)
+      && dispatch->shortage_timer == NULL)
     {
       curator_warn ("cannot start a thread: a callback is delayed");
+      dispatch->shortage_timer = curator_timer_after (client, SHORTAGE_US, start_missing, client);
     }
-  pthread_cond_signal (&client->dispatch->work_added[lane]);
-}
-
-static gboolean
-run_job (gpointer data)
-{
-  Job *job = data;
-  g_assert (g_atomic_int_get (&job->posted));
-  job->func (job->data);
-  return G_SOURCE_REMOVE;
-}
-
-static void
-free_job (gpointer data)
-{
-  Job *job = data;
-  if (job->destroy != NULL)
-    {
-      job->destroy (job->data);
-    }
-  g_free (job);
+  pthread_cond_signal (&dispatch->work_added[lane]);
 }
 
 /* A GMainContext of the user's replaces both lanes of callbacks. */
@@ -183,10 +183,10 @@ post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpoint
       push_job (client, lane, func, data, destroy);
       return;
     }
-  Job *job = job_new (func, data, destroy);
+  CuratorTask *job = curator_task_new (func, data, destroy);
   GSource *source = g_idle_source_new ();
   g_source_set_priority (source, G_PRIORITY_DEFAULT);
-  g_source_set_callback (source, run_job, job, free_job);
+  g_source_set_callback (source, curator_task_run, job, curator_task_free);
   g_source_attach (source, client->callback_context);
   g_source_unref (source);
 }
@@ -241,12 +241,6 @@ ready_at (CuratorClient *client, CuratorLane lane)
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
 }
 
-static gboolean
-is_ours (CuratorLane lane)
-{
-  return lane == CURATOR_LANE_TIMERS || lane == CURATOR_LANE_SESSION;
-}
-
 /* Timers fire with the mutex held, jobs run without it. */
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
@@ -267,17 +261,17 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
       curator_client_unlock (client);
       return TRUE;
     }
-  Job *job = g_queue_pop_head (&client->dispatch->jobs[lane]);
+  CuratorTask *job = g_queue_pop_head (&client->dispatch->jobs[lane]);
   curator_client_unlock (client);
   if (is_ours (lane))
     {
       CURATOR_INSIDE_GATE;
-      run_job (job);
-      free_job (job);
+      curator_task_run (job);
+      curator_task_free (job);
       return TRUE;
     }
-  pthread_cleanup_push (free_job, job);
-  run_job (job);
+  pthread_cleanup_push (curator_task_free, job);
+  curator_task_run (job);
   pthread_cleanup_pop (TRUE);
   return TRUE;
 }
@@ -428,19 +422,25 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
   return TRUE;
 }
 
+void
+curator_dispatch_expect (CuratorClient *client, CuratorLane lane)
+{
+  client->dispatch->expected[lane] = TRUE;
+  if (client->dispatch->running[CURATOR_LANE_TIMERS])
+    {
+      start_expected (client, NULL);
+    }
+}
+
 gboolean
 curator_dispatch_start (CuratorClient *client, GError **error)
 {
-  for (int lane = 0; client->ops->threads && lane < CURATOR_N_LANES; lane++)
+  if (!client->ops->threads || start_expected (client, error))
     {
-      if (lane != CURATOR_LANE_QUESTIONS && !client->dispatch->running[lane]
-          && !start_lane (client, lane, error))
-        {
-          curator_dispatch_stop (client);
-          return FALSE;
-        }
+      return TRUE;
     }
-  return TRUE;
+  curator_dispatch_stop (client);
+  return FALSE;
 }
 
 void

@@ -9,8 +9,9 @@
  * QUESTIONS  the functions of the user's that decide for the library: retry policies and lock drivers.
  *            Neither callbacks nor a GMainContext delay them.
  *
- * In production each lane is a thread; that of QUESTIONS starts with the first one. If ops->threads is FALSE, the simulator asks when a lane has
- * work and steps it. Guarded by the client's mutex.
+ * In production each lane is a thread. Those of TIMERS and SESSION start with the client, the others when work
+ * is expected, or with the first work. If ops->threads is FALSE, the simulator asks when a lane has work and
+ * steps it. Guarded by the client's mutex.
  */
 #ifndef CURATOR_DISPATCH_H
 #define CURATOR_DISPATCH_H
@@ -54,6 +55,10 @@ void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointe
 /* The same on the states lane. */
 void curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
                                       GDestroyNotify destroy) CURATOR_LOCKED;
+
+/* User code may be called on the lane from now on: its thread is started, if the client runs and has no
+ * GMainContext, because there may be no thread left when the work comes. */
+void curator_dispatch_expect (CuratorClient *client, CuratorLane lane) CURATOR_LOCKED;
 
 /* Cancels on the states lane, whatever the user's GMainContext: the handlers are user code. */
 void curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable) CURATOR_LOCKED;

@@ -362,8 +362,8 @@ static void
 test_p15_destroy_in_a_storm (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (CuratorClient) peer = client_connect (fixture_server (fixture));
   const Usage before = usage_now ();
+  CuratorClient *peer = client_connect (fixture_server (fixture));
   for (int storm = 0; storm < N_STORMS; storm++)
     {
       Taking *holders[N_WAITERS];
@@ -393,6 +393,7 @@ test_p15_destroy_in_a_storm (void **state)
         }
       curator_client_unref (client);
     }
+  curator_client_unref (peer);
   assert_usage_is_back (before);
   assert_server_is_clean (fixture);
 }

@@ -1,4 +1,6 @@
-/* Where many threads wait, they do so by shared futexes: a wake-up by a private one walks through a part of
+/* How many threads a client has, and how they wait.
+ *
+ * Where many threads wait, they do so by shared futexes: a wake-up by a private one walks through a part of
  * all threads of the process that wait by one. The first callers use private ones, which take less time.
  *
  * Linux shows the system call in which a thread waits, with its arguments. The threads of libzookeeper
@@ -12,7 +14,7 @@
 
 #define PATH      "/waiting/threads"
 #define N_CLIENTS 2
-/* Of a client that is connected and has nothing to do: callbacks, states and session work. */
+/* Of a client with a state listener and one for messages: callbacks, states and session work. */
 #define N_LANES 3
 /* The first callers of a process wait by private futexes. */
 #define N_FIRST     128
@@ -77,6 +79,16 @@ all_wait_by_shared_ones (gpointer data)
          && waits->private_lanes == 0;
 }
 
+static void
+ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
+{
+}
+
+static void
+ignore_error (CuratorClient *client, const GError *error, gpointer user_data)
+{
+}
+
 static void *
 take_turn (void *lock)
 {
@@ -98,6 +110,10 @@ test_by_shared_futexes (void **state)
   int n_turns = 0;
   Waits waits;
 
+  curator_client_add_state_listener (holder, ignore_state, NULL, NULL);
+  curator_client_add_state_listener (waiter, ignore_state, NULL, NULL);
+  curator_client_add_connection_error_listener (holder, ignore_error, NULL, NULL);
+  curator_client_add_connection_error_listener (waiter, ignore_error, NULL, NULL);
   assert_ok (curator_lock_acquire (held, LONG_MS, NULL, &error), &error);
   for (int i = 0; i < N_CALLERS; i++)
     {
@@ -119,9 +135,80 @@ test_by_shared_futexes (void **state)
   assert_int_equal (n_turns, N_CALLERS);
 }
 
+/* --- their number ------------------------------------------------------------------------------- */
+
+static guint
+count_threads (void)
+{
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (tasks) != NULL)
+    {
+      n++;
+    }
+  return n;
+}
+
+static gboolean
+has_wanted_threads (gpointer wanted)
+{
+  return count_threads () == *(const guint *) wanted;
+}
+
+/* Those that look a name up end with the answer. */
+static void
+assert_threads (guint before, guint more)
+{
+  guint wanted = before + more;
+  if (!wait_until (has_wanted_threads, &wanted, PATIENCE_MS))
+    {
+      fail_msg ("%u threads more, not %u", count_threads () - before, more);
+    }
+}
+
+static void
+note_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  g_atomic_pointer_set ((CuratorLease **) user_data, lease);
+}
+
+static gboolean
+has_lease (gpointer lease)
+{
+  return g_atomic_pointer_get ((CuratorLease **) lease) != NULL;
+}
+
+/* Four without functions of the program, two of them libzookeeper's; one more for each kind of function. */
+static void
+test_threads_of_a_client_at_rest (void **state)
+{
+  Fixture *fixture = *state;
+  const guint before = count_threads ();
+  CuratorClient *client = client_connect (fixture_server (fixture));
+  CuratorLock *lock = mutex_new (client, PATH);
+  g_autoptr (GError) error = NULL;
+  CuratorLease *lease = NULL;
+
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_threads (before, 4);
+  assert_ok (curator_lock_release (lock, LONG_MS, NULL, &error), &error);
+  assert_threads (before, 4);
+  curator_client_add_state_listener (client, ignore_state, NULL, NULL);
+  assert_threads (before, 5);
+  curator_lock_acquire_async (lock, LONG_MS, NULL, note_lease, &lease);
+  assert_true (wait_until (has_lease, &lease, LONG_MS));
+  assert_threads (before, 6);
+  curator_lease_unref (lease);
+  curator_lock_unref (lock);
+  curator_client_unref (client);
+  assert_threads (before, 0);
+}
+
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_by_shared_futexes) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_threads_of_a_client_at_rest),
+                                      cmocka_unit_test (test_by_shared_futexes) };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

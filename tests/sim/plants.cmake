@@ -156,9 +156,9 @@ curator_plant(
 curator_plant(
   callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE core/dispatch.c EXPECT "must not block"
   CHANGE "static CURATOR_LOCKED void\npost_callback ("
-         "static void run_here (gpointer job) { run_job (job)@ free_job (job)@ }\n\nstatic CURATOR_LOCKED void\npost_callback ("
+         "static void run_here (gpointer job) { curator_task_run (job)@ curator_task_free (job)@ }\n\nstatic CURATOR_LOCKED void\npost_callback ("
          "push_job (client, lane, func, data, destroy)@"
-         "curator_client_after_unlock (client, run_here, job_new (func, data, destroy))@")
+         "curator_client_after_unlock (client, run_here, curator_task_new (func, data, destroy))@")
 curator_plant(
   reentry_without_generation PUBLISHED RECIPE mutex FILE mutex/mutex.c EXPECT "a lost hold was entered again"
   CHANGE "const gboolean lost = hold != NULL && is_over (hold)" "const gboolean lost = FALSE")
