@@ -39,6 +39,13 @@ add_to_head (CuratorPingScan *scan, guint8 byte)
 }
 
 guint
+curator_ping_scan_least (const CuratorPingScan *scan)
+{
+  const gboolean is_at_part = scan->n_head == 0 || scan->n_head == 4;
+  return is_at_part && scan->n_rest == 0 && !scan->is_broken ? 8 : 1;
+}
+
+guint
 curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n)
 {
   guint found = 0;

@@ -25,6 +25,9 @@ typedef struct
   gint64 sent_us; /* of the first of them */
 } CuratorPings;
 
+/* How many bytes certainly follow, if anything does: a length and an xid, or an xid and a type. */
+guint curator_ping_scan_least (const CuratorPingScan *scan);
+
 /* How many pings, or answers to pings, begin in the next piece. */
 guint curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n);
 

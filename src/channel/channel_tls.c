@@ -33,6 +33,7 @@ struct _CuratorTlsSession
   int fd;
   gsize ahead_start; /* what was received and GnuTLS has not asked for yet */
   gsize ahead_end;
+  gboolean wants_write; /* what was read cannot go on before something is written */
   gboolean is_established;
   gboolean is_sure; /* the server has accepted what we have shown */
   guint8 ahead[AHEAD_SIZE];
@@ -214,13 +215,20 @@ curator_tls_session_free (CuratorTlsSession *tls)
 gboolean
 curator_tls_session_wants_write (CuratorTlsSession *tls)
 {
-  return gnutls_record_get_direction (tls->session) == 1;
+  return tls->wants_write;
 }
 
 gboolean
 curator_tls_session_has_pending (CuratorTlsSession *tls)
 {
   return tls->ahead_start < tls->ahead_end || gnutls_record_check_pending (tls->session) > 0;
+}
+
+/* The direction is that of the last call, also of one that is complete. */
+static void
+note_direction (CuratorTlsSession *tls, gssize rc)
+{
+  tls->wants_write = rc == GNUTLS_E_AGAIN && gnutls_record_get_direction (tls->session) == 1;
 }
 
 static gboolean
@@ -295,6 +303,7 @@ curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
       rc = gnutls_handshake (tls->session);
     }
   while (rc == GNUTLS_E_WARNING_ALERT_RECEIVED || rc == GNUTLS_E_GOT_APPLICATION_DATA);
+  note_direction (tls, rc);
   if (rc == GNUTLS_E_SUCCESS)
     {
       tls->is_established = TRUE;
@@ -314,6 +323,7 @@ curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError
 {
   const gssize rc = gnutls_record_recv (tls->session, bytes, n);
 
+  note_direction (tls, rc);
   if (rc > 0)
     {
       tls->is_sure = TRUE;

@@ -24,6 +24,19 @@ boottime_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
+/* libzookeeper sends the length of a frame, then the frame: the length alone does not wake this thread. */
+static void
+set_least_bytes (CuratorLink *link)
+{
+  const int least = (int) curator_ping_scan_least (&link->pings.to_server);
+
+  if (least != link->least_bytes
+      && setsockopt (link->client_fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0)
+    {
+      link->least_bytes = least;
+    }
+}
+
 /* The number of bytes; 0: not now; -1: the end. */
 static gssize
 read_client (CuratorLink *link)
@@ -43,6 +56,7 @@ read_client (CuratorLink *link)
   curator_pings_note_requests (&link->pings, buffer->bytes + buffer->end, (gsize) got,
                                boottime_us ());
   buffer->end += (gsize) got;
+  set_least_bytes (link);
   return got;
 }
 

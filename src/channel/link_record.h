@@ -67,6 +67,7 @@ struct _CuratorLink
   CuratorSasl *sasl;
   gint32 sasl_xid;
   gboolean step_is_due; /* until that of an earlier attempt has ended */
+  int least_bytes;      /* that have to come before the client's socket is readable */
   gboolean has_asked;   /* libzookeeper has, since the link is open */
   gboolean is_answered;
   CuratorBuffer to_server;
