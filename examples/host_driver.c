@@ -52,7 +52,7 @@ is_writer (const char *name)
 /* A writer waits for the node ahead of it, a reader for the nearest writer ahead. */
 static void
 decide (CuratorLockDriver *driver, const char *const *children, gsize n_children, const char *ours,
-        int max_leases, CuratorPredicateResults *results, gpointer user_data)
+        guint max_leases, CuratorPredicateResults *results, gpointer user_data)
 {
   const Host *host = user_data;
 

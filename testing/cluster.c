@@ -36,7 +36,7 @@ curator_test_cluster_new (GError **error)
 }
 
 const char *
-curator_test_cluster_get_connect_string (CuratorTestCluster *cluster)
+curator_test_cluster_get_connect_string (const CuratorTestCluster *cluster)
 {
   g_return_val_if_fail (cluster != NULL, NULL);
   return zk_ensemble_connect_string (cluster->zk);
@@ -49,7 +49,7 @@ is_member (int i)
 }
 
 const char *
-curator_test_cluster_get_member (CuratorTestCluster *cluster, int i)
+curator_test_cluster_get_member (const CuratorTestCluster *cluster, int i)
 {
   g_return_val_if_fail (cluster != NULL && is_member (i), NULL);
   return zk_server_address (zk_ensemble_server (cluster->zk, i));

@@ -44,7 +44,7 @@ curator_test_proxy_new (const char *server, GError **error)
 }
 
 const char *
-curator_test_proxy_get_connect_string (CuratorTestProxy *proxy)
+curator_test_proxy_get_connect_string (const CuratorTestProxy *proxy)
 {
   g_return_val_if_fail (proxy != NULL, NULL);
   return proxy_address (proxy->wire);

@@ -33,7 +33,7 @@ curator_test_server_new (GError **error)
 }
 
 const char *
-curator_test_server_get_connect_string (CuratorTestServer *server)
+curator_test_server_get_connect_string (const CuratorTestServer *server)
 {
   g_return_val_if_fail (server != NULL, NULL);
   return zk_server_address (server->zk);

@@ -129,6 +129,24 @@
 - CuratorSemaphoreCallback
 + CuratorSemaphoreAcquireCallback
 
+@policy@ identifier allow; expression user_data, destroy; @@
+curator_retry_policy_new_custom (allow, user_data, destroy)
+
+@@ identifier policy.allow, retry_count, elapsed_ms, sleep_ms, data; typedef guint, gint64, gpointer; @@
+allow (
+-  int retry_count
++  guint retry_count
+   , gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+{ ... }
+
+@@ identifier decide, driver, children, n_children, own, max_leases, results, data;
+   typedef CuratorLockDriver, CuratorPredicateResults, gsize, guint, gpointer; @@
+decide (CuratorLockDriver *driver, const char *const *children, gsize n_children, const char *own,
+-  int max_leases
++  guint max_leases
+   , CuratorPredicateResults *results, gpointer data)
+{ ... }
+
 @drivers@ @@
 (
 curator_lock_driver_new (...)

@@ -26,12 +26,12 @@ typedef struct _CuratorLeaderParticipant CuratorLeaderParticipant;
 /** The id that the participant was given; without one, a selector's is its client's default data.
  *  Bytes that are not UTF-8 are replaced. Owned by the participant. Mirrors Participant.getId. */
 CURATOR_API
-const char *curator_leader_participant_get_id (CuratorLeaderParticipant *participant);
+const char *curator_leader_participant_get_id (const CuratorLeaderParticipant *participant);
 
 /** Whether the participant was the leader when the server was asked. Mirrors
  *  Participant.isLeader. */
 CURATOR_API
-gboolean curator_leader_participant_is_leader (CuratorLeaderParticipant *participant);
+gboolean curator_leader_participant_is_leader (const CuratorLeaderParticipant *participant);
 
 /** Adds a reference and returns @p participant. */
 CURATOR_API
@@ -73,7 +73,7 @@ void curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char
 
 /** The id; "" if none was set. Owned by the selector. Mirrors LeaderSelector.getId. */
 CURATOR_API
-const char *curator_leader_selector_get_id (CuratorLeaderSelector *selector);
+const char *curator_leader_selector_get_id (const CuratorLeaderSelector *selector);
 
 /** Sets whether the selector queues again after each leadership and after each failure, instead of
  *  staying out until curator_leader_selector_requeue(). While its function returns within 100 ms, it
@@ -180,7 +180,7 @@ CuratorLeaderLatch *curator_leader_latch_new (CuratorClient *client, const char 
 
 /** The id; "" if there is none. Owned by the latch. Mirrors LeaderLatch.getId. */
 CURATOR_API
-const char *curator_leader_latch_get_id (CuratorLeaderLatch *latch);
+const char *curator_leader_latch_get_id (const CuratorLeaderLatch *latch);
 
 /** Sets whether the latch leads until its lease ends, and not only until the lease is SUSPECT.
  *  Default FALSE, as with Curator's standard error policy; TRUE mirrors

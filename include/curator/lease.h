@@ -47,11 +47,11 @@ typedef void (*CuratorLeaseReleaseCallback) (CuratorLease *lease, const GError *
 /** Full path of the lock node, without namespace. Owned by the lease. For a multi-lock: the first
  *  member's. Mirrors InterProcessMutex.getLockPath. */
 CURATOR_API
-const char *curator_lease_get_node_path (CuratorLease *lease);
+const char *curator_lease_get_node_path (const CuratorLease *lease);
 
 /** Last part of the node's path. Owned by the lease. Mirrors Lease.getNodeName. */
 CURATOR_API
-const char *curator_lease_get_node_name (CuratorLease *lease);
+const char *curator_lease_get_node_name (const CuratorLease *lease);
 
 /** The fencing token: the ZooKeeper transaction id (czxid) that created the node. It grows with
  *  every later exclusive grant of the same lock, also after its path was deleted and recreated.
@@ -59,7 +59,7 @@ const char *curator_lease_get_node_name (CuratorLease *lease);
  *  writer before may exceed that of the next writer, so do not compare readers' tokens. For a
  *  multi-lock: the first member's. No Java counterpart. */
 CURATOR_API
-guint64 curator_lease_get_fencing_token (CuratorLease *lease);
+guint64 curator_lease_get_fencing_token (const CuratorLease *lease);
 
 /** The current state. For a multi-lock: the worst of its members. No Java counterpart. */
 CURATOR_API
@@ -93,7 +93,7 @@ int curator_lease_get_fd (CuratorLease *lease);
 
 /** Id of the session that owns the lease. It never changes. */
 CURATOR_API
-gint64 curator_lease_get_session_id (CuratorLease *lease);
+gint64 curator_lease_get_session_id (const CuratorLease *lease);
 
 /** A cancellable that is cancelled once the lease is LOST or RELEASED: give it to the calls that need
  *  the hold. It is cancelled on a thread of the library, which runs its signal handlers, whatever the

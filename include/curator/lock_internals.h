@@ -40,7 +40,7 @@ typedef struct
    *  @param max_leases          how many may hold at the same time
    *  Mirrors getsTheLock. */
   void (*gets_the_lock) (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                         const char *sequence_node_name, int max_leases,
+                         const char *sequence_node_name, guint max_leases,
                          CuratorPredicateResults *results, gpointer user_data);
 
   /** Returns the part of @p name to sort by, as a pointer into @p name. The engine ignores a child
@@ -95,7 +95,7 @@ typedef enum
 /** Name of the node without the lock's path, the protection prefix and the sequence number;
  *  initially the recipe's lock name, for example "lock-". Owned by the request. */
 CURATOR_API
-const char *curator_node_request_get_name (CuratorNodeRequest *request);
+const char *curator_node_request_get_name (const CuratorNodeRequest *request);
 
 /** Sets the name of the node, one path component; copied. */
 CURATOR_API

@@ -18,12 +18,12 @@ CuratorLock *curator_mutex_new (CuratorClient *client, const char *path, GError 
 /** Creates a mutex whose driver, see lock_internals.h, decides on nodes, order and predicate. Mirrors
  *  InterProcessMutex(CuratorFramework, String, LockInternalsDriver).
  *  @param lock_name   name of the nodes before their sequence number; "lock-" for a plain mutex
- *  @param max_leases  at least 1; passed to the driver
+ *  @param max_leases  1 to 2147483647; passed to the driver
  *  @param driver      the lock takes its own reference; NULL for the standard driver
  *  @return a new lock; NULL with INVALID_ARGUMENT */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_mutex_new_with_driver (CuratorClient *client, const char *path,
-                                            const char *lock_name, int max_leases,
+                                            const char *lock_name, guint max_leases,
                                             CuratorLockDriver *driver, GError **error);
 
 /** Creates a re-entrant mutex of a single ephemeral node: the client that creates the node holds

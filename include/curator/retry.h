@@ -25,28 +25,28 @@ G_BEGIN_DECLS
  *  @param sleep_ms      out, never NULL, 0 at entry: how long to wait before the retry, in
  *                       milliseconds; a negative value counts as 0, more than 366 days as 366 days
  *  @return TRUE to retry */
-typedef gboolean (*CuratorRetryFunc) (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms,
+typedef gboolean (*CuratorRetryFunc) (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms,
                                       gpointer user_data);
 
 /** Retries up to @p max_retries times. Each sleep is the base times a random integer from [0,
  *  2^(retry+1) - 1], at least 1: the first is exactly @p base_sleep_ms, later ones grow and vary.
  *  No sleep exceeds 2147483647 ms. More than 29 retries are set to 29 with a warning; a negative
- *  number of retries or base counts as 0. Mirrors ExponentialBackoffRetry(int, int). */
+ *  base counts as 0. Mirrors ExponentialBackoffRetry(int, int). */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms,
-                                                                  int max_retries);
+                                                                  guint max_retries);
 
 /** Retries with growing sleeps of at most @p max_sleep_ms. Mirrors BoundedExponentialBackoffRetry
  *  and ExponentialBackoffRetry(int, int, int). */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorRetryPolicy *curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms,
                                                                           gint64 max_sleep_ms,
-                                                                          int max_retries);
+                                                                          guint max_retries);
 
-/** Retries @p n times, each after @p sleep_ms. If @p n is not positive, it never retries; if
- *  @p sleep_ms is not, it retries at once. Mirrors RetryNTimes. */
+/** Retries @p n times, each after @p sleep_ms. With 0 it never retries; if @p sleep_ms
+ *  is not positive, it retries at once. Mirrors RetryNTimes. */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-CuratorRetryPolicy *curator_retry_policy_new_n_times (int n, gint64 sleep_ms);
+CuratorRetryPolicy *curator_retry_policy_new_n_times (guint n, gint64 sleep_ms);
 
 /** Retries once, after @p sleep_ms. Mirrors RetryOneTime. */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -78,7 +78,7 @@ CuratorRetryPolicy *curator_retry_policy_new_custom (CuratorRetryFunc func, gpoi
  *                      on a refusal, except for curator_retry_policy_new_until_elapsed()
  *  @return TRUE to retry */
 CURATOR_API
-gboolean curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, int retry_count,
+gboolean curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, guint retry_count,
                                            gint64 elapsed_ms, gint64 *sleep_ms);
 
 /** Adds a reference and returns @p policy. */

@@ -33,10 +33,10 @@ typedef void (*CuratorSemaphoreRevocationListener) (CuratorSemaphore *semaphore,
 /** Creates a semaphore. Sends no request. Mirrors
  *  InterProcessSemaphoreV2(CuratorFramework, String, int).
  *  @param path        absolute; acquiring creates its children "locks" and "leases" as needed
- *  @param max_leases  at least 1
+ *  @param max_leases  1 to 2147483647
  *  @return a new semaphore; NULL with INVALID_ARGUMENT */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-CuratorSemaphore *curator_semaphore_new (CuratorClient *client, const char *path, int max_leases,
+CuratorSemaphore *curator_semaphore_new (CuratorClient *client, const char *path, guint max_leases,
                                          GError **error);
 
 /** Creates a semaphore whose number of leases follows @p count. Mirrors
@@ -49,9 +49,9 @@ CuratorSemaphore *curator_semaphore_new_with_shared_count (CuratorClient *client
                                                            CuratorSharedCount *count,
                                                            GError **error);
 
-/** The number of leases, or the last known value of the shared count. */
+/** The number of leases, or the last known value of the shared count; 0 while that is negative. */
 CURATOR_API
-int curator_semaphore_get_max_leases (CuratorSemaphore *semaphore);
+guint curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore);
 
 /** Sets the payload of the nodes of later leases; copied. NULL for the client's default data. With
  *  more than 4096 bytes, acquires fail with LIMIT_EXCEEDED. Mirrors
@@ -68,19 +68,19 @@ CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 tim
 
 /** Acquires @p n leases or none, within one timeout. Mirrors acquire(int) and
  *  acquire(int, long, TimeUnit).
- *  @param n  at least 1 and, unless the semaphore follows a shared count, at most the number of
+ *  @param n  at least 1, at most 2147483647 and, unless the semaphore follows a shared count, at most the number of
  *            leases, else INVALID_ARGUMENT (Java waits forever). With a shared count, a larger number
  *            waits until the count has grown
  *  @return a new array of leases with curator_lease_unref() as free function: g_ptr_array_unref()
  *          releases them all in the background. NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
+GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
                                         GCancellable *cancellable, GError **error);
 
 /** Like curator_semaphore_acquire_n(), but returns at once. The callback runs exactly once, never
  *  inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
+void curator_semaphore_acquire_async (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
                                       GCancellable *cancellable,
                                       CuratorSemaphoreAcquireCallback callback, gpointer user_data);
 

@@ -38,7 +38,7 @@ gboolean curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_m
 /** The last known value, which may be out of date. Sends no request. Mirrors
  *  SharedCount.getCount. */
 CURATOR_API
-gint32 curator_shared_count_get (CuratorSharedCount *count);
+gint32 curator_shared_count_get (const CuratorSharedCount *count);
 
 /** The last known value and its version, for curator_shared_count_try_set(). Mirrors
  *  SharedCount.getVersionedValue.
@@ -46,7 +46,7 @@ gint32 curator_shared_count_get (CuratorSharedCount *count);
  *  @param version  out, may be NULL: version of the node's payload
  *  @return FALSE, setting nothing, if the node was never read, as before start */
 CURATOR_API
-gboolean curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value,
+gboolean curator_shared_count_get_versioned (const CuratorSharedCount *count, gint32 *value,
                                              gint32 *version);
 
 /** Sets the value unconditionally. Mirrors SharedCount.setCount.

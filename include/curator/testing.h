@@ -42,7 +42,7 @@ G_GNUC_WARN_UNUSED_RESULT
 CuratorTestServer *curator_test_server_new (GError **error);
 
 /** "host:port". Owned by the server, and the same after a restart. Mirrors getConnectString. */
-const char *curator_test_server_get_connect_string (CuratorTestServer *server);
+const char *curator_test_server_get_connect_string (const CuratorTestServer *server);
 
 /** Kills the server; its data stay. Mirrors stop. */
 void curator_test_server_kill (CuratorTestServer *server);
@@ -71,11 +71,11 @@ G_GNUC_WARN_UNUSED_RESULT
 CuratorTestCluster *curator_test_cluster_new (GError **error);
 
 /** "host:port,host:port,host:port". Owned by the cluster. Mirrors getConnectString. */
-const char *curator_test_cluster_get_connect_string (CuratorTestCluster *cluster);
+const char *curator_test_cluster_get_connect_string (const CuratorTestCluster *cluster);
 
 /** "host:port" of a member, for a proxy in front of it. Owned by the cluster.
  *  @param i  0, 1 or 2 */
-const char *curator_test_cluster_get_member (CuratorTestCluster *cluster, int i);
+const char *curator_test_cluster_get_member (const CuratorTestCluster *cluster, int i);
 
 /** The member that leads the ensemble now; -1 if none does. */
 int curator_test_cluster_get_leader (CuratorTestCluster *cluster);
@@ -110,7 +110,7 @@ G_GNUC_WARN_UNUSED_RESULT
 CuratorTestProxy *curator_test_proxy_new (const char *server, GError **error);
 
 /** "host:port", for the program. Owned by the proxy. */
-const char *curator_test_proxy_get_connect_string (CuratorTestProxy *proxy);
+const char *curator_test_proxy_get_connect_string (const CuratorTestProxy *proxy);
 
 /** Resets every connection. New ones are accepted, so the program comes back. */
 void curator_test_proxy_cut (CuratorTestProxy *proxy);

@@ -218,7 +218,7 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
 }
 
 const char *
-curator_leader_latch_get_id (CuratorLeaderLatch *latch)
+curator_leader_latch_get_id (const CuratorLeaderLatch *latch)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
   return latch->id;

@@ -261,7 +261,7 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
 }
 
 const char *
-curator_leader_selector_get_id (CuratorLeaderSelector *selector)
+curator_leader_selector_get_id (const CuratorLeaderSelector *selector)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
   return selector->id;

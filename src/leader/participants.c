@@ -53,14 +53,14 @@ curator_leader_participant_unref (CuratorLeaderParticipant *participant)
 }
 
 const char *
-curator_leader_participant_get_id (CuratorLeaderParticipant *participant)
+curator_leader_participant_get_id (const CuratorLeaderParticipant *participant)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), NULL);
   return participant->id;
 }
 
 gboolean
-curator_leader_participant_is_leader (CuratorLeaderParticipant *participant)
+curator_leader_participant_is_leader (const CuratorLeaderParticipant *participant)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), FALSE);
   return participant->is_leader;

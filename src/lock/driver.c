@@ -119,16 +119,16 @@ curator_standard_predicate (CuratorQueue *order, gsize index, int max_leases,
 /* The same for a driver of the user's. */
 void
 curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
-                                gsize n_children, const char *sequence_node_name, int max_leases,
+                                gsize n_children, const char *sequence_node_name, guint max_leases,
                                 CuratorPredicateResults *results, gpointer user_data)
 {
   for (gsize i = 0; i < n_children; i++)
     {
       if (strcmp (children[i], sequence_node_name) == 0)
         {
-          results->gets_the_lock = (gint64) i < max_leases;
+          results->gets_the_lock = i < max_leases;
           results->path_to_watch =
-              results->gets_the_lock ? NULL : children[(gint64) i - max_leases];
+              results->gets_the_lock ? NULL : children[i - max_leases];
           return;
         }
     }

@@ -58,8 +58,8 @@ struct _CuratorLease
 };
 
 /* The lease itself, or a composite's first member. */
-static inline CuratorLease *
-curator_lease_first (CuratorLease *lease)
+static inline const CuratorLease *
+curator_lease_first (const CuratorLease *lease)
 {
   return lease->members != NULL ? g_ptr_array_index (lease->members, 0) : lease;
 }

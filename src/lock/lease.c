@@ -168,7 +168,7 @@ curator_lease_get_session (CuratorLease *lease)
 }
 
 const char *
-curator_lease_get_node_path (CuratorLease *lease)
+curator_lease_get_node_path (const CuratorLease *lease)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   lease = curator_lease_first (lease);
@@ -176,21 +176,21 @@ curator_lease_get_node_path (CuratorLease *lease)
 }
 
 const char *
-curator_lease_get_node_name (CuratorLease *lease)
+curator_lease_get_node_name (const CuratorLease *lease)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   return curator_path_leaf (curator_lease_first (lease)->path);
 }
 
 guint64
-curator_lease_get_fencing_token (CuratorLease *lease)
+curator_lease_get_fencing_token (const CuratorLease *lease)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
   return (guint64) curator_lease_first (lease)->czxid;
 }
 
 gint64
-curator_lease_get_session_id (CuratorLease *lease)
+curator_lease_get_session_id (const CuratorLease *lease)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
   return curator_lease_first (lease)->session->id;
@@ -337,15 +337,15 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
   g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   g_autoptr (GError) local = NULL;
+  const CuratorLease *first = curator_lease_first (lease);
   CuratorLimits limits;
 
-  lease = curator_lease_first (lease);
-  if (!curator_limits_init (&limits, lease->client, timeout_ms, cancellable, error))
+  if (!curator_limits_init (&limits, first->client, timeout_ms, cancellable, error))
     {
       return NULL;
     }
   g_autoptr (CuratorCallResult) result =
-      curator_call (&limits, CURATOR_CALL_GET, lease->path, NULL, 0, NULL, &local);
+      curator_call (&limits, CURATOR_CALL_GET, first->path, NULL, 0, NULL, &local);
   if (result != NULL)
     {
       return g_steal_pointer (&result->data);

@@ -58,7 +58,7 @@ void curator_standard_predicate (CuratorQueue *order, gsize index, int max_lease
                                  CuratorPredicateResults *results);
 void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
                                      gsize n_children, const char *sequence_node_name,
-                                     int max_leases, CuratorPredicateResults *results,
+                                     guint max_leases, CuratorPredicateResults *results,
                                      gpointer user_data);
 const char *curator_lock_driver_key (CuratorLockDriver *driver, const char *name,
                                      const char *lock_name);

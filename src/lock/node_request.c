@@ -81,7 +81,7 @@ curator_node_request_free (CuratorNodeRequest *request)
 }
 
 const char *
-curator_node_request_get_name (CuratorNodeRequest *request)
+curator_node_request_get_name (const CuratorNodeRequest *request)
 {
   g_return_val_if_fail (CURATOR_IS_NODE_REQUEST (request), NULL);
   return request->name;

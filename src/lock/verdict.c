@@ -88,12 +88,12 @@ ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQu
   else if (driver->funcs.gets_the_lock != NULL)
     {
       driver->funcs.gets_the_lock (driver, (const char *const *) order->names, order->n_names, own,
-                                   max_leases, results, driver->user_data);
+                                   (guint) max_leases, results, driver->user_data);
     }
   else
     {
       curator_standard_gets_the_lock (driver, (const char *const *) order->names, order->n_names,
-                                      own, max_leases, results, driver->user_data);
+                                      own, (guint) max_leases, results, driver->user_data);
     }
 }
 

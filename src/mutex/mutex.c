@@ -431,7 +431,7 @@ check_lock_name (const char *lock_name, GError **error)
 
 CuratorLock *
 curator_mutex_new_with_driver (CuratorClient *client, const char *path, const char *lock_name,
-                               int max_leases, CuratorLockDriver *driver, GError **error)
+                               guint max_leases, CuratorLockDriver *driver, GError **error)
 {
   static const CuratorMutexKind kind = { .name = "mutex" };
 
@@ -442,15 +442,15 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
     {
       return NULL;
     }
-  if (max_leases < 1)
+  if (max_leases < 1 || max_leases > G_MAXINT)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a lock with %d leases could never be acquired", max_leases);
+                   "a lock cannot have %u leases", max_leases);
       return NULL;
     }
   return curator_mutex_new_of_kind (
       client, &kind,
-      curator_lock_internals_new (client, path, lock_name, max_leases,
+      curator_lock_internals_new (client, path, lock_name, (int) max_leases,
                                   driver != NULL ? driver : curator_lock_driver_standard (), NULL));
 }
 

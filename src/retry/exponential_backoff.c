@@ -16,7 +16,7 @@ typedef struct
   /* Constant. */
   gint64 base_sleep_ms;
   gint64 max_sleep_ms;
-  int max_retries;
+  guint max_retries;
 
   pthread_mutex_t mutex;
   GRand *rand; /* guarded by mutex */
@@ -34,7 +34,7 @@ backoff_free (gpointer data)
 
 /* Uniform in [0, 2^bits - 1], for 1 to 32 bits. */
 static gint64
-random_bits (Backoff *backoff, int bits)
+random_bits (Backoff *backoff, guint bits)
 {
   pthread_mutex_lock (&backoff->mutex);
   guint32 value = g_rand_int (backoff->rand);
@@ -44,7 +44,7 @@ random_bits (Backoff *backoff, int bits)
 
 /* The product fits: the base has at most 31 bits and the factor 29. */
 static gboolean
-allow_with_backoff (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_with_backoff (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   Backoff *backoff = user_data;
 
@@ -59,7 +59,7 @@ allow_with_backoff (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpoint
 }
 
 CuratorRetryPolicy *
-curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms, int max_retries)
+curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms, guint max_retries)
 {
   return curator_retry_policy_new_bounded_exponential_backoff (base_sleep_ms, MAX_SLEEP_MS,
                                                                max_retries);
@@ -67,13 +67,13 @@ curator_retry_policy_new_exponential_backoff (gint64 base_sleep_ms, int max_retr
 
 CuratorRetryPolicy *
 curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms, gint64 max_sleep_ms,
-                                                      int max_retries)
+                                                      guint max_retries)
 {
   Backoff *backoff = g_new0 (Backoff, 1);
 
   if (max_retries > MAX_RETRIES_LIMIT)
     {
-      g_warning ("%d retries with exponential backoff are too many; pinned to %d", max_retries,
+      g_warning ("%u retries with exponential backoff are too many; pinned to %d", max_retries,
                  MAX_RETRIES_LIMIT);
     }
   backoff->base_sleep_ms = CLAMP (base_sleep_ms, 0, MAX_SLEEP_MS);

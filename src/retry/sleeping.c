@@ -7,13 +7,13 @@
 
 typedef struct
 {
-  int n;
+  guint n;
   gint64 sleep_ms;
   gint64 max_elapsed_ms; /* RetryUntilElapsed */
 } Sleeping;
 
 static CuratorRetryPolicy *
-new_sleeping (CuratorRetryFunc func, int n, gint64 sleep_ms, gint64 max_elapsed_ms)
+new_sleeping (CuratorRetryFunc func, guint n, gint64 sleep_ms, gint64 max_elapsed_ms)
 {
   Sleeping *sleeping = g_new0 (Sleeping, 1);
 
@@ -24,7 +24,7 @@ new_sleeping (CuratorRetryFunc func, int n, gint64 sleep_ms, gint64 max_elapsed_
 }
 
 static gboolean
-allow_n_times (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_n_times (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   const Sleeping *sleeping = user_data;
 
@@ -39,7 +39,7 @@ allow_n_times (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer us
 /* Curator sleeps first, then compares the time from before the sleep. So *sleep_ms is set even if
  * FALSE is returned. */
 static gboolean
-allow_until_elapsed (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_until_elapsed (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   const Sleeping *sleeping = user_data;
 
@@ -48,7 +48,7 @@ allow_until_elapsed (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpoin
 }
 
 static gboolean
-allow_forever (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_forever (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   const Sleeping *sleeping = user_data;
 
@@ -57,7 +57,7 @@ allow_forever (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer us
 }
 
 CuratorRetryPolicy *
-curator_retry_policy_new_n_times (int n, gint64 sleep_ms)
+curator_retry_policy_new_n_times (guint n, gint64 sleep_ms)
 {
   return new_sleeping (allow_n_times, n, sleep_ms, 0);
 }

@@ -24,7 +24,7 @@ struct _CuratorSemaphore
 };
 
 /* Starts an acquire. The op's result is a GPtrArray of n CuratorLease. once: as for a lock. */
-CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
+CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done,
                                     gpointer data) CURATOR_UNLOCKED;
 /* The user's path, for messages. */

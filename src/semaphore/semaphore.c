@@ -62,17 +62,17 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
 }
 
 CuratorSemaphore *
-curator_semaphore_new (CuratorClient *client, const char *path, int max_leases, GError **error)
+curator_semaphore_new (CuratorClient *client, const char *path, guint max_leases, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  if (max_leases < 1)
+  if (max_leases < 1 || max_leases > G_MAXINT)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a semaphore of %d leases could never be acquired", max_leases);
+                   "a semaphore cannot have %u leases", max_leases);
       return NULL;
     }
-  return semaphore_new (client, path, max_leases, error);
+  return semaphore_new (client, path, (int) max_leases, error);
 }
 
 CuratorSemaphore *
@@ -129,8 +129,8 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
   g_free (semaphore);
 }
 
-int
-curator_semaphore_get_max_leases (CuratorSemaphore *semaphore)
+guint
+curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore)
 {
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), 0);
   if (!curator_client_check_forked (semaphore->client, NULL))
@@ -140,7 +140,7 @@ curator_semaphore_get_max_leases (CuratorSemaphore *semaphore)
   curator_client_lock (semaphore->client);
   const int max_leases = semaphore->leases->max_leases;
   curator_client_unlock (semaphore->client);
-  return max_leases;
+  return (guint) MAX (max_leases, 0);
 }
 
 void

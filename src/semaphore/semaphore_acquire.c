@@ -38,7 +38,7 @@ typedef struct
 {
   CuratorOp op;
   CuratorSemaphore *semaphore;
-  int n;
+  guint n;
   gboolean once;
   CuratorLease *turn CURATOR_GUARDED;
   CuratorStake turn_stake; /* notifies when it is lost */
@@ -295,7 +295,7 @@ take_lease (Acquire *acquire)
   CuratorSemaphore *semaphore = acquire->semaphore;
   CuratorLockInternals *leases = semaphore->leases;
 
-  if ((int) acquire->leases->len == acquire->n)
+  if (acquire->leases->len == acquire->n)
     {
       acquire_succeed (acquire);
       return;
@@ -354,7 +354,7 @@ acquire_finalize (CuratorOp *op)
 }
 
 CuratorOp *
-curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us, gboolean once,
+curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { .cancel = acquire_cancel,
@@ -380,24 +380,24 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, int n, gint64 deadline_us,
 }
 
 static CURATOR_UNLOCKED gboolean
-check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellable *cancellable,
+check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
                GError **error)
 {
-  if (n < 1)
+  if (n < 1 || n > G_MAXINT)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%d leases cannot be acquired", n);
+                   "%u leases cannot be acquired", n);
       return FALSE;
     }
   if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
     {
       return FALSE;
     }
-  const int max_leases = curator_semaphore_get_max_leases (semaphore);
+  const guint max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%d leases cannot be acquired from a semaphore of %d", n, max_leases);
+                   "%u leases cannot be acquired from a semaphore of %u", n, max_leases);
       return FALSE;
     }
   curator_client_lock (semaphore->client);
@@ -407,7 +407,7 @@ check_acquire (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellab
 }
 
 static CuratorOp *
-begin (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
   return curator_semaphore_begin (semaphore, n,
                                   curator_call_deadline (semaphore->client, timeout_ms),
@@ -428,7 +428,7 @@ deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const G
 }
 
 void
-curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
+curator_semaphore_acquire_async (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
                                  GCancellable *cancellable,
                                  CuratorSemaphoreAcquireCallback callback, gpointer user_data)
 {
@@ -452,7 +452,7 @@ curator_semaphore_acquire_async (CuratorSemaphore *semaphore, int n, gint64 time
 }
 
 GPtrArray *
-curator_semaphore_acquire_n (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
+curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
                              GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);

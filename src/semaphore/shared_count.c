@@ -124,7 +124,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
 }
 
 gint32
-curator_shared_count_get (CuratorSharedCount *count)
+curator_shared_count_get (const CuratorSharedCount *count)
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), 0);
   if (!curator_client_check_forked (count->client, NULL))
@@ -138,7 +138,7 @@ curator_shared_count_get (CuratorSharedCount *count)
 }
 
 gboolean
-curator_shared_count_get_versioned (CuratorSharedCount *count, gint32 *value, gint32 *version)
+curator_shared_count_get_versioned (const CuratorSharedCount *count, gint32 *value, gint32 *version)
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
   if (!curator_client_check_forked (count->client, NULL))

@@ -72,7 +72,7 @@ struct _CuratorRetryQuestion
   CuratorClient *client;                  /* a memory reference */
   CuratorRetryPolicy *policy;             /* a reference */
   CuratorRetryLoop *loop CURATOR_GUARDED; /* NULL: stopped, and nobody wants the answer */
-  int count;
+  guint count;
   gint64 elapsed_ms;
   int rc;
 };
@@ -112,7 +112,7 @@ ask_user (gpointer data)
 }
 
 static CURATOR_LOCKED void
-ask_later (CuratorRetryLoop *loop, int count, gint64 elapsed_ms, int rc)
+ask_later (CuratorRetryLoop *loop, guint count, gint64 elapsed_ms, int rc)
 {
   CuratorRetryQuestion *question = g_new (CuratorRetryQuestion, 1);
 
@@ -133,11 +133,11 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 {
   CuratorRetryPolicy *policy = loop->client->retry_policy;
   const gint64 elapsed_ms = (curator_client_now_us (loop->client) - loop->start_us) / 1000;
-  const int count = loop->count;
+  const guint count = loop->count;
   gint64 sleep_ms = 0;
 
   curator_retry_loop_stop (loop);
-  loop->count += count < G_MAXINT ? 1 : 0;
+  loop->count += count < G_MAXUINT ? 1 : 0;
   if (!policy->is_builtin)
     {
       ask_later (loop, count, elapsed_ms, rc);

@@ -19,7 +19,7 @@ typedef struct
   void (*run) (gpointer data);
   void (*give_up) (gpointer data, int rc);
   gpointer data;
-  int count CURATOR_GUARDED;
+  guint count CURATOR_GUARDED;
   gboolean waiting CURATOR_GUARDED;
   gint64 start_us CURATOR_GUARDED;
   CuratorTimer *timer CURATOR_GUARDED;            /* the sleep, or the connection timeout */

@@ -500,7 +500,7 @@ test_retry_policy (void **)
 {
   auto policy = curator::retry_policy::custom (
       [calls = std::make_unique<int> (0)] (
-          int retries, auto elapsed) -> std::optional<std::chrono::milliseconds> {
+          guint retries, auto elapsed) -> std::optional<std::chrono::milliseconds> {
         return retries < 2 ? std::optional (elapsed + 1ms) : std::nullopt;
       });
   const auto same = policy.share ();
@@ -518,7 +518,7 @@ test_retry_policy (void **)
 
   criticals seen;
   auto broken = curator::retry_policy::custom (
-      [] (int, std::chrono::milliseconds) -> std::optional<std::chrono::milliseconds> {
+      [] (guint, std::chrono::milliseconds) -> std::optional<std::chrono::milliseconds> {
         throw std::runtime_error ("cannot decide");
       });
   assert_false (broken.allow_retry (0, 0ms).has_value ());
@@ -809,7 +809,7 @@ test_driver (void **state)
       }
   };
   functions.gets_the_lock = [] (const std::vector<std::string_view> &children, std::string_view own,
-                                int max_leases) {
+                                guint max_leases) {
     std::size_t index = 0;
     while (children.at (index) != own)
       {

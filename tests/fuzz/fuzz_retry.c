@@ -9,8 +9,8 @@ typedef struct
   gint64 sleep_ms;
   gint64 limit_ms;
   gint64 elapsed_ms;
-  gint32 n;
-  gint32 retry_count;
+  guint32 n;
+  guint32 retry_count;
   guint8 kind;
 } Input;
 
@@ -19,7 +19,7 @@ check_exponential (CuratorRetryPolicy *policy, const Input *in)
 {
   const gint64 base = CLAMP (in->sleep_ms, 0, G_MAXINT32);
   const gint64 most = CLAMP (in->limit_ms, 0, G_MAXINT32);
-  const int count = MAX (in->retry_count, 0);
+  const guint count = in->retry_count;
   gint64 sleep_ms = -1;
 
   g_assert_true (curator_retry_policy_seed (policy, (guint32) in->elapsed_ms));
@@ -40,7 +40,7 @@ check_sleeping (CuratorRetryPolicy *policy, const Input *in)
   gint64 sleep_ms = -1;
   const gboolean again =
       curator_retry_policy_allow_retry (policy, in->retry_count, in->elapsed_ms, &sleep_ms);
-  const int count = MAX (in->retry_count, 0);
+  const guint count = in->retry_count;
 
   g_assert_true (sleep_ms == 0 || sleep_ms == MAX (in->sleep_ms, in->kind == 4 ? 1 : 0));
   g_assert_true (in->kind != 1 || again == (count < in->n));

@@ -1,7 +1,7 @@
 #include "taking.h"
 
 CuratorSemaphore *
-semaphore_new (CuratorClient *client, const char *path, int max_leases)
+semaphore_new (CuratorClient *client, const char *path, guint max_leases)
 {
   g_autoptr (GError) error = NULL;
   CuratorSemaphore *semaphore = curator_semaphore_new (client, path, max_leases, &error);

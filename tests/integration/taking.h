@@ -17,7 +17,7 @@ typedef struct
   gint64 returned_ms;
 } Taking;
 
-CuratorSemaphore *semaphore_new (CuratorClient *client, const char *path, int max_leases);
+CuratorSemaphore *semaphore_new (CuratorClient *client, const char *path, guint max_leases);
 CuratorRwLock *rw_lock_new (CuratorClient *client, const char *path);
 
 Taking *taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,

@@ -43,7 +43,7 @@ plan_free (gpointer plan)
 /* The driver has a copy of the plan: it may live as long as a request is in flight. */
 static CuratorLock *
 lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *funcs,
-         const Plan *plan, int max_leases)
+         const Plan *plan, guint max_leases)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLockDriver) driver =
@@ -140,7 +140,7 @@ test_plain_numbered_node_of_unknown_outcome (void **state)
 /* Last come, first served: grants the node that has none behind it, and watches the one behind. */
 static void
 latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-              const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+              const char *sequence_node_name, guint max_leases, CuratorPredicateResults *results,
               gpointer user_data)
 {
   g_atomic_int_set (&max_leases_seen, max_leases);
@@ -172,7 +172,7 @@ test_custom_order (void **state)
 /* No node to watch: the driver re-evaluates at every change of the children. */
 static void
 only_two (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-          const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+          const char *sequence_node_name, guint max_leases, CuratorPredicateResults *results,
           gpointer user_data)
 {
   results->gets_the_lock = n_children <= 2 || strcmp (children[0], sequence_node_name) == 0
@@ -254,7 +254,7 @@ test_one_name (void **state)
 /* Java's predicate. */
 static void
 decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                const char *own, int max_leases, CuratorPredicateResults *results,
+                const char *own, guint max_leases, CuratorPredicateResults *results,
                 gpointer user_data)
 {
   gsize index = 0;

@@ -351,7 +351,7 @@ typedef struct
 
 /* Gives up after a few. */
 static gboolean
-sleep_so_long (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+sleep_so_long (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
 {
   Sleeper *sleeper = data;
   g_atomic_int_inc (&sleeper->n_asked);

@@ -58,7 +58,7 @@ call_all (Policy *policy)
 }
 
 static gboolean
-ask (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+ask (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
 {
   Policy *policy = data;
   call_all (policy);

@@ -175,7 +175,7 @@ user_code_path (World *world, const char *name)
 
 void
 user_code_standard_predicate (const char *const *children, gsize n_children, const char *own,
-                              int max_leases, CuratorPredicateResults *results)
+                              guint max_leases, CuratorPredicateResults *results)
 {
   gsize index = 0;
   while (index < n_children && strcmp (children[index], own) != 0)

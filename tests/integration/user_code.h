@@ -75,7 +75,7 @@ void user_code_destroy (gpointer registration);
 const char *user_code_path (World *world, const char *name);
 /* What the standard driver does. */
 void user_code_standard_predicate (const char *const *children, gsize n_children, const char *own,
-                                   int max_leases, CuratorPredicateResults *results);
+                                   guint max_leases, CuratorPredicateResults *results);
 const char *user_code_standard_key (const char *name);
 
 #endif

@@ -80,7 +80,7 @@ describe (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
 /* As in Java, where the index of our own node is taken for granted. */
 static void
 decide (CuratorLockDriver *driver, const char *const *children, gsize n_children, const char *own,
-        int max_leases, CuratorPredicateResults *results, gpointer data)
+        guint max_leases, CuratorPredicateResults *results, gpointer data)
 {
   SimMember *member = data;
   gsize index = 0;
@@ -115,7 +115,7 @@ open_driver (SimMember *member)
 
 /* Allows three retries, as the contests of other recipes do. */
 static gboolean
-allow_some (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+allow_some (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
 {
   static const gint64 sleeps[] = { G_MININT64, -1, 0, 1, 300 };
   SimMember *member = data;

@@ -202,7 +202,7 @@ describe_lasting (CuratorLockDriver *driver, CuratorNodeRequest *request, gpoint
 /* A driver that is first come, first served, and re-evaluates at every change. */
 static void
 decide_without_path (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                     const char *name, int max_leases, CuratorPredicateResults *results,
+                     const char *name, guint max_leases, CuratorPredicateResults *results,
                      gpointer data)
 {
   results->gets_the_lock = strcmp (children[0], name) == 0;

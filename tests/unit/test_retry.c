@@ -30,7 +30,7 @@ tear_down (void **state)
 
 /* Asserts an answer. */
 static void
-check (CuratorRetryPolicy *policy, int retry_count, gint64 elapsed_ms, gboolean allowed,
+check (CuratorRetryPolicy *policy, guint retry_count, gint64 elapsed_ms, gboolean allowed,
        gint64 sleep_ms)
 {
   gint64 sleep = -1;
@@ -42,7 +42,7 @@ check (CuratorRetryPolicy *policy, int retry_count, gint64 elapsed_ms, gboolean 
 
 /* TestRetryLoop.testExponentialBackoffRetryLimit: the limit holds for every count. */
 static void
-check_limit_at (CuratorRetryPolicy *policy, int retry_count)
+check_limit_at (CuratorRetryPolicy *policy, guint retry_count)
 {
   gint64 sleep = -1;
   gboolean allowed = curator_retry_policy_allow_retry (policy, retry_count, 0, &sleep);
@@ -100,7 +100,7 @@ test_n_times (void **state)
 {
   g_autoptr (CuratorRetryPolicy) three = curator_retry_policy_new_n_times (3, 250);
   g_autoptr (CuratorRetryPolicy) none = curator_retry_policy_new_n_times (0, 250);
-  g_autoptr (CuratorRetryPolicy) negative = curator_retry_policy_new_n_times (-1, 250);
+  g_autoptr (CuratorRetryPolicy) most = curator_retry_policy_new_n_times (G_MAXUINT, 250);
   g_autoptr (CuratorRetryPolicy) sleepless = curator_retry_policy_new_n_times (1, -5);
 
   check (three, 0, 0, TRUE, 250);
@@ -108,7 +108,8 @@ test_n_times (void **state)
   check (three, 3, 0, FALSE, 0);
   check (three, G_MAXINT, 0, FALSE, 0);
   check (none, 0, 0, FALSE, 0);
-  check (negative, 0, 0, FALSE, 0);
+  check (most, G_MAXUINT - 1, 0, TRUE, 250);
+  check (most, G_MAXUINT, 0, FALSE, 0);
   check (sleepless, 0, 0, TRUE, 0);
 }
 
@@ -138,7 +139,7 @@ test_until_elapsed (void **state)
 
 /* Every sleep lies on the grid base x [1, 2^(k+1) - 1], and both halves of it are used. */
 static void
-check_backoff_at (CuratorRetryPolicy *policy, int retry_count, gint64 base)
+check_backoff_at (CuratorRetryPolicy *policy, guint retry_count, gint64 base)
 {
   gint64 top = (G_GINT64_CONSTANT (1) << (retry_count + 1)) - 1;
   gboolean seen_low = FALSE;
@@ -189,7 +190,7 @@ test_exponential_backoff_edges (void **state)
       curator_retry_policy_new_exponential_backoff (G_MAXINT64, 29);
   g_autoptr (CuratorRetryPolicy) bounded =
       curator_retry_policy_new_bounded_exponential_backoff (500, 200, 29);
-  g_autoptr (CuratorRetryPolicy) negative = curator_retry_policy_new_exponential_backoff (-1, -1);
+  g_autoptr (CuratorRetryPolicy) negative = curator_retry_policy_new_exponential_backoff (-1, 2);
   g_autoptr (CuratorRetryPolicy) sleepless =
       curator_retry_policy_new_bounded_exponential_backoff (10, -1, 2);
 
@@ -199,7 +200,7 @@ test_exponential_backoff_edges (void **state)
       check (huge, k, 0, TRUE, G_MAXINT32);
       check (bounded, k, 0, TRUE, 200);
     }
-  check (negative, 0, 0, FALSE, 0);
+  check (negative, 0, 0, TRUE, 0);
   check (sleepless, 1, 0, TRUE, 0);
 }
 
@@ -224,21 +225,21 @@ test_seed_repeats_the_sleeps (void **state)
 
 typedef struct
 {
-  int retry_count;
+  guint retry_count;
   gint64 elapsed_ms;
   gint64 sleep_at_entry;
   guint n_freed;
 } Custom;
 
 static gboolean
-custom_allow (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+custom_allow (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   Custom *custom = user_data;
 
   custom->retry_count = retry_count;
   custom->elapsed_ms = elapsed_ms;
   custom->sleep_at_entry = *sleep_ms;
-  *sleep_ms = retry_count == 0 ? -17 : retry_count;
+  *sleep_ms = retry_count == 0 ? -17 : (gint64) retry_count;
   return 2;
 }
 
@@ -261,7 +262,7 @@ test_custom (void **state)
   assert_int_equal (custom.retry_count, 9);
   assert_true (custom.elapsed_ms == 6);
   /* The sleep may be NULL; negative counts and times count as 0. */
-  assert_true (curator_retry_policy_allow_retry (policy, -3, -4, NULL));
+  assert_true (curator_retry_policy_allow_retry (policy, 0, -4, NULL));
   assert_int_equal (custom.retry_count, 0);
   assert_true (custom.elapsed_ms == 0);
 

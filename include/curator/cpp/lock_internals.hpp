@@ -95,7 +95,7 @@ struct lock_driver_functions
   std::function<void (node_request &)> creates_the_lock{};
   /** Called with the names of the children in order, the attempt's own name, and how many may hold
    *  at the same time. After an exception the node does not hold the lock. */
-  std::function<predicate_results (const std::vector<std::string_view> &, std::string_view, int)>
+  std::function<predicate_results (const std::vector<std::string_view> &, std::string_view, guint)>
       gets_the_lock{};
   /** Called with a child's name and the lock's name; returns the end of the child's name to sort
    *  by. After an exception, and for anything but an end of that name, the child is foreign. */
@@ -172,7 +172,7 @@ private:
 
   static void
   gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
-                 const char *sequence_node_name, int max_leases, CuratorPredicateResults *results,
+                 const char *sequence_node_name, guint max_leases, CuratorPredicateResults *results,
                  gpointer data)
   {
     detail::shield_question ([&] {

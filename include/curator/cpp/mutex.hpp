@@ -32,7 +32,7 @@ public:
    *  @param lock_name   what the names of its nodes begin with, for example "lock-"
    *  @param max_leases  passed to the driver */
   [[nodiscard]] mutex (const client &client, const std::string &path, const std::string &lock_name,
-                       int max_leases, const lock_driver &driver,
+                       guint max_leases, const lock_driver &driver,
                        unlock_mode mode = unlock_mode::wait)
       : mutex (make (client, path, lock_name, max_leases, driver), mode)
   {
@@ -62,7 +62,7 @@ private:
   }
 
   static CuratorLock *
-  make (const client &client, const std::string &path, const std::string &lock_name, int max_leases,
+  make (const client &client, const std::string &path, const std::string &lock_name, guint max_leases,
         const lock_driver &driver)
   {
     detail::outcome outcome;

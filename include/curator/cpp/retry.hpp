@@ -31,7 +31,7 @@ public:
 
   /** curator_retry_policy_new_exponential_backoff() */
   static retry_policy
-  exponential_backoff (span base_sleep, int max_retries)
+  exponential_backoff (span base_sleep, guint max_retries)
   {
     return retry_policy (
         curator_retry_policy_new_exponential_backoff (base_sleep.count (), max_retries));
@@ -39,7 +39,7 @@ public:
 
   /** curator_retry_policy_new_bounded_exponential_backoff() */
   static retry_policy
-  bounded_exponential_backoff (span base_sleep, span max_sleep, int max_retries)
+  bounded_exponential_backoff (span base_sleep, span max_sleep, guint max_retries)
   {
     return retry_policy (curator_retry_policy_new_bounded_exponential_backoff (
         base_sleep.count (), max_sleep.count (), max_retries));
@@ -47,7 +47,7 @@ public:
 
   /** curator_retry_policy_new_n_times() */
   static retry_policy
-  n_times (int n, span sleep)
+  n_times (guint n, span sleep)
   {
     return retry_policy (curator_retry_policy_new_n_times (n, sleep.count ()));
   }
@@ -75,7 +75,7 @@ public:
   }
 
   /** A custom policy: curator_retry_policy_new_custom().
-   *  @param decide  called as decide (int retry_count, std::chrono::milliseconds elapsed); returns
+   *  @param decide  called as decide (guint retry_count, std::chrono::milliseconds elapsed); returns
    *                 std::optional<std::chrono::milliseconds>: how long to sleep before the retry,
    *                 or nothing to give up. May be called concurrently. An exception gives up */
   template <class F>
@@ -84,7 +84,7 @@ public:
   {
     using callback = std::decay_t<F>;
     return retry_policy (curator_retry_policy_new_custom (
-        [] (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data) -> gboolean {
+        [] (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data) -> gboolean {
           std::optional<span> sleep;
           detail::shield_question (
               [&] { sleep = (*static_cast<callback *> (data)) (retry_count, ms (elapsed_ms)); });
@@ -97,7 +97,7 @@ public:
   /** Decides whether to retry. Never sleeps. Not for a default-constructed policy.
    *  @return how long to sleep before the retry; nothing to give up */
   std::optional<ms>
-  allow_retry (int retry_count, span elapsed) const
+  allow_retry (guint retry_count, span elapsed) const
   {
     gint64 sleep_ms = 0;
     if (!curator_retry_policy_allow_retry (detail::require (handle_.get ()), retry_count,

@@ -32,7 +32,7 @@ public:
 
   /** @param max_leases  at least 1; all processes must use the same number.
    *  @throws error  INVALID_ARGUMENT */
-  [[nodiscard]] semaphore (const client &client, const std::string &path, int max_leases)
+  [[nodiscard]] semaphore (const client &client, const std::string &path, guint max_leases)
   {
     detail::outcome outcome;
     if (outcome.takes (path))
@@ -118,7 +118,7 @@ public:
   /** Acquires @p n leases within a timeout, or none: then the vector is empty. */
   template <class Rep, class Period>
   [[nodiscard]] result<std::vector<lease>>
-  try_acquire_n_for (int n, const std::chrono::duration<Rep, Period> &timeout,
+  try_acquire_n_for (guint n, const std::chrono::duration<Rep, Period> &timeout,
                      GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
@@ -141,7 +141,7 @@ public:
    *               no leases and an error, which is borrowed */
   template <class Rep, class Period, class F>
   void
-  acquire_async (int n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
+  acquire_async (guint n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
                  GCancellable *cancellable = nullptr)
   {
     using callback = std::decay_t<F>;
@@ -160,7 +160,7 @@ public:
   }
 
   /** The number of leases, or the last known value of the shared count. */
-  int
+  guint
   max_leases () const
   {
     return curator_semaphore_get_max_leases (detail::require (native_handle ()));

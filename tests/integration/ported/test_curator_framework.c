@@ -222,7 +222,7 @@ typedef struct
 } Policy;
 
 static gboolean
-allow_twice (int retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_twice (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
 {
   Policy *policy = user_data;
   *sleep_ms = 10;

@@ -301,7 +301,7 @@ make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointe
 /* StandardLockInternalsDriver.getsTheLock, which takes for granted that it finds its own node. */
 static void
 decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                const char *own, int max_leases, CuratorPredicateResults *results,
+                const char *own, guint max_leases, CuratorPredicateResults *results,
                 gpointer user_data)
 {
   gsize index = 0;
