@@ -1,8 +1,11 @@
 /* The client: one connection, one session at a time, and the threads that serve it.
  *
  * Mirrors CuratorFramework and CuratorFrameworkFactory.Builder. Life cycle: new, set-up, start,
- * use, close. Every function may be called on any thread at any time. Call set-up functions before
- * start: later they log a critical warning and change nothing.
+ * use, close. Every function may be called on any thread at any time.
+ *
+ * A setter at the wrong moment, for the set-up functions after start, logs a critical message and
+ * changes nothing. A value that is wrong in itself is a GError: of the setter if it has one, else of
+ * the call that first uses the value, which is curator_client_start() for those of the client.
  *
  * Callbacks run on two threads of the client, or in the GMainContext that was set; never, as those
  * of GIO do, in the thread-default context of the caller. The first thread runs state listeners, of
@@ -98,7 +101,7 @@ void curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interv
 
 /** Puts every path of this client below "/namespace_" on the server. Paths given to and returned by
  *  the library do not contain it. NULL or "" for none. Mirrors Builder.namespace.
- *  @return FALSE with INVALID_ARGUMENT if it is not a valid part of a path, or after start */
+ *  @return FALSE with INVALID_ARGUMENT if it is not a valid part of a path */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_namespace (CuratorClient *client, const char *namespace_,
                                        GError **error);

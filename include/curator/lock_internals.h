@@ -63,7 +63,8 @@ CuratorLockDriver *curator_lock_driver_new (const CuratorLockDriverFuncs *funcs,
 
 /** Declares that no node can be created ahead of a waiting one, as when the server numbers all
  *  nodes. Then the engine may skip listing the children after the watched node is deleted. Default
- *  FALSE for a driver with functions of its own. Call it before the driver is used. No Java
+ *  FALSE for a driver with functions of its own. Call it before a lock is created with
+ *  the driver. No Java
  *  counterpart. */
 CURATOR_API
 void curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver,

@@ -119,8 +119,8 @@ void curator_tls_unref (CuratorTls *tls);
  *  does the same with the system's CAs. A server without a port then has port 2281. Mirrors
  *  ZKClientConfig.SECURE_CLIENT.
  *  @param tls  copied: later changes have no effect
- *  @return FALSE with INVALID_ARGUMENT after start, or UNSUPPORTED if the library was built without
- *          TLS */
+ *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or UNSUPPORTED if
+ *          the library was built without TLS */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error);
 
@@ -128,8 +128,8 @@ gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError 
  *  mechanism is weak. A refusal ends the client with AUTH_FAILED. Mirrors the Client section of a
  *  JAAS file with DigestLoginModule.
  *  @param password  wiped when the client is freed
- *  @return FALSE with INVALID_ARGUMENT after start, or UNSUPPORTED if the library was built without
- *          SASL */
+ *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or UNSUPPORTED if
+ *          the library was built without SASL */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_sasl_digest (CuratorClient *client, const char *user,
                                          const char *password, GError **error);

@@ -8,6 +8,7 @@
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
 #include "channel/tls_settings.h"
+#include "client/settings.h"
 #include "core/monitor.h"
 
 static gboolean
@@ -17,10 +18,11 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
     {
       return FALSE;
     }
-  if (client->ops->is_shared || g_atomic_int_get (&client->life) != CURATOR_LIFE_LATENT)
+  g_return_val_if_fail (curator_settings_are_open (client), FALSE);
+  if (client->ops->is_shared)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%s can only be set before start, for a client with a connection of its own",
+                   "%s can only be set for a client with a connection of its own",
                    what);
       return FALSE;
     }

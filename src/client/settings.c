@@ -82,9 +82,8 @@ curator_settings_clear (CuratorClient *client)
     }
 }
 
-/* Every setter fails after start, because the session already uses the value. */
-static gboolean
-is_latent (CuratorClient *client)
+gboolean
+curator_settings_are_open (CuratorClient *client)
 {
   return curator_client_check_forked (client, NULL)
          && g_atomic_int_get (&client->life) == CURATOR_LIFE_LATENT;
@@ -100,7 +99,7 @@ storable_ms (gint64 timeout_ms)
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   const gboolean is_possible = timeout_ms >= MIN_SESSION_MS && timeout_ms <= MAX_SESSION_MS;
   client->session_timeout_ms = is_possible ? (int) timeout_ms : 0;
 }
@@ -108,14 +107,14 @@ curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   client->connection_timeout_ms = storable_ms (timeout_ms);
 }
 
 void
 curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   client->has_server_tick = TRUE;
   client->server_tick_ms = storable_ms (tick_ms);
 }
@@ -123,7 +122,7 @@ curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 void
 curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   client->has_heartbeat = TRUE;
   client->heartbeat_ms = storable_ms (interval_ms);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS)
@@ -138,12 +137,11 @@ gboolean
 curator_client_set_namespace (CuratorClient *client, const char *namespace_, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
-  if (!is_latent (client))
+  if (!curator_client_check_forked (client, error))
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the namespace can only be set before the client is started");
       return FALSE;
     }
+  g_return_val_if_fail (curator_settings_are_open (client), FALSE);
   if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
     {
       return FALSE;
@@ -158,7 +156,7 @@ void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && scheme != NULL && (auth != NULL || length == 0));
-  g_return_if_fail (is_latent (client));
+  g_return_if_fail (curator_settings_are_open (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
   entry->scheme = g_strdup (scheme);
   entry->auth = g_bytes_new (auth, length);
@@ -179,7 +177,7 @@ is_acl (const struct ACL_vector *acl)
 void
 curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client)
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
                     && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->acl);
   client->acl = (struct ACL_vector){ 0 };
@@ -200,7 +198,7 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 void
 curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   g_clear_pointer (&client->default_data, g_bytes_unref);
   client->default_data = curator_payload_new (data, length);
 }
@@ -208,21 +206,21 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 void
 curator_client_set_compression (CuratorClient *client, gboolean compression)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   client->compression = compression != FALSE;
 }
 
 void
 curator_client_set_follow_configuration (CuratorClient *client, gboolean follow)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   client->follows_configuration = follow != FALSE;
 }
 
 void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   g_return_if_fail (curator_is_foreign (context));
   g_clear_pointer (&client->callback_context, g_main_context_unref);
   client->callback_context = context != NULL ? g_main_context_ref (context) : NULL;
@@ -232,7 +230,7 @@ void
 curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
                           GDestroyNotify destroy)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && is_latent (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   if (client->trace_destroy != NULL)
     {
       client->trace_destroy (client->trace_data);

@@ -233,8 +233,10 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
       return;
     }
   curator_client_lock (latch->client);
-  latch->until_lost = until_lost;
+  const gboolean latent = latch->life == CURATOR_LIFE_LATENT;
+  latch->until_lost = latent ? until_lost : latch->until_lost;
   curator_client_unlock (latch->client);
+  g_return_if_fail (latent);
 }
 
 static CURATOR_LOCKED gboolean

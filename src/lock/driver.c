@@ -85,7 +85,7 @@ curator_lock_driver_unref (CuratorLockDriver *driver)
 void
 curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean nothing_overtakes)
 {
-  g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver));
+  g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver) && !g_atomic_int_get (&driver->is_used));
   driver->nothing_overtakes = nothing_overtakes;
 }
 

@@ -42,7 +42,8 @@ struct _CuratorLockDriver
   CuratorPredicate predicate; /* of a built-in one; NULL: funcs.gets_the_lock, or the standard's */
   /* Whether the node at index holds the lock; NULL: the first max_leases do. */
   gboolean (*holds) (CuratorQueue *order, gsize index);
-  gboolean nothing_overtakes;
+  gboolean nothing_overtakes; /* constant once it is used */
+  gint is_used;               /* atomic: a lock has it */
   gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
 };
 

@@ -28,6 +28,7 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
   internals->max_leases = max_leases;
   internals->max_hold_ms = CURATOR_WAIT_FOREVER;
   internals->driver = curator_lock_driver_ref (driver);
+  g_atomic_int_set (&driver->is_used, TRUE);
   internals->data = data != NULL ? g_bytes_ref (data) : NULL;
   return internals;
 }

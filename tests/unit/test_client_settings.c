@@ -137,8 +137,6 @@ test_namespace (void **state)
   g_autofree char *root = curator_client_full_path (client, "/");
   assert_string_equal (root, "/root");
   assert_true (curator_client_start (client, &error));
-  assert_false (curator_client_set_namespace (client, "third", &error));
-  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
   curator_client_close (client);
 
   g_autoptr (CuratorClient) plain = curator_client_new (NOWHERE, NULL);

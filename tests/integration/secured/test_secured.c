@@ -537,18 +537,9 @@ test_strangers_are_turned_away (void **state)
 static void
 test_settings (void **state)
 {
-  Secured *secured = *state;
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
   g_autoptr (CuratorClient) mixed = client_new ("tls://a,b");
 
-  client_start (client);
-  assert_false (curator_client_set_tls (client, tls, &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-  assert_false (curator_client_set_sasl_digest (client, "a", "b", &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_false (curator_client_start (mixed, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
