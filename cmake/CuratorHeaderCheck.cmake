@@ -17,10 +17,10 @@ function(curator_check_headers)
     # The second include checks the include guard.
     set(body "#include <${header}>\n#include <${header}>\nextern int ${name}_alone;\n")
     if(header MATCHES "\\.h$")
-      file(CONFIGURE OUTPUT "${stem}.c" CONTENT "${body}" @ONLY)
+      curator_write("${stem}.c" "${body}")
       list(APPEND c_sources "${stem}.c")
     endif()
-    file(CONFIGURE OUTPUT "${stem}.cpp" CONTENT "${body}" @ONLY)
+    curator_write("${stem}.cpp" "${body}")
     list(APPEND cxx_sources "${stem}.cpp")
   endforeach()
 

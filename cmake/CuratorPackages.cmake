@@ -36,7 +36,7 @@ This package contains the shared library.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcurator-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.72), libzookeeper-mt-dev (>= 3.5)")
+    "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.56), libzookeeper-mt-dev (>= 3.5)")
 if(CURATOR_TLS)
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libgnutls28-dev, libunistring-dev") # gnutls.pc names the latter, and nothing depends on it
 endif()
@@ -55,7 +55,7 @@ manual pages, and the files for CMake and pkg-config.")
 
 set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libcurator-testing-dev)
 set(CPACK_DEBIAN_TESTING_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_TESTING_PACKAGE_DEPENDS "libglib2.0-dev (>= 2.72)")
+set(CPACK_DEBIAN_TESTING_PACKAGE_DEPENDS "libglib2.0-dev (>= 2.56)")
 set(CPACK_DEBIAN_TESTING_PACKAGE_RECOMMENDS "default-jre-headless, libcurator-dev, zookeeper")
 set(CPACK_COMPONENT_TESTING_DESCRIPTION
     "Apache Curator's lock recipes for C - servers for tests
@@ -83,9 +83,8 @@ endif()
 # Control files of a shared library: the versions of its symbols, and the trigger that updates the linker's cache.
 set(control "${PROJECT_BINARY_DIR}/packaging")
 configure_file("${PROJECT_SOURCE_DIR}/packaging/${runtime_package}.symbols" "${control}/symbols" COPYONLY)
-file(CONFIGURE OUTPUT "${control}/shlibs" CONTENT "libcurator @CURATOR_SOVERSION@ @runtime_package@ (>= @PROJECT_VERSION@)\n"
-     @ONLY)
-file(CONFIGURE OUTPUT "${control}/triggers" CONTENT "activate-noawait ldconfig\n" @ONLY)
+curator_write("${control}/shlibs" "libcurator ${CURATOR_SOVERSION} ${runtime_package} (>= ${PROJECT_VERSION})\n")
+curator_write("${control}/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/symbols" "${control}/shlibs" "${control}/triggers")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/CuratorPackagesFinish.cmake")
 

@@ -110,7 +110,7 @@ main (int argc, char **argv)
     }
   /* A request may still be served when main () returns. */
   g_signal_connect_data (service, "run", G_CALLBACK (on_request), curator_client_ref (client),
-                         forget_client, G_CONNECT_DEFAULT);
+                         forget_client, (GConnectFlags) 0);
   g_unix_signal_add (SIGTERM, on_signal, loop);
   g_unix_signal_add (SIGINT, on_signal, loop);
   g_print ("http://127.0.0.1:%d/metrics\n", port);

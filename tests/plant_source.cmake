@@ -19,7 +19,7 @@ function(curator_plant_source name file changes variable)
     endif()
     string(REPLACE "${old}" "${new}" text "${text}")
   endwhile()
-  file(CONFIGURE OUTPUT "${planted}" CONTENT "#line 1 \"${source}\"\n${text}" @ONLY)
+  curator_write("${planted}" "#line 1 \"${source}\"\n${text}")
   # Plants leave unused variables and functions.
   set_source_files_properties(
     "${planted}" PROPERTIES COMPILE_DEFINITIONS "CURATOR_COMPILATION;G_LOG_DOMAIN=\"curator\"" COMPILE_OPTIONS "-w")

@@ -3,9 +3,9 @@
  * Mirrors CuratorFramework and CuratorFrameworkFactory.Builder. Life cycle: new, set-up, start,
  * use, close. Every function may be called on any thread at any time.
  *
- * A setter at the wrong moment, for the set-up functions after start, logs a critical message and
- * changes nothing. A value that is wrong in itself is a GError: of the setter if it has one, else of
- * the call that first uses the value, which is curator_client_start() for those of the client.
+ * A setter at the wrong moment, as a set-up function after start, logs a critical message and changes
+ * nothing. A value that is wrong in itself is a GError: of the set-up function if it has one, else of
+ * curator_client_start().
  *
  * Callbacks run on two threads of the client, or in the GMainContext that was set; never, as those
  * of GIO do, in the thread-default context of the caller. The first thread runs state listeners, of

@@ -115,6 +115,17 @@ curator_servers_inherit (GPtrArray *servers, GPtrArray *older)
 }
 
 static gboolean
+same_words (const char *const *words, const char *const *others)
+{
+  while (*words != NULL && g_strcmp0 (*words, *others) == 0)
+    {
+      words++;
+      others++;
+    }
+  return *words == NULL && *others == NULL;
+}
+
+static gboolean
 server_equal (const CuratorServer *one, const CuratorServer *other)
 {
   static const char *const none[] = { NULL };
@@ -122,7 +133,7 @@ server_equal (const CuratorServer *one, const CuratorServer *other)
   const char *const *others = (const char *const *) other->addresses;
 
   return g_str_equal (one->host, other->host) && one->port == other->port
-         && g_strv_equal (its != NULL ? its : none, others != NULL ? others : none);
+         && same_words (its != NULL ? its : none, others != NULL ? others : none);
 }
 
 gboolean
@@ -160,7 +171,7 @@ curator_server_resolved (CuratorServer *server, char **addresses, char *why)
       return;
     }
   if (server->addresses == NULL
-      || g_strv_equal ((const char *const *) addresses, (const char *const *) server->addresses))
+      || same_words ((const char *const *) addresses, (const char *const *) server->addresses))
     {
       g_strfreev (server->addresses);
     }

@@ -48,7 +48,11 @@ take_addresses (CuratorEndpoints *endpoints)
   for (char **number = server->addresses; number != NULL && *number != NULL; number++)
     {
       g_autoptr (GPtrArray) found = curator_lookup_digits (*number, server->port);
-      g_ptr_array_extend_and_steal (endpoints->addresses, g_steal_pointer (&found));
+      g_ptr_array_set_free_func (found, NULL);
+      for (guint i = 0; i < found->len; i++)
+        {
+          g_ptr_array_add (endpoints->addresses, found->pdata[i]);
+        }
     }
   shuffle (endpoints->addresses);
 }

@@ -77,12 +77,20 @@ curator_tls_unref (CuratorTls *tls)
     }
 }
 
+/* The file is read again when it has changed; by then the program may be in another folder. */
+static char *
+absolute (const char *file)
+{
+  g_autofree char *here = g_get_current_dir ();
+  return g_path_is_absolute (file) ? g_strdup (file) : g_build_filename (here, file, NULL);
+}
+
 gboolean
 curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (CURATOR_IS_TLS (tls) && pem != NULL, FALSE);
-  g_autofree char *path = g_canonicalize_filename (pem, NULL);
+  g_autofree char *path = absolute (pem);
 
   if (!curator_tls_check_ca (path, error))
     {
@@ -98,7 +106,7 @@ curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (CURATOR_IS_TLS (tls), FALSE);
-  g_autofree char *path = pem != NULL ? g_canonicalize_filename (pem, NULL) : NULL;
+  g_autofree char *path = pem != NULL ? absolute (pem) : NULL;
 
   if (path != NULL && !curator_tls_check_crl (path, error))
     {
@@ -133,8 +141,8 @@ curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const 
   g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
-  candidate->certificate = g_canonicalize_filename (cert_pem, NULL);
-  candidate->key = g_canonicalize_filename (key_pem, NULL);
+  candidate->certificate = absolute (cert_pem);
+  candidate->key = absolute (key_pem);
   candidate->password = g_strdup (password);
   return take_certificate (tls, candidate, error);
 }
@@ -146,7 +154,7 @@ curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password,
   g_return_val_if_fail (CURATOR_IS_TLS (tls) && file != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
-  candidate->certificate = g_canonicalize_filename (file, NULL);
+  candidate->certificate = absolute (file);
   candidate->password = g_strdup (password);
   return take_certificate (tls, candidate, error);
 }

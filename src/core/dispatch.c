@@ -68,7 +68,10 @@ curator_dispatch_free (CuratorDispatch *dispatch)
 {
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
-      g_queue_clear_full (&dispatch->jobs[lane], g_free);
+      while (!g_queue_is_empty (&dispatch->jobs[lane]))
+        {
+          g_free (g_queue_pop_head (&dispatch->jobs[lane]));
+        }
       pthread_cond_destroy (&dispatch->work_added[lane]);
     }
   curator_timers_clear (&dispatch->timers);

@@ -154,7 +154,9 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
       if (listener->id == id)
         {
           listener->removed = TRUE;
-          found = g_ptr_array_steal_index (listeners->all, i);
+          curator_refs_inc (&listener->refs); /* it is freed without the mutex */
+          found = listener;
+          g_ptr_array_remove_index (listeners->all, i);
         }
     }
   curator_client_unlock (client);

@@ -80,7 +80,7 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
   if (walk->digests != NULL)
     {
       const guint64 digest = curator_grammar_digest (children);
-      g_hash_table_insert (walk->digests, g_strdup (path), g_memdup2 (&digest, sizeof digest));
+      g_hash_table_insert (walk->digests, g_strdup (path), g_memdup (&digest, sizeof digest));
     }
   for (guint i = 0; i < children->len; i++)
     {

@@ -2,6 +2,7 @@
 #ifndef CURATOR_INSPECTION_PRIVATE_H
 #define CURATOR_INSPECTION_PRIVATE_H
 
+#include "base/refs.h"
 #include "base/tag.h"
 #include "curator/inspect.h"
 
@@ -23,7 +24,7 @@ struct _CuratorParticipant
 struct _CuratorInspection
 {
   CuratorTag tag;
-  gatomicrefcount refs;
+  CuratorRefs refs;
   char *path;
   CuratorLockKind kind;
   GPtrArray *participants; /* CuratorParticipant, owned */

@@ -25,7 +25,7 @@ curator_inspection_new (const char *path)
 {
   CuratorInspection *inspection = g_new0 (CuratorInspection, 1);
   inspection->tag = CURATOR_TAG_INSPECTION;
-  g_atomic_ref_count_init (&inspection->refs);
+  curator_refs_init (&inspection->refs);
   inspection->path = g_strdup (path);
   inspection->participants = g_ptr_array_new_with_free_func (free_participant);
   inspection->foreign = g_ptr_array_new_with_free_func (g_free);
@@ -46,7 +46,7 @@ CuratorInspection *
 curator_inspection_ref (CuratorInspection *inspection)
 {
   g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
-  g_atomic_ref_count_inc (&inspection->refs);
+  curator_refs_inc (&inspection->refs);
   return inspection;
 }
 
@@ -54,7 +54,7 @@ void
 curator_inspection_unref (CuratorInspection *inspection)
 {
   g_return_if_fail (CURATOR_IS_INSPECTION (inspection));
-  if (g_atomic_ref_count_dec (&inspection->refs))
+  if (curator_refs_dec (&inspection->refs))
     {
       CURATOR_INSIDE_GATE;
       g_free (inspection->path);

@@ -10,6 +10,7 @@
  */
 #include "lock/front.h"
 
+#include "base/container.h"
 #include "base/path.h"
 #include "core/log.h"
 #include "session/heartbeat.h"
@@ -110,7 +111,10 @@ look_at_own_node (CuratorFront *front)
 static CURATOR_LOCKED void
 release_watch (gpointer watch)
 {
-  curator_watch_release (watch);
+  if (watch != NULL) /* else taken out */
+    {
+      curator_watch_release (watch);
+    }
 }
 
 /* The end of a node of our session may be the first sign of the session's own end. */
@@ -393,7 +397,7 @@ on_first_gone (CuratorFront *front)
   if (front->state == CURATOR_FRONT_FEW)
     {
       front->first = front->second != NULL ? g_steal_pointer (&front->second)
-                                           : g_ptr_array_steal_index (front->rest_watches, 0);
+                                           : curator_take_first (front->rest_watches);
       go_on (front);
     }
   else if (front->state == CURATOR_FRONT_LAST)

@@ -233,7 +233,7 @@ static CURATOR_LOCKED void
 on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorOwnNode *node = data;
-  g_autofree char *path = g_ptr_array_steal_index (node->candidates, 0);
+  g_autofree char *path = curator_take_first (node->candidates);
 
   node->search = NULL;
   if (rc != ZOK && rc != ZNONODE)

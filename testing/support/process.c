@@ -11,7 +11,7 @@
 
 /* Only async-signal-safe calls here: the test may have threads. Every descriptor is closed, because
  * libzookeeper's sockets are not CLOEXEC and the child would keep them open. */
-static G_NORETURN void
+static G_GNUC_NORETURN void
 run_child (char *const *argv, int output_fd, pid_t parent)
 {
   prctl (PR_SET_PDEATHSIG, SIGKILL);

@@ -39,7 +39,7 @@ proxy_rule_done (Proxy *proxy)
 void
 proxy_remember_session (Proxy *proxy, gint64 id, const guint8 *password)
 {
-  g_hash_table_replace (proxy->passwords, g_memdup2 (&id, sizeof id), g_memdup2 (password, 16));
+  g_hash_table_replace (proxy->passwords, g_memdup (&id, sizeof id), g_memdup (password, 16));
   proxy->last_session = id;
 }
 

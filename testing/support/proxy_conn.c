@@ -43,7 +43,10 @@ pipe_clear (ProxyPipe *pipe)
 {
   g_byte_array_unref (pipe->in);
   g_byte_array_unref (pipe->out);
-  g_queue_clear_full (&pipe->frames, frame_free);
+  while (!g_queue_is_empty (&pipe->frames))
+    {
+      frame_free (g_queue_pop_head (&pipe->frames));
+    }
 }
 
 static gboolean

@@ -22,7 +22,7 @@ static void
 note (ProxyConn *conn, ProxyFrame frame)
 {
   frame.session = conn->session;
-  g_ptr_array_add (conn->proxy->log, g_memdup2 (&frame, sizeof frame));
+  g_ptr_array_add (conn->proxy->log, g_memdup (&frame, sizeof frame));
 }
 
 static void
@@ -81,8 +81,9 @@ proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length)
     }
   /* Answers to requests from before the start of the log are not part of it. */
   gpointer type;
-  if (g_hash_table_steal_extended (conn->asked, GINT_TO_POINTER (xid), NULL, &type))
+  if (g_hash_table_lookup_extended (conn->asked, GINT_TO_POINTER (xid), NULL, &type))
     {
+      g_hash_table_remove (conn->asked, GINT_TO_POINTER (xid));
       const gboolean makes =
           GPOINTER_TO_INT (type) == PROXY_CREATE || GPOINTER_TO_INT (type) == PROXY_CREATE2;
       note (conn, (ProxyFrame){ .type = GPOINTER_TO_INT (type),
@@ -113,7 +114,7 @@ proxy_log_copy (Proxy *proxy)
   pthread_mutex_lock (&proxy->mutex);
   for (guint i = 0; proxy->log != NULL && i < proxy->log->len; i++)
     {
-      ProxyFrame *frame = g_memdup2 (g_ptr_array_index (proxy->log, i), sizeof *frame);
+      ProxyFrame *frame = g_memdup (g_ptr_array_index (proxy->log, i), sizeof *frame);
       frame->path = g_strdup (frame->path);
       g_ptr_array_add (copy, frame);
     }

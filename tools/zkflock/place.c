@@ -10,7 +10,7 @@
 
 struct _Place
 {
-  gatomicrefcount refs; /* the owner, and each read in flight */
+  gint refs; /* atomic; the owner, and each read in flight */
   const Options *options;
   CuratorClient *client;
   guint timer;
@@ -24,7 +24,7 @@ static void
 place_unref (gpointer data)
 {
   Place *place = data;
-  if (g_atomic_ref_count_dec (&place->refs))
+  if (g_atomic_int_dec_and_test (&place->refs))
     {
       curator_client_unref (place->client);
       g_free (place);
@@ -120,7 +120,7 @@ on_timer (gpointer data)
 {
   Place *place = data;
   place->timer = 0;
-  g_atomic_ref_count_inc (&place->refs);
+  g_atomic_int_inc (&place->refs);
   GTask *task = g_task_new (NULL, NULL, on_read, place);
   g_task_set_task_data (task, place, NULL);
   g_task_run_in_thread (task, read_queue);
@@ -142,7 +142,7 @@ place_start (const Options *options, CuratorClient *client)
       return NULL;
     }
   Place *place = g_new0 (Place, 1);
-  g_atomic_ref_count_init (&place->refs);
+  g_atomic_int_set (&place->refs, 1);
   place->options = options;
   place->client = curator_client_ref (client);
   schedule (place, FIRST_READ_MS);

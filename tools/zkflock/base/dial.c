@@ -17,7 +17,7 @@
 
 struct _Dial
 {
-  gatomicrefcount refs;
+  gint refs; /* atomic */
   DialFiles *files;  /* NULL: clear text */
   char *server_name; /* of all servers, or NULL */
 };
@@ -34,7 +34,7 @@ char **
 dial_split_hosts (const char *hosts)
 {
   g_auto (GStrv) servers = g_strsplit (hosts, ",", -1);
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  GPtrArray *names = g_ptr_array_new ();
 
   for (char **server = servers; *server != NULL; server++)
     {
@@ -44,17 +44,18 @@ dial_split_hosts (const char *hosts)
       name[strcspn (name, "/")] = '\0';
       if (*name != '\0')
         {
-          g_strv_builder_add (builder, name);
+          g_ptr_array_add (names, g_strdup (name));
         }
     }
-  return g_strv_builder_end (builder);
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
 }
 
 static Dial *
 new_dial (DialFiles *files, const char *server_name)
 {
   Dial *dial = g_new0 (Dial, 1);
-  g_atomic_ref_count_init (&dial->refs);
+  g_atomic_int_set (&dial->refs, 1);
   dial->files = files;
   dial->server_name = g_strdup (server_name);
   return dial;
@@ -80,14 +81,14 @@ dial_uses_tls (Dial *dial)
 Dial *
 dial_ref (Dial *dial)
 {
-  g_atomic_ref_count_inc (&dial->refs);
+  g_atomic_int_inc (&dial->refs);
   return dial;
 }
 
 void
 dial_unref (Dial *dial)
 {
-  if (g_atomic_ref_count_dec (&dial->refs))
+  if (g_atomic_int_dec_and_test (&dial->refs))
     {
       g_clear_pointer (&dial->files, dial_files_free);
       g_free (dial->server_name);

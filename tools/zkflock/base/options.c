@@ -290,6 +290,24 @@ parse (Options *options, RawOptions *raw, char ***words, int *exit_code)
                                         : parse_verb_words (options, *words + 1));
 }
 
+static char **
+words_of (const char *first, char **second, char **third)
+{
+  GPtrArray *words = g_ptr_array_new ();
+
+  g_ptr_array_add (words, g_strdup (first));
+  for (char **word = second; *word != NULL; word++)
+    {
+      g_ptr_array_add (words, g_strdup (*word));
+    }
+  for (char **word = third; *word != NULL; word++)
+    {
+      g_ptr_array_add (words, g_strdup (*word));
+    }
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (words, FALSE);
+}
+
 /* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */
 static gboolean
 add_environment (char ***words)
@@ -308,13 +326,8 @@ add_environment (char ***words)
       options_usage ("ZKFLOCK_OPTIONS: %s", error->message);
       return FALSE;
     }
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  g_strv_builder_add (builder, (*words)[0]);
-  g_strv_builder_addv (builder, (const char **) options);
-  g_auto (GStrv) alone = g_strv_builder_end (builder);
-  g_strv_builder_add (builder, (*words)[0]);
-  g_strv_builder_addv (builder, (const char **) options);
-  g_strv_builder_addv (builder, (const char **) *words + 1);
+  char *no_more[] = { NULL };
+  g_auto (GStrv) alone = words_of ((*words)[0], options, no_more);
   const gboolean parsed = options_parse_raw (&scratch, &alone, FALSE);
   options_clear_raw (&scratch);
   if (!parsed)
@@ -326,8 +339,9 @@ add_environment (char ***words)
       options_usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
       return FALSE;
     }
+  char **all = words_of ((*words)[0], options, *words + 1);
   g_strfreev (*words);
-  *words = g_strv_builder_end (builder);
+  *words = all;
   return TRUE;
 }
 

@@ -30,7 +30,7 @@ typedef enum
 /* Shared by the probe and the thread of the server. */
 typedef struct
 {
-  gatomicrefcount refs;
+  gint refs; /* atomic */
   Dial *dial;
   char *address;
   gint64 timeout_ms;
@@ -51,7 +51,7 @@ static void
 target_unref (gpointer data)
 {
   Target *target = data;
-  if (g_atomic_ref_count_dec (&target->refs))
+  if (g_atomic_int_dec_and_test (&target->refs))
     {
       g_mutex_clear (&target->mutex);
       dial_unref (target->dial);
@@ -139,8 +139,8 @@ start_target (Probe *probe, Dial *dial, const char *address, gint64 timeout_ms)
 {
   Target *target = g_new0 (Target, 1);
 
-  g_atomic_ref_count_init (&target->refs);
-  g_atomic_ref_count_inc (&target->refs);
+  g_atomic_int_set (&target->refs, 1);
+  g_atomic_int_inc (&target->refs);
   target->dial = dial_ref (dial);
   target->address = g_strdup (address);
   target->timeout_ms = timeout_ms;

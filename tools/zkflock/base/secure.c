@@ -32,7 +32,7 @@ secure_new_entries (Secure *secure)
       "SASL gssapi: the servers' principal (zookeeper/HOST)", "SERVICE[/NAME]" },
     { NULL },
   };
-  return g_memdup2 (entries, sizeof entries);
+  return g_memdup (entries, sizeof entries);
 }
 
 /* Fills in the value of the environment where there is none. */

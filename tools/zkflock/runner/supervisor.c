@@ -611,7 +611,7 @@ supervise (Supervisor *self)
 {
   GSource *source = g_unix_fd_source_new (self->timer_fd, G_IO_IN);
   g_source_set_priority (source, G_PRIORITY_HIGH);
-  g_source_set_callback (source, G_SOURCE_FUNC (on_timer), self, NULL);
+  g_source_set_callback (source, (GSourceFunc) G_CALLBACK (on_timer), self, NULL);
   g_source_attach (source, NULL);
   const guint listener = curator_lease_add_listener (self->job->lease, on_lease, self, NULL);
   self->running = TRUE;

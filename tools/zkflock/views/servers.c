@@ -73,7 +73,7 @@ parse_sessions (GHashTable *sessions, const char *answer)
       if (sid != NULL)
         {
           const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
-          g_hash_table_insert (sessions, g_memdup2 (&id, sizeof id), address_of_line (*line));
+          g_hash_table_insert (sessions, g_memdup (&id, sizeof id), address_of_line (*line));
         }
     }
 }
