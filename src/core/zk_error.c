@@ -117,3 +117,16 @@ curator_error_from_zk_delete (int rc, const char *path)
     }
   return error;
 }
+
+GError *
+curator_error_from_zk_owner (int rc, const char *path)
+{
+  GError *error = curator_error_from_zk (rc, "reading", path);
+
+  if (rc == ZNOAUTH)
+    {
+      g_prefix_error (&error, "the ACL of the node does not grant READ, so the server does not say "
+                              "whose it is; it blocks others until it does, or its session ends: ");
+    }
+  return error;
+}

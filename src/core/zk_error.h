@@ -12,6 +12,8 @@
 GError *curator_error_from_zk (int rc, const char *what, const char *path);
 /* The same for the deletion of a lock node, where NOAUTH has one cause. */
 GError *curator_error_from_zk_delete (int rc, const char *path);
+/* The same for the read that shows whose a lock node is. */
+GError *curator_error_from_zk_owner (int rc, const char *path);
 /* TRUE if the same request may be sent again. Some of these codes leave its outcome unknown. */
 gboolean curator_zk_is_retryable (int rc);
 /* TRUE if the server may have executed the request although it failed here. */

@@ -129,7 +129,7 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
     }
   else if (rc == ZNOAUTH && !stake->refuses_check)
     {
-      /* A check needs READ, which the ACL of the node does not grant. exists needs no permission. */
+      /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists does not. */
       stake->needs_read = TRUE;
       stake->refuses_check = TRUE;
       curator_attempt_confirm (attempt);

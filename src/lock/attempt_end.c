@@ -239,10 +239,15 @@ curator_lock_internals_withdraw (CuratorOp *op)
 void
 curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 {
-  curator_attempt_fail (attempt,
-                        curator_request_error (attempt->op.client, rc, what,
-                                               curator_lock_internals_shown (attempt->internals),
-                                               attempt->op.begun_us));
+  const gboolean creates = attempt->state == ATTEMPT_CREATING || attempt->state == ATTEMPT_PARENTS;
+  GError *error = curator_request_error (attempt->op.client, rc, what,
+                                         curator_lock_internals_shown (attempt->internals),
+                                         attempt->op.begun_us);
+  if (rc == ZNOAUTH)
+    {
+      g_prefix_error (&error, "the ACL does not grant %s: ", creates ? "CREATE" : "READ");
+    }
+  curator_attempt_fail (attempt, error);
 }
 
 void

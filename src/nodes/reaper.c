@@ -283,7 +283,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   else if (rc == ZNOAUTH)
     {
       const char *path = curator_client_user_path (client, item->path);
-      item_refused (item, rc, curator_error_from_zk (rc, "reading", path));
+      item_refused (item, rc, curator_error_from_zk_owner (rc, path));
     }
   else if (rc == ZOK && is_ours (item, reply))
     {

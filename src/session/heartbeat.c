@@ -167,7 +167,7 @@ on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
     }
   else if (failed != NULL)
     {
-      /* A check needs READ, which its ACL does not grant. exists needs no permission. */
+      /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
       failed->needs_read = TRUE;
       failed->refuses_check = TRUE;
     }

@@ -5,7 +5,8 @@
  *
  * NOTES: in case an event is lost, at a server, on the way or in the library, a watched node is
  * read again from time to time, which also sets the watch again. Servers with the fix for
- * CVE-2024-23944 send no event about a node that we may not read: such a node is read often.
+ * CVE-2024-23944 send no event about a node that we may not read, and those with ZOOKEEPER-2590 set no
+ * watch on it: such a node is read often, until there is none.
  */
 #include "session/watches-private.h"
 
@@ -188,13 +189,16 @@ notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
     }
 }
 
+/* reply is NULL if the server says no more than that the node exists: it may be of this session. */
 static CURATOR_LOCKED void
 entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
 {
   GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_ARMED;
-  entry->is_own = reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id;
+  entry->is_own =
+      reply == NULL
+      || (reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id);
   reread_later (entry);
   curator_watches_move (&entry->users, &users, entry);
   curator_watches_move (&entry->newcomers, &users, entry);
@@ -214,6 +218,11 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       entry->by_exists = TRUE;
       curator_watch_entry_arm (entry);
+    }
+  else if (rc == ZNOAUTH && entry->by_exists)
+    {
+      /* The server asks for READ here, too, and has set no watch. A missing node needs no permission. */
+      entry_armed (entry, NULL);
     }
   else if (rc == ZNONODE && entry->by_exists)
     {

@@ -2,7 +2,7 @@
  *
  * Mirrors Curator's WatcherRemovalManager. Threads: any; guarded by the client's mutex.
  * libzookeeper gets one function and one context for all watches. getData sets a data watch, so
- * that a missing node leaves no watch behind; on NOAUTH exists does.
+ * that a missing node leaves no watch behind; on NOAUTH exists does, or repeated reads.
  */
 #ifndef CURATOR_WATCHES_H
 #define CURATOR_WATCHES_H
@@ -11,8 +11,8 @@
 
 typedef enum
 {
-  /* The watch is set. reply is the read that set it, NULL if it was already set. Comes again after
-   * every reread. */
+  /* The watch is set. reply is the read that set it, NULL if it was already set or the node may not be
+   * read. Comes again after every reread that was answered. */
   CURATOR_WATCH_ARMED,
   CURATOR_WATCH_GONE, /* the node was deleted (ZOK) or is missing (ZNONODE); the watch is spent */
   CURATOR_WATCH_CHANGED, /* data or children changed; ARMED follows */

@@ -326,6 +326,7 @@ struct _SimWorld
   GPtrArray *scripts;
   char *noauth;
   char *unreadable;
+  gboolean is_hidden; /* by exists, too */
   int next_id;
   guint next_serial;
 

@@ -527,8 +527,9 @@ sim_world_set_noauth (SimWorld *world, const char *path)
 }
 
 void
-sim_world_set_unreadable (SimWorld *world, const char *path)
+sim_world_set_unreadable (SimWorld *world, const char *path, gboolean is_hidden)
 {
+  world->is_hidden = is_hidden;
   g_free (world->unreadable);
   world->unreadable = g_strdup (path);
 }

@@ -389,9 +389,11 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
   gboolean exists = request->op == SIM_OP_EXISTS;
   guint kind = request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA;
 
-  if (!exists && node != NULL
-      && (sim_world_is_forbidden (world, request->path)
-          || sim_world_is_unreadable (world, request->path)))
+  const gboolean is_unreadable = sim_world_is_unreadable (world, request->path);
+
+  if (node != NULL
+      && ((!exists && sim_world_is_forbidden (world, request->path))
+          || (is_unreadable && (!exists || world->is_hidden))))
     {
       return ZNOAUTH;
     }

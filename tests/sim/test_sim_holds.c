@@ -250,7 +250,7 @@ hold_unreadable (gpointer data)
       g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, other, NULL);
       others[i] = acquire (scene, lock);
     }
-  sim_world_set_unreadable (scene->world, path);
+  sim_world_set_unreadable (scene->world, path, g_rand_boolean (sim_world_rand (scene->world)));
   for (int ms = 0; ms < 3 * SESSION_MS; ms += 100)
     {
       sim_sleep_ms (scene->world, 100);
@@ -268,7 +268,43 @@ hold_unreadable (gpointer data)
       EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
       curator_lease_unref (others[i]);
     }
-  sim_world_set_unreadable (scene->world, NULL);
+  sim_world_set_unreadable (scene->world, NULL, FALSE);
+}
+
+/* Who waits behind it is told of its end, or asks until there is none. */
+static void
+hold_unseen (gpointer data)
+{
+  Scene *scene = data;
+  CuratorLease *lease = acquire (scene, scene->machines[0].mutex);
+
+  sim_world_set_unreadable (scene->world, curator_lease_get_node_path (lease),
+                            g_rand_boolean (sim_world_rand (scene->world)));
+  scene->held = TRUE;
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
+  sim_sleep_ms (scene->world, 3000);
+  scene->over = TRUE;
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  curator_lease_unref (lease);
+}
+
+static void
+wait_behind_it (gpointer data)
+{
+  Scene *scene = data;
+  AWAIT (scene, scene->held);
+  g_autoptr (CuratorLease) lease = acquire (scene, scene->machines[1].mutex);
+  EXPECT (scene, scene->over);
+}
+
+static void
+test_waiting_behind_an_unreadable_node (void **state)
+{
+  const ScenePlay play = { .roles = { hold_unseen, wait_behind_it },
+                           .check = scene_expect_no_watches,
+                           .session_ms = SESSION_MS,
+                           .n_seeds = 100 };
+  scene_play (&play);
 }
 
 static void
@@ -343,6 +379,7 @@ main (void)
     cmocka_unit_test (test_nobody_deleted_it),
     cmocka_unit_test (test_maximum_of_a_hold),
     cmocka_unit_test (test_unreadable_node),
+    cmocka_unit_test (test_waiting_behind_an_unreadable_node),
     cmocka_unit_test (test_short_heartbeats),
   };
 

@@ -139,7 +139,8 @@ gboolean
 raw_zk_exists (RawZk *raw, const char *path)
 {
   struct Stat stat;
-  return zoo_exists (raw->handle, path, 0, &stat) == ZOK;
+  const int rc = zoo_exists (raw->handle, path, 0, &stat);
+  return rc == ZOK || rc == ZNOAUTH;
 }
 
 int

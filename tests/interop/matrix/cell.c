@@ -22,12 +22,18 @@ cell_wrong (Cell *cell, const char *what, const GError *error)
 }
 
 CuratorClient *
-cell_connect (const char *servers, int session_ms, gboolean compression)
+cell_client_new (const char *servers, int session_ms, gboolean compression)
 {
   CuratorClient *client = curator_client_new (servers, NULL);
   curator_client_set_session_timeout (client, session_ms);
   curator_client_set_server_tick (client, CELL_TICK_MS);
   curator_client_set_compression (client, compression);
+  return client;
+}
+
+CuratorClient *
+cell_client_start (CuratorClient *client)
+{
   if (!curator_client_start (client, NULL)
       || !curator_client_block_until_connected (client, LONG_MS, NULL, NULL))
     {
@@ -35,6 +41,12 @@ cell_connect (const char *servers, int session_ms, gboolean compression)
       g_clear_pointer (&client, curator_client_unref);
     }
   return client;
+}
+
+CuratorClient *
+cell_connect (const char *servers, int session_ms, gboolean compression)
+{
+  return cell_client_start (cell_client_new (servers, session_ms, compression));
 }
 
 char *

@@ -37,12 +37,19 @@ char *cell_downgrade_in_c (Cell *cell);
 char *cell_downgrade_in_java (Cell *cell);
 char *cell_revoke (Cell *cell, const char *recipe);
 char *cell_count (Cell *cell);
+/* Nodes for their creator only, for a group, and for all to read. Without a peer. */
+char *cell_acl_creator (Cell *cell);
+char *cell_acl_group (Cell *cell);
+char *cell_acl_stranger (Cell *cell);
 
 /* Creates and acquires: mutex, semmutex, semaphore:N, read, write. The lease keeps what it needs. */
 CuratorLease *cell_take (CuratorClient *client, const char *recipe, const char *path,
                          gint64 timeout_ms, GError **error);
 /* The node below which the contenders of a recipe queue. */
 char *cell_queue (const char *recipe, const char *path);
+CuratorClient *cell_client_new (const char *servers, int session_ms, gboolean compression);
+/* Takes client; NULL if it does not connect. */
+CuratorClient *cell_client_start (CuratorClient *client);
 CuratorClient *cell_connect (const char *servers, int session_ms, gboolean compression);
 /* "FUNCTION: TEXT; the peer: OUTPUT" */
 char *cell_wrong (Cell *cell, const char *what, const GError *error);

@@ -2,6 +2,7 @@
  *
  *   matrix_cell [--acquisitions N] cell CURATOR      a standalone server
  *   matrix_cell [--acquisitions N] ensemble CURATOR  three servers
+ *   matrix_cell acl                                  a standalone server; locks with ACLs, in C only
  *   matrix_cell upgrade NEW-CLASS-PATH NEW-VERSION   three servers, replaced one by one under held locks
  *   matrix_cell hold SERVERS PATH                    acquires a lock of each kind below the path, for kill -9
  *
@@ -182,6 +183,25 @@ ensemble (const char *program, const char *curator, int acquisitions)
   return all_good ? 0 : 1;
 }
 
+static int
+acl (void)
+{
+  ZkServer *server = zk_server_start (CELL_TICK_MS, NULL);
+  Cell cell = { .servers = server != NULL ? zk_server_address (server) : "" };
+  cell.raw = server != NULL ? raw_zk_open (cell.servers) : NULL;
+  if (cell.raw == NULL)
+    {
+      report ("start", "server", g_strdup ("the server does not serve"));
+      return 1;
+    }
+  report ("creator", "mutex", cell_acl_creator (&cell));
+  report ("group", "mutex", cell_acl_group (&cell));
+  report ("stranger", "mutex", cell_acl_stranger (&cell));
+  raw_zk_close (cell.raw);
+  zk_server_stop (server);
+  return all_good ? 0 : 1;
+}
+
 /* Restarts one server with the new jars; its data stays. It says its version itself. */
 static char *
 replace (ZkEnsemble *three, int i, const char *version)
@@ -323,6 +343,10 @@ main (int argc, char **argv)
   if (argc == 4 && strcmp (argv[1], "hold") == 0)
     {
       return hold (argv[2], argv[3]);
+    }
+  if (argc == 2 && strcmp (argv[1], "acl") == 0)
+    {
+      return acl ();
     }
   if (argc == 4 && strcmp (argv[1], "upgrade") == 0)
     {
