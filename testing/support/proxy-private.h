@@ -38,6 +38,7 @@ struct _Proxy
   int delay_to_client_ms;
   gboolean cut;
   gboolean let_go;
+  gboolean moves;
   gboolean quit;
   guint64 orders_given;
   guint64 orders_done;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_TRIES       8
 #define COUNT_SLOT(type) ((guint8) (type))
 
 gboolean
@@ -137,12 +138,39 @@ remove_dead (Proxy *proxy)
     }
 }
 
+/* Another proxy of this process may have the port at a host that is used again. */
+static void
+move (Proxy *proxy)
+{
+  const int port = ntohs (proxy->name.sin_port);
+
+  if (proxy->listen_fd >= 0)
+    {
+      close (proxy->listen_fd);
+      proxy->listen_fd = -1;
+    }
+  cut_all (proxy);
+  for (int tries = 0; tries < MOST_TRIES && proxy->listen_fd < 0; tries++)
+    {
+      g_autofree char *host = zk_server_new_host ();
+      g_free (proxy->address);
+      proxy->address = g_strdup_printf ("%s:%d", host, port);
+      net_parse (proxy->address, &proxy->name);
+      proxy->listen_fd = net_listen (&proxy->name);
+    }
+}
+
 static void
 obey_orders (Proxy *proxy)
 {
   if (proxy->orders_done == proxy->orders_given)
     {
       return;
+    }
+  if (proxy->moves)
+    {
+      move (proxy);
+      proxy->moves = FALSE;
     }
   if (is_closed (proxy) && proxy->listen_fd >= 0)
     {
@@ -407,6 +435,17 @@ proxy_silent_left (Proxy *proxy)
   const int left = proxy->n_silent;
   pthread_mutex_unlock (&proxy->mutex);
   return left;
+}
+
+gboolean
+proxy_move (Proxy *proxy)
+{
+  pthread_mutex_lock (&proxy->mutex);
+  proxy->moves = TRUE;
+  give_order (proxy);
+  const gboolean listens = proxy->listen_fd >= 0 || is_closed (proxy);
+  pthread_mutex_unlock (&proxy->mutex);
+  return listens;
 }
 
 void

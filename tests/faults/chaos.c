@@ -14,12 +14,17 @@
 #include "support/waiting.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define AGREE_MS        20000 /* until lagging servers have caught up */
+#define N_THREADS       (CHAOS_THREADS + CHAOS_ACTORS) /* of a worker, that take turns */
+#define AGREE_MS        20000                          /* until lagging servers have caught up */
+#define TELL_MS         1000                           /* for workers to say what they know */
+#define OUTPUT_END      20000 /* characters of a process's output that are shown */
 #define PATIENCE_MS     60000 /* for a call to end, once all faults are healed */
 #define ENSEMBLE_EPOCHS 3     /* after which another ensemble takes over */
+#define CHILD_DIES_MS   100   /* with its parent */
 #define LONG_RUN_S      600   /* in which every kind of disturbance must come */
 
 typedef struct
@@ -31,7 +36,7 @@ typedef struct
   Recorder *recorder; /* deaths */
   Figures *figures;
   int last_process;
-  int session_ms[CHAOS_PROCESSES];
+  int session_ms[CHAOS_NUMBERS];
   guint failures;
 } Chaos;
 
@@ -105,6 +110,7 @@ start_worker (Chaos *chaos, int i)
                                chaos->directory,
                                chaos->resource_directory,
                                offset,
+                               slot->names_path,
                                NULL };
   slept = g_strdup_printf ("%s/%d.slept", chaos->directory, slot->process);
   chaos_slept_close (slot->slept_ns);
@@ -123,6 +129,18 @@ note_death (Chaos *chaos, int process)
   recorder_close (recorder);
 }
 
+/* A child of fork dies with its parent, but nobody is told. */
+static void
+note_death_of_child (Chaos *chaos, int parent)
+{
+  const int child = (int) chaos_cell (&chaos->cells->child[parent]);
+  if (child != 0)
+    {
+      wait_ms (CHILD_DIES_MS);
+      note_death (chaos, child);
+    }
+}
+
 /* Its logs are kept; a new process takes over its slot and its path. */
 static void
 replace_worker (gpointer data, int i)
@@ -131,6 +149,7 @@ replace_worker (gpointer data, int i)
   ChaosSlot *slot = &chaos->scene.slots[i];
   process_kill (slot->pid);
   note_death (chaos, slot->process);
+  note_death_of_child (chaos, slot->process);
   start_worker (chaos, i);
 }
 
@@ -168,24 +187,12 @@ all_idle (gpointer data)
   Chaos *chaos = data;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
-      if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != CHAOS_THREADS)
+      if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != N_THREADS)
         {
           return FALSE;
         }
     }
   return TRUE;
-}
-
-/* Prints the stacks of its threads. */
-static void
-print_stacks (pid_t pid)
-{
-  g_autofree char *command = g_strdup_printf (
-      "gdb -batch -p %d -ex 'thread apply all bt 20' 2>/dev/null | grep -E '^(#|Thread)'", pid);
-  g_autofree char *text = NULL;
-  const char *const argv[] = { "/bin/sh", "-c", command, NULL };
-  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &text, NULL, NULL, NULL);
-  g_printerr ("%s\n", text != NULL ? text : "");
 }
 
 /* The number of threads whose turn does not end. */
@@ -201,12 +208,12 @@ wait_for_quiet (Chaos *chaos)
     {
       const ChaosSlot *slot = &chaos->scene.slots[i];
       const guint idle = chaos_cell (&chaos->cells->idle[slot->process]);
-      hanging += CHAOS_THREADS - idle;
-      if (idle != CHAOS_THREADS)
+      hanging += N_THREADS - idle;
+      if (idle != N_THREADS)
         {
           g_printerr ("process %d: %u threads do not end their turn\n", slot->process,
-                      CHAOS_THREADS - idle);
-          print_stacks (slot->pid);
+                      N_THREADS - idle);
+          chaos_print_stacks (slot->pid);
         }
     }
   return hanging;
@@ -311,6 +318,61 @@ no_leaked_fds (gpointer chaos)
   return count_leaked_fds (chaos) == 0;
 }
 
+static void
+tell_servers (Chaos *chaos)
+{
+  static const char *const words[] = { "srvr", "wchp", "cons", "dump" };
+  for (int i = 0; i < 3; i++)
+    {
+      const char *server = zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i));
+      for (gsize w = 0; w < G_N_ELEMENTS (words); w++)
+        {
+          g_autofree char *answer = four_letter (server, words[w], 2000);
+          g_printerr ("%s %s:\n%s\n", server, words[w], answer);
+        }
+    }
+}
+
+/* The servers' transactions show what became of a node and of its session. */
+static void
+keep_data (Chaos *chaos)
+{
+  for (int i = 0; i < 3; i++)
+    {
+      ZkServer *server = zk_ensemble_server (chaos->scene.ensemble, i);
+      g_autofree char *copy = g_strdup_printf ("%s/server-%d", chaos->directory, i);
+      const char *const argv[] = { "cp", "-r", zk_server_data_dir (server), copy, NULL };
+      g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
+                    NULL);
+    }
+}
+
+static void
+print_output (Chaos *chaos, int process)
+{
+  g_autofree char *path = output_of (chaos, process);
+  g_autofree char *text = NULL;
+  gsize length = 0;
+  g_file_get_contents (path, &text, &length, NULL);
+  g_printerr ("process %d ends with:\n%s\n", process,
+              text == NULL ? "" : text + (length > OUTPUT_END ? length - OUTPUT_END : 0));
+}
+
+/* A node is left: prints what servers and clients know of it. */
+static void
+tell_all (Chaos *chaos)
+{
+  tell_servers (chaos);
+  chaos_cell_set (&chaos->cells->tell, 1);
+  wait_ms (TELL_MS);
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      chaos_print_stacks (chaos->scene.slots[i].pid);
+      print_output (chaos, chaos->scene.slots[i].process);
+    }
+  keep_data (chaos);
+}
+
 /* All faults are healed and all workers quiet: a node that still exists would stay forever. */
 static void
 look_for_residue (Chaos *chaos)
@@ -322,8 +384,13 @@ look_for_residue (Chaos *chaos)
       return;
     }
   wait_until (nothing_left, raw, PATIENCE_MS);
-  fail (chaos, "orphans", count_ephemerals (raw, CHAOS_ROOT, TRUE));
+  const guint orphans = count_ephemerals (raw, CHAOS_ROOT, TRUE);
+  fail (chaos, "orphans", orphans);
   raw_zk_close (raw);
+  if (orphans > 0)
+    {
+      tell_all (chaos);
+    }
   wait_until (no_watches, chaos, PATIENCE_MS);
   fail (chaos, "watches", count_watches (chaos));
   wait_until (no_leaked_fds, chaos, PATIENCE_MS);
@@ -340,24 +407,7 @@ tell_residue (Chaos *chaos)
       count_ephemerals (raw, CHAOS_ROOT, TRUE);
       raw_zk_close (raw);
     }
-  for (int i = 0; i < 3; i++)
-    {
-      const char *server = zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i));
-      g_autofree char *watches = four_letter (server, "wchp", 2000);
-      g_autofree char *dump = four_letter (server, "cons", 2000);
-      g_printerr ("%s watches:\n%s\n%s\n", server, watches, dump);
-    }
-}
-
-static void
-print_output (Chaos *chaos, int process)
-{
-  g_autofree char *path = output_of (chaos, process);
-  g_autofree char *text = NULL;
-  gsize length = 0;
-  g_file_get_contents (path, &text, &length, NULL);
-  g_printerr ("process %d ends with:\n%s\n", process,
-              text == NULL ? "" : text + (length > 4000 ? length - 4000 : 0));
+  tell_servers (chaos);
 }
 
 static void
@@ -389,6 +439,30 @@ end_workers (Chaos *chaos)
   fail (chaos, "crashes", crashes);
 }
 
+/* The timeouts of children of fork, and what the actors of the workers have done. */
+static void
+note_actors (Chaos *chaos)
+{
+  ChaosCells *cells = chaos->cells;
+  ChaosKinds *kinds = &chaos->scene.kinds;
+  for (guint i = 0; i < cells->n_children; i++)
+    {
+      const int number = CHAOS_PROCESSES + (int) i;
+      chaos->session_ms[number] = chaos->session_ms[cells->lives_in[number]];
+    }
+  chaos_kinds_count_several (kinds, CHAOS_KIND_FORKS, cells->n_children);
+  chaos_kinds_add_effects (kinds, CHAOS_KIND_FORKS, cells->lived);
+  chaos_kinds_count_several (kinds, CHAOS_KIND_BLOCKS, cells->blocks);
+  chaos_kinds_add_effects (kinds, CHAOS_KIND_BLOCKS, cells->blocks);
+  chaos_kinds_count_several (kinds, CHAOS_KIND_ENDS, cells->ends);
+  chaos_kinds_add_effects (kinds, CHAOS_KIND_ENDS, cells->ends_in_calls);
+  chaos_faults_note_effects (&chaos->scene);
+  fail (chaos, "fork_hangs", cells->fork_hangs);
+  fail (chaos, "fork_failures", cells->fork_failures);
+  fail (chaos, "slow_ends", cells->slow_ends);
+  figures_add (chaos->figures, "slowest_child_ms", cells->slowest_child_ms);
+}
+
 static void
 judge (Chaos *chaos)
 {
@@ -399,7 +473,9 @@ judge (Chaos *chaos)
       return;
     }
   history_add_events (chaos->directory, events);
-  const ChaosCase of = { .faults = chaos->scene.faults,
+  note_actors (chaos);
+  const ChaosCase of = { .cells = chaos->cells,
+                         .faults = chaos->scene.faults,
                          .session_ms = chaos->session_ms,
                          .unequal = chaos->scene.unequal,
                          .figures = chaos->figures,
@@ -418,6 +494,7 @@ begin_epoch (Chaos *chaos)
   chaos->directory = scratch_new ("chaos");
   chaos->cells = chaos_cells_open (chaos->directory);
   chaos->last_process = 0;
+  chaos_cell_set (&chaos->cells->chosen, chaos->scene.kinds.chosen);
   g_array_set_size (chaos->scene.faults, 0);
   chaos_third_begin_epoch (chaos->scene.third, chaos->directory);
   for (int i = 0; i < CHAOS_WORKERS; i++)
@@ -441,6 +518,36 @@ security_of (int slot)
   return !secured ? SECURITY_NONE : slot == 0 ? SECURITY_SASL : SECURITY_TLS;
 }
 
+/* Every second slot knows its servers by their names, if they can move. */
+static void
+name_servers (Chaos *chaos, int i)
+{
+  ChaosScene *scene = &chaos->scene;
+  ChaosSlot *slot = &scene->slots[i];
+  g_autoptr (GString) hosts = g_string_new (NULL);
+  slot->by_name =
+      i % 2 == 0 && (chaos_kinds_has (&scene->kinds, CHAOS_KIND_MOVES) || scene->hostile != NULL);
+  slot->names_path = g_strdup_printf ("%s/%d.names", chaos->resource_directory, i);
+  slot->names = chaos_names_open (slot->names_path);
+  g_assert (slot->names != NULL);
+  for (int s = 0; s < 3; s++)
+    {
+      const char *address = proxy_address (slot->proxies[s]);
+      const char *port = strrchr (address, ':');
+      g_autofree char *name = chaos_name (s);
+      g_string_append_printf (hosts, "%s%s%s", s > 0 ? "," : "", slot->by_name ? name : address,
+                              slot->by_name ? port : "");
+      slot->accepted_before[s] = -1;
+      if (scene->hostile != NULL)
+        {
+          chaos_hostile_listen (scene->hostile, atoi (port + 1));
+        }
+    }
+  chaos_faults_tell_hosts (slot);
+  slot->names->hostile = scene->hostile != NULL ? chaos_hostile_host (scene->hostile) : 0;
+  slot->connect_string = security_connect_string (hosts->str, security_of (i));
+}
+
 static gboolean
 open_servers (Chaos *chaos)
 {
@@ -450,6 +557,11 @@ open_servers (Chaos *chaos)
     {
       return FALSE;
     }
+  chaos->resource_directory = scratch_new ("resource");
+  scene->hostile_counted = 0;
+  scene->hostile = chaos_kinds_has (&scene->kinds, CHAOS_KIND_HOSTILE)
+                       ? chaos_hostile_new (g_rand_int (scene->rand))
+                       : NULL;
   chaos_third_use (scene->third, zk_ensemble_connect_string (scene->ensemble));
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
@@ -460,12 +572,12 @@ open_servers (Chaos *chaos)
           slot->proxies[s] =
               security_proxy_new (zk_ensemble_server (scene->ensemble, s), security_of (i));
         }
-      g_autofree char *hosts =
-          g_strjoin (",", proxy_address (slot->proxies[0]), proxy_address (slot->proxies[1]),
-                     proxy_address (slot->proxies[2]), NULL);
-      slot->connect_string = security_connect_string (hosts, security_of (i));
+      name_servers (chaos, i);
     }
-  chaos->resource_directory = scratch_new ("resource");
+  if (scene->hostile != NULL)
+    {
+      chaos_hostile_start (scene->hostile);
+    }
   return TRUE;
 }
 
@@ -480,7 +592,10 @@ close_servers (Chaos *chaos)
           proxy_free (scene->slots[i].proxies[s]);
         }
       g_free (scene->slots[i].connect_string);
+      g_free (scene->slots[i].names_path);
+      chaos_names_close (scene->slots[i].names);
     }
+  g_clear_pointer (&scene->hostile, chaos_hostile_free);
   zk_ensemble_stop (scene->ensemble);
   scratch_remove (chaos->resource_directory);
 }
@@ -610,6 +725,8 @@ main (int argc, char **argv)
       g_printerr ("chaos: the kinds are %s\n", list);
       return 64;
     }
+  /* GLib's own allocator does not survive a fork while other threads use it. */
+  g_setenv ("G_SLICE", "always-malloc", TRUE);
   const guint32 seed = seed_given >= 0 ? (guint32) seed_given : g_random_int ();
   g_print ("chaos: seed %u\n", seed);
   chaos.figures = figures_open ("chaos");

@@ -10,10 +10,15 @@
 #include "support/recorder.h"
 
 #include <glib.h>
+#include <sys/types.h>
 
 #define CHAOS_WORKERS   6
 #define CHAOS_THREADS   4
-#define CHAOS_PROCESSES 256 /* numbers of processes in one epoch, restarts included */
+#define CHAOS_ACTORS    3    /* further threads: see chaos_actors.h */
+#define CHAOS_PROCESSES 256  /* numbers of processes in one epoch, restarts included */
+#define CHAOS_NUMBERS   8192 /* the further ones are those of their children */
+#define CHAOS_MEMBERS   3
+#define CHAOS_LOSSES    64
 #define CHAOS_ROOT      "/chaos"
 
 typedef enum
@@ -51,6 +56,14 @@ typedef enum
   CHAOS_END
 } ChaosPhase;
 
+/* Between these two looks the hold was lost. */
+typedef struct
+{
+  gint64 held_ns;
+  gint64 lost_ns;
+  gint32 process;
+} ChaosLoss;
+
 typedef struct
 {
   guint32 phase;
@@ -59,6 +72,22 @@ typedef struct
   guint32 unexpected;             /* errors without a fault that explains them */
   guint32 in_namespace;           /* processes with another boot time than the driver */
   guint32 dead_reentries;         /* acquires that re-entered a lost hold */
+
+  guint32 chosen;                  /* kinds of disturbance, bits */
+  guint32 tell;                    /* workers print what they know of their clients */
+  guint32 n_children;              /* so far */
+  guint32 lives_in[CHAOS_NUMBERS]; /* of a child: the number of its parent */
+  guint32 child[CHAOS_PROCESSES];  /* that is alive; 0: none */
+  guint32 lived;                   /* children that have acquired and released a lock */
+  guint32 fork_hangs;              /* children that hung */
+  guint32 fork_failures;    /* children that crashed, or whose inherited objects did not refuse */
+  guint32 slowest_child_ms; /* whose life was not disturbed by a server */
+  guint32 blocks;           /* user functions that have blocked */
+  guint32 n_losses;         /* of holds of clients whose user code blocks */
+  ChaosLoss losses[CHAOS_LOSSES];
+  guint32 ends;
+  guint32 ends_in_calls; /* of these with a call under way */
+  guint32 slow_ends;     /* that took longer than client.h says */
 } ChaosCells;
 
 ChaosCells *chaos_cells_open (const char *directory);
@@ -66,6 +95,31 @@ void chaos_cells_close (ChaosCells *cells);
 guint32 chaos_cell (const guint32 *cell);
 void chaos_cell_set (guint32 *cell, guint32 value);
 void chaos_cell_add (guint32 *cell, int value);
+
+void chaos_cell_raise (guint32 *cell, guint32 value); /* to at least that */
+
+/* What the names "zk-0.chaos" to "zk-2.chaos" mean to the processes of a slot. */
+typedef enum
+{
+  CHAOS_NAMES_RIGHT,
+  CHAOS_NAMES_SEVERAL, /* also addresses where nobody is */
+  CHAOS_NAMES_UNKNOWN,
+  CHAOS_NAMES_HANG, /* there is no answer for half a minute */
+  CHAOS_NAMES_WRONG /* the address of the hostile host */
+} ChaosNamesMode;
+
+typedef struct
+{
+  guint32 mode;
+  guint32 hosts[CHAOS_MEMBERS]; /* IPv4 addresses, big-endian */
+  guint32 hostile;
+} ChaosNames;
+
+ChaosNames *chaos_names_open (const char *path);
+void chaos_names_close (ChaosNames *names); /* NULL is allowed */
+char *chaos_name (int member);
+
+void chaos_print_stacks (pid_t pid); /* of all its threads, by gdb */
 
 /* For how long the machine of a process has slept in all, in ns; NULL if the file cannot be mapped. */
 gint64 *chaos_slept_open (const char *path);

@@ -1,6 +1,7 @@
 #include "chaos_faults.h"
 
 #include "chaos_servers.h"
+#include "support/net.h"
 #include "support/waiting.h"
 
 #include <errno.h>
@@ -36,23 +37,26 @@ typedef enum
   PATH_SLOW,
   MACHINE_ASLEEP,
   MEMBER_CHANGED,
+  SERVERS_MOVED,
+  SERVERS_HOSTILE,
   N_CLIENT_FAULTS
 } ClientFault;
 
 /* Bits of the kinds that a round's choice is among. */
 #define SERVER_KINDS (1U << CHAOS_KIND_ROLLING | 1U << CHAOS_KIND_RECONFIG | 1U << CHAOS_KIND_DISK)
+#define NAME_KINDS   (1U << CHAOS_KIND_MOVES | 1U << CHAOS_KIND_HOSTILE)
 #define CLIENT_KINDS                                                                               \
   (1U << CHAOS_KIND_PATHS | 1U << CHAOS_KIND_PROCESSES | 1U << CHAOS_KIND_SLEEP                    \
-   | 1U << CHAOS_KIND_SESSIONS)
+   | 1U << CHAOS_KIND_SESSIONS | NAME_KINDS)
 
 static const char *const server_names[N_SERVER_FAULTS] = {
   "leader frozen",    "follower frozen", "leader killed", "follower killed", "follower silent",
   "follower refused", "follower mute",   "leader silent", "leader deposed",  "members slow"
 };
 static const char *const client_names[N_CLIENT_FAULTS] = {
-  "client killed",         "client stopped", "path silent", "path silent to server",
-  "path silent to client", "path refused",   "path cut",    "path slow",
-  "machine asleep",        "member changed"
+  "client killed",         "client stopped", "path silent",   "path silent to server",
+  "path silent to client", "path refused",   "path cut",      "path slow",
+  "machine asleep",        "member changed", "servers moved", "hostile host"
 };
 
 /* The faults that a round has begun and must end. */
@@ -252,13 +256,82 @@ change_member (ChaosScene *scene, ChaosSlot *slot)
     }
 }
 
+static guint32
+host_of (Proxy *proxy)
+{
+  struct sockaddr_in name;
+  net_parse (proxy_address (proxy), &name);
+  return name.sin_addr.s_addr;
+}
+
+void
+chaos_faults_tell_hosts (ChaosSlot *slot)
+{
+  for (int p = 0; p < 3; p++)
+    {
+      chaos_cell_set (&slot->names->hosts[p], host_of (slot->proxies[p]));
+    }
+}
+
+/* Some of them, or all. What the resolver says of it may be wrong for a while. */
+static void
+move_servers (ChaosScene *scene, ChaosSlot *slot)
+{
+  static const ChaosNamesMode modes[] = { CHAOS_NAMES_RIGHT, CHAOS_NAMES_SEVERAL,
+                                          CHAOS_NAMES_UNKNOWN, CHAOS_NAMES_HANG };
+  const int mode = g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (modes));
+  const int which = g_rand_int_range (scene->rand, 1, 1 << 3);
+  chaos_cell_set (&slot->names->mode, modes[mode]);
+  for (int p = 0; p < 3; p++)
+    {
+      if ((which & (1 << p)) != 0)
+        {
+          proxy_move (slot->proxies[p]);
+          slot->accepted_before[p] = proxy_accepted (slot->proxies[p]);
+        }
+    }
+  chaos_faults_tell_hosts (slot);
+}
+
+static void
+turn_hostile (ChaosSlot *slot)
+{
+  chaos_cell_set (&slot->names->mode, CHAOS_NAMES_WRONG);
+  set_path (slot, PROXY_REFUSE, 0);
+}
+
+void
+chaos_faults_note_effects (ChaosScene *scene)
+{
+  const guint served = scene->hostile != NULL ? chaos_hostile_served (scene->hostile) : 0;
+  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_HOSTILE, served - scene->hostile_counted);
+  scene->hostile_counted = served;
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    {
+      ChaosSlot *slot = &scene->slots[i];
+      for (int p = 0; p < 3; p++)
+        {
+          if (slot->accepted_before[p] >= 0
+              && proxy_accepted (slot->proxies[p]) > slot->accepted_before[p])
+            {
+              slot->accepted_before[p] = -1;
+              chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_MOVES, 1);
+            }
+        }
+    }
+}
+
 static ClientFault
-choose_client_fault (ChaosScene *scene)
+choose_client_fault (ChaosScene *scene, const ChaosSlot *slot)
 {
   guint among = CLIENT_KINDS;
   if (!scene->unequal)
     {
       among &= ~(1U << CHAOS_KIND_SESSIONS);
+    }
+  if (!slot->by_name)
+    {
+      among &= ~NAME_KINDS;
     }
   const ChaosKind kind = chaos_kinds_pick (&scene->kinds, scene->rand, among);
   const int path = g_rand_int_range (scene->rand, PATH_SILENT, PATH_SLOW + 1);
@@ -271,6 +344,8 @@ choose_client_fault (ChaosScene *scene)
   return kind == CHAOS_KIND_PATHS       ? (ClientFault) path
          : kind == CHAOS_KIND_PROCESSES ? (kill_it ? CLIENT_KILLED : CLIENT_STOPPED)
          : kind == CHAOS_KIND_SLEEP     ? MACHINE_ASLEEP
+         : kind == CHAOS_KIND_MOVES     ? SERVERS_MOVED
+         : kind == CHAOS_KIND_HOSTILE   ? SERVERS_HOSTILE
                                         : MEMBER_CHANGED;
 }
 
@@ -279,7 +354,7 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
 {
   ChaosSlot *slot = &scene->slots[i];
   const int delay_ms = g_rand_int_range (scene->rand, 10, 500);
-  const ClientFault fault = choose_client_fault (scene);
+  const ClientFault fault = choose_client_fault (scene, slot);
   if (fault == N_CLIENT_FAULTS)
     {
       return;
@@ -305,6 +380,14 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
     case MEMBER_CHANGED:
       note_fault (scene, CHAOS_PATH_BAD, slot->process);
       change_member (scene, slot);
+      break;
+    case SERVERS_MOVED:
+      note_fault (scene, CHAOS_PATH_BAD, slot->process);
+      move_servers (scene, slot);
+      break;
+    case SERVERS_HOSTILE:
+      note_fault (scene, CHAOS_PATH_BAD, slot->process);
+      turn_hostile (slot);
       break;
     case PATH_SILENT:
     case PATH_SILENT_TO_SERVER:
@@ -349,6 +432,7 @@ end_at_client (ChaosScene *scene, const Round *round, int i)
     {
       kill (slot->pid, SIGCONT);
     }
+  chaos_cell_set (&slot->names->mode, CHAOS_NAMES_RIGHT);
   set_path (slot, PROXY_PASS, 0);
 }
 
@@ -411,6 +495,7 @@ chaos_round (ChaosScene *scene)
 {
   Round round = { .noted = scene->faults->len };
   chaos_servers_note_sessions (scene);
+  chaos_faults_note_effects (scene);
   begin (scene, &round);
   note_third (scene, &round);
   stay (scene, &round, g_rand_int_range (scene->rand, 300, 6000));

@@ -2,6 +2,7 @@
 #ifndef CURATOR_TEST_CHAOS_FAULTS_H
 #define CURATOR_TEST_CHAOS_FAULTS_H
 
+#include "chaos_hostile.h"
 #include "chaos_judge.h"
 #include "chaos_kinds.h"
 #include "chaos_third.h"
@@ -20,6 +21,10 @@ typedef struct
   char *connect_string;
   int usual_fds;
   gint64 *slept_ns; /* how long the process's machine has slept */
+  ChaosNames *names;
+  char *names_path;
+  gboolean by_name;       /* its processes know the servers by their names */
+  int accepted_before[3]; /* of a server that has moved: connections until then; -1: none has */
 } ChaosSlot;
 
 typedef struct
@@ -33,6 +38,8 @@ typedef struct
   guint lengthened;
   ChaosKinds kinds;
   ChaosThird *third;
+  ChaosHostile *hostile;
+  guint hostile_counted; /* of what it has served */
   ChaosSlot slots[CHAOS_WORKERS];
   GRand *rand;
   GArray *faults; /* of ChaosFault */
@@ -46,5 +53,9 @@ typedef struct
 /* One round: some simultaneous faults for a while, and a calm phase. FALSE if the ensemble has not
  * recovered. */
 gboolean chaos_round (ChaosScene *scene);
+/* Moved servers that clients have found, and connections to the hostile host, since the last call. */
+void chaos_faults_note_effects (ChaosScene *scene);
+/* Says in the slot's names where its servers are. */
+void chaos_faults_tell_hosts (ChaosSlot *slot);
 
 #endif

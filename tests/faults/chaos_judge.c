@@ -67,6 +67,13 @@ grant_key (const RecordEvent *event)
   return g_memdup2 (&key, sizeof key);
 }
 
+/* A child of fork has its parent's paths and processors. */
+static int
+home_of (const View *view, int process)
+{
+  return process < CHAOS_PROCESSES ? process : (int) view->of->cells->lives_in[process];
+}
+
 /* Whether a fault of one of these kinds (bits) overlaps; process 0: of any process. */
 static const ChaosFault *
 fault_at (const View *view, guint kinds, int process, gint64 from_ns, gint64 to_ns)
@@ -74,8 +81,9 @@ fault_at (const View *view, guint kinds, int process, gint64 from_ns, gint64 to_
   for (guint i = 0; i < view->faults->len; i++)
     {
       const ChaosFault *fault = &g_array_index (view->faults, ChaosFault, i);
-      if ((kinds & (1U << fault->kind)) != 0 && (process == 0 || fault->process == process)
-          && fault->from_ns <= to_ns && fault->to_ns >= from_ns)
+      if ((kinds & (1U << fault->kind)) != 0
+          && (process == 0 || fault->process == home_of (view, process)) && fault->from_ns <= to_ns
+          && fault->to_ns >= from_ns)
         {
           return fault;
         }
@@ -101,7 +109,8 @@ is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
   for (guint i = 0; i < view->stalls->len; i++)
     {
       const Stall *stall = &g_array_index (view->stalls, Stall, i);
-      if (stall->process == process && stall->from_ns <= to_ns && stall->to_ns >= from_ns)
+      if (stall->process == home_of (view, process) && stall->from_ns <= to_ns
+          && stall->to_ns >= from_ns)
         {
           return TRUE;
         }
@@ -221,6 +230,47 @@ on_error (View *view, const RecordEvent *event)
     }
 }
 
+/* Another process has trouble at the same time. */
+static gboolean
+is_shared (const View *view, const ChaosLoss *loss)
+{
+  for (guint i = 0; i < view->events->len; i++)
+    {
+      const RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
+      if ((event->op == RECORD_SUSPECT || event->op == RECORD_LOST || event->op == RECORD_DEADLINE)
+          && home_of (view, event->process) != loss->process
+          && event->time_ns > loss->held_ns - EXPLAINED_NS
+          && event->time_ns < loss->lost_ns + EXPLAINED_NS)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* User code that blocks costs no hold. */
+static void
+judge_losses (View *view)
+{
+  const ChaosCells *cells = view->of->cells;
+  const guint n = MIN (cells->n_losses, CHAOS_LOSSES);
+  guint unexplained = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      const ChaosLoss *loss = &cells->losses[i];
+      const gint64 from_ns = loss->held_ns - CHAOS_LONGEST_SESSION_MS * (gint64) MS - SETTLING_NS;
+      if (!is_disturbed (view, loss->process, from_ns, loss->lost_ns) && !is_shared (view, loss))
+        {
+          g_printerr ("process %d loses a hold while user code blocks, and nothing else is wrong\n",
+                      loss->process);
+          unexplained++;
+        }
+    }
+  figures_add (view->figures, "blocked_losses", cells->n_losses);
+  figures_add (view->figures, "unexplained_losses", unexplained);
+  view->violations += unexplained;
+}
+
 /* --- figures ------------------------------------------------------------------------------------ */
 
 /* A stop by a fault looks like a stall, too, but was not caused by the machine. */
@@ -243,7 +293,7 @@ stalled_ns (const View *view, int process, gint64 from_ns, gint64 to_ns)
   for (guint i = 0; i < view->stalls->len; i++)
     {
       const Stall *stall = &g_array_index (view->stalls, Stall, i);
-      if (stall->process == process)
+      if (stall->process == home_of (view, process))
         {
           sum += MAX (MIN (stall->to_ns, to_ns) - MAX (stall->from_ns, from_ns), 0);
         }
@@ -486,6 +536,7 @@ chaos_judge (GArray *events, const ChaosCase *of)
                 .taken = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL),
                 .stalls = g_array_new (FALSE, FALSE, sizeof (Stall)) };
   view_all (&view);
+  judge_losses (&view);
   const guint violations = view.violations + judge_history (events, of->figures);
   figures_add (of->figures, "acquisitions", view.acquisitions);
   figures_add (of->figures, "violations", violations);

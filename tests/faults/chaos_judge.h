@@ -34,7 +34,8 @@ typedef struct
 {
   const GArray *faults;  /* ChaosFault */
   const int *session_ms; /* the timeout of each process's sessions, by number */
-  gboolean unequal;      /* servers may have granted less or more */
+  const ChaosCells *cells;
+  gboolean unequal; /* servers may have granted less or more */
   Figures *figures;
   ChaosKinds *kinds; /* gets the effects that the history shows */
 } ChaosCase;

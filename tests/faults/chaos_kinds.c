@@ -17,7 +17,12 @@ static const struct
                          { "deletion", "nodes of a believing holder" },
                          { "recreation", "nodes of a believing holder" },
                          { "acl", "calls that were refused" },
-                         { "quota", "calls that were refused" } };
+                         { "quota", "calls that were refused" },
+                         { "moves", "moved servers that were found again" },
+                         { "hostile", "connections with hostile bytes" },
+                         { "forks", "children that have acquired and released a lock" },
+                         { "blocks", "user functions that have blocked" },
+                         { "ends", "clients that ended with a call under way" } };
 
 gboolean
 chaos_kinds_choose (ChaosKinds *kinds, const char *names)
@@ -92,6 +97,12 @@ void
 chaos_kinds_count (ChaosKinds *kinds, ChaosKind kind)
 {
   kinds->happened[kind]++;
+}
+
+void
+chaos_kinds_count_several (ChaosKinds *kinds, ChaosKind kind, guint n)
+{
+  kinds->happened[kind] += n;
 }
 
 void

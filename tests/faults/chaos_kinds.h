@@ -18,6 +18,11 @@ typedef enum
   CHAOS_KIND_RECREATION, /* … and creates others of the same names */
   CHAOS_KIND_ACL,        /* a third party takes away permissions */
   CHAOS_KIND_QUOTA,      /* a third party sets quotas */
+  CHAOS_KIND_MOVES,      /* servers that are reached at other addresses */
+  CHAOS_KIND_HOSTILE,    /* names that resolve to a host which sends hostile bytes */
+  CHAOS_KIND_FORKS,      /* children of busy processes, which live on */
+  CHAOS_KIND_BLOCKS,     /* user code that blocks for longer than a session lives */
+  CHAOS_KIND_ENDS,       /* clients and threads that end at any moment, from anywhere */
   CHAOS_KINDS
 } ChaosKind;
 
@@ -40,6 +45,7 @@ ChaosKind chaos_kinds_pick (const ChaosKinds *kinds, GRand *rand, guint among);
 ChaosKind chaos_kinds_pick_rarest (const ChaosKinds *kinds, guint among);
 
 void chaos_kinds_count (ChaosKinds *kinds, ChaosKind kind);
+void chaos_kinds_count_several (ChaosKinds *kinds, ChaosKind kind, guint n);
 void chaos_kinds_add_effects (ChaosKinds *kinds, ChaosKind kind, guint n);
 /* Prints the numbers and adds them to the figures. Returns how many chosen kinds have had no
  * effect. */

@@ -58,6 +58,27 @@ chaos_cells_close (ChaosCells *cells)
   munmap (cells, sizeof *cells);
 }
 
+ChaosNames *
+chaos_names_open (const char *path)
+{
+  return map_file (path, sizeof (ChaosNames));
+}
+
+void
+chaos_names_close (ChaosNames *names)
+{
+  if (names != NULL)
+    {
+      munmap (names, sizeof *names);
+    }
+}
+
+char *
+chaos_name (int member)
+{
+  return g_strdup_printf ("zk-%d.chaos", member);
+}
+
 gint64 *
 chaos_slept_open (const char *path)
 {
@@ -89,4 +110,26 @@ void
 chaos_cell_add (guint32 *cell, int value)
 {
   __atomic_fetch_add (cell, (guint32) value, __ATOMIC_SEQ_CST);
+}
+
+void
+chaos_cell_raise (guint32 *cell, guint32 value)
+{
+  guint32 before = chaos_cell (cell);
+  while (before < value
+         && !__atomic_compare_exchange_n (cell, &before, value, FALSE, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST))
+    {
+    }
+}
+
+void
+chaos_print_stacks (pid_t pid)
+{
+  g_autofree char *command = g_strdup_printf (
+      "gdb -batch -p %d -ex 'thread apply all bt 20' 2>/dev/null | grep -E '^(#|Thread)'", pid);
+  g_autofree char *text = NULL;
+  const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &text, NULL, NULL, NULL);
+  g_printerr ("%s\n", text != NULL ? text : "");
 }

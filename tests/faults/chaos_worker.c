@@ -1,15 +1,16 @@
-/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY BOOT-OFFSET-S
+/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY BOOT-OFFSET-S NAMES
  *
  * BOOT-OFFSET-S: by how much the boot time of its time namespace is ahead, as on a machine that has
- * slept before; 0: no namespace of its own.
+ * slept before; 0: no namespace of its own. NAMES: see chaos_resolver.h.
  *
  * One process of the chaos test: threads that take turns with locks of every recipe, chosen by
  * their seed, and record them. See chaos.h. */
 #include "belief.h"
 #include "chaos.h"
+#include "chaos_actors.h"
+#include "chaos_resolver.h"
 #include "machine_sleep.h"
 #include "resource.h"
-#include "security.h"
 #include "support/waiting.h"
 
 #include <curator/curator.h>
@@ -37,9 +38,13 @@ typedef struct
   ChaosCells *cells;
   Resource *resource;
   BeliefKeeper *keeper;
+  const char *connect_string;
   const char *directory;
   int process;
+  int tick_ms;
   gint64 session_ms;
+  guint32 seed;
+  ChaosBlocks *blocks;
 } Worker;
 
 typedef struct
@@ -433,11 +438,23 @@ cancel_in_time (void *data)
   return NULL;
 }
 
+static void
+tell_if_asked (Worker *worker, gboolean *told)
+{
+  if (!*told && chaos_cell (&worker->cells->tell) != 0)
+    {
+      *told = TRUE;
+      chaos_client_tell (worker->client, "of the worker");
+      chaos_blocks_tell (worker->blocks);
+    }
+}
+
 /* Only reads the clock: when it is late, the whole process did not run. */
 static void *
 watch_clock (void *data)
 {
   Worker *worker = data;
+  gboolean told = FALSE;
   Recorder *recorder =
       recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
   while (chaos_cell (&worker->cells->phase) != CHAOS_END)
@@ -449,6 +466,7 @@ watch_clock (void *data)
         {
           recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
         }
+      tell_if_asked (worker, &told);
     }
   recorder_close (recorder);
   return NULL;
@@ -492,14 +510,10 @@ open_lock (Worker *worker, guint i, GError **error)
 }
 
 static gboolean
-open_all (Worker *worker, const char *connect_string, int tick_ms, GError **error)
+open_all (Worker *worker, GError **error)
 {
-  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   gboolean fine = TRUE;
-  worker->client = security_client_new (connect_string, policy);
-  curator_client_set_session_timeout (worker->client, worker->session_ms);
-  curator_client_set_connection_timeout (worker->client, worker->session_ms);
-  curator_client_set_server_tick (worker->client, tick_ms);
+  worker->client = chaos_client_new (worker->connect_string, worker->session_ms, worker->tick_ms);
   for (guint i = 0; i < CHAOS_LOCKS && fine; i++)
     {
       fine = open_lock (worker, i, error);
@@ -510,6 +524,7 @@ open_all (Worker *worker, const char *connect_string, int tick_ms, GError **erro
 static void
 close_all (Worker *worker)
 {
+  chaos_blocks_close (worker->blocks);
   curator_client_close (worker->client);
   for (guint i = 0; i < CHAOS_LOCKS; i++)
     {
@@ -523,16 +538,62 @@ close_all (Worker *worker)
   resource_close (worker->resource);
 }
 
-static void
-run_actors (Worker *worker, guint32 seed)
+static ChaosActor
+further_actor (Worker *worker, guint32 seed)
 {
+  return (ChaosActor){ .connect_string = worker->connect_string,
+                       .tick_ms = worker->tick_ms,
+                       .session_ms = worker->session_ms,
+                       .cells = worker->cells,
+                       .directory = worker->directory,
+                       .process = worker->process,
+                       .seed = seed,
+                       .client = worker->client,
+                       .lock = worker->locks[0] };
+}
+
+static void *
+run_blocks (void *data)
+{
+  Worker *worker = data;
+  const ChaosActor actor = further_actor (worker, worker->seed);
+  chaos_blocks_run (&actor, worker->blocks);
+  chaos_cell_add (&worker->cells->idle[worker->process], 1);
+  return NULL;
+}
+
+static void *
+run_forks (void *data)
+{
+  Worker *worker = data;
+  const ChaosActor actor = further_actor (worker, worker->seed + 1);
+  chaos_forks_run (&actor);
+  chaos_cell_add (&worker->cells->idle[worker->process], 1);
+  return NULL;
+}
+
+static void *
+run_ends (void *data)
+{
+  Worker *worker = data;
+  const ChaosActor actor = further_actor (worker, worker->seed + 2);
+  chaos_ends_run (&actor);
+  chaos_cell_add (&worker->cells->idle[worker->process], 1);
+  return NULL;
+}
+
+static void
+run_actors (Worker *worker)
+{
+  static void *(*const others[CHAOS_ACTORS]) (void *worker) = { run_blocks, run_forks, run_ends };
+  pthread_t threads[CHAOS_ACTORS];
   Actor actors[CHAOS_THREADS] = { 0 };
   pthread_t canceller;
   pthread_t watcher;
   for (int i = 0; i < CHAOS_THREADS; i++)
     {
       actors[i].worker = worker;
-      actors[i].rand = g_rand_new_with_seed (seed + (guint32) i);
+      actors[i].rand = g_rand_new_with_seed (worker->seed + (guint32) i);
       actors[i].recorder = recorder_open (worker->directory, worker->process, i + 1, LOG_EVENTS);
       pthread_mutex_init (&actors[i].mutex, NULL);
     }
@@ -542,9 +603,17 @@ run_actors (Worker *worker, guint32 seed)
     {
       pthread_create (&actors[i].thread, NULL, act, &actors[i]);
     }
+  for (int i = 0; i < CHAOS_ACTORS; i++)
+    {
+      pthread_create (&threads[i], NULL, others[i], worker);
+    }
   for (int i = 0; i < CHAOS_THREADS; i++)
     {
       pthread_join (actors[i].thread, NULL);
+    }
+  for (int i = 0; i < CHAOS_ACTORS; i++)
+    {
+      pthread_join (threads[i], NULL);
     }
   pthread_join (canceller, NULL);
   pthread_join (watcher, NULL);
@@ -592,29 +661,34 @@ main (int argc, char **argv)
 {
   static Worker worker;
   g_autoptr (GError) error = NULL;
-  if (argc != 9)
+  if (argc != 10)
     {
       return 64;
     }
+  worker.connect_string = argv[1];
   worker.session_ms = atoi (argv[2]);
+  worker.tick_ms = atoi (argv[3]);
   worker.process = atoi (argv[4]);
+  worker.seed = (guint32) g_ascii_strtoull (argv[5], NULL, 10);
   worker.directory = argv[6];
   worker.cells = chaos_cells_open (argv[6]);
-  if (!set_clocks (&worker, argv[8]))
+  if (!set_clocks (&worker, argv[8]) || !chaos_resolver_begin (argv[9]))
     {
       return 1;
     }
   worker.resource = resource_open (argv[7]);
   worker.keeper = belief_keeper_new (argv[6], worker.process, LOOK_US, LOG_EVENTS);
-  if (!open_all (&worker, argv[1], atoi (argv[3]), &error))
+  if (!open_all (&worker, &error))
     {
       g_printerr ("%s\n", error->message);
       return 1;
     }
   G_GNUC_UNUSED const gboolean connected =
       curator_client_block_until_connected (worker.client, CURATOR_WAIT_FOREVER, NULL, NULL);
+  const ChaosActor blocking = further_actor (&worker, worker.seed);
+  worker.blocks = chaos_blocks_open (&blocking);
   chaos_cell_set (&worker.cells->ready[worker.process], 1);
-  run_actors (&worker, (guint32) g_ascii_strtoull (argv[5], NULL, 10));
+  run_actors (&worker);
   close_all (&worker);
   return 0;
 }

@@ -1,0 +1,20 @@
+/* A host that answers every connection with bytes that are no good: cut off, grown, of negative length, an
+ * expired session, noise, nothing. */
+#ifndef CURATOR_TEST_CHAOS_HOSTILE_H
+#define CURATOR_TEST_CHAOS_HOSTILE_H
+
+#include <glib.h>
+
+typedef struct _ChaosHostile ChaosHostile;
+
+ChaosHostile *chaos_hostile_new (guint32 seed);
+void chaos_hostile_free (ChaosHostile *hostile); /* NULL is allowed */
+
+guint32 chaos_hostile_host (ChaosHostile *hostile); /* IPv4, big-endian */
+/* It listens on that port, too. Call all of these before any client knows the host. */
+gboolean chaos_hostile_listen (ChaosHostile *hostile, int port);
+void chaos_hostile_start (ChaosHostile *hostile);
+/* How many connections it has answered. */
+guint chaos_hostile_served (ChaosHostile *hostile);
+
+#endif
