@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+extern "C"
+{
 #include <cmocka.h>
+}
 
 #include <thread>
 

@@ -91,7 +91,7 @@ public:
       {
         return failure<result<T>> ();
       }
-    return value;
+    return result<T> (std::move (value));
   }
 
   /* Ends a function for which a timeout is no error. */
