@@ -99,10 +99,10 @@ curator_op_begin (CuratorOp *op)
 }
 
 void
-curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean waited)
+curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean contender_was_shown)
 {
   op->begun_us = begun_us;
-  op->waited = op->waited || waited;
+  op->contender_was_shown = op->contender_was_shown || contender_was_shown;
 }
 
 static void

@@ -37,9 +37,9 @@ struct _CuratorOp
   gboolean finished CURATOR_GUARDED;
   const CuratorOpClass *klass;
   CuratorClient *client;
-  gint64 deadline_us;              /* monotonic; G_MAXINT64 for none */
-  gint64 begun_us;                 /* monotonic */
-  gboolean waited CURATOR_GUARDED; /* a server has shown that a contender was in front */
+  gint64 deadline_us;                           /* monotonic; G_MAXINT64 for none */
+  gint64 begun_us;                              /* monotonic */
+  gboolean contender_was_shown CURATOR_GUARDED; /* by a server, in front of one of its nodes */
   CuratorTimer *deadline_timer CURATOR_GUARDED;
   CuratorOpDone done;
   gpointer data;
@@ -56,7 +56,8 @@ gpointer curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClien
  * the client is not running, and the op has been finished. */
 gboolean curator_op_begin (CuratorOp *op) CURATOR_LOCKED;
 /* op continues the call of a longer one. */
-void curator_op_continue (CuratorOp *op, gint64 begun_us, gboolean waited) CURATOR_LOCKED;
+void curator_op_continue (CuratorOp *op, gint64 begun_us,
+                          gboolean contender_was_shown) CURATOR_LOCKED;
 /* Takes result and error. */
 void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_LOCKED;
 /* Drops the deadline: the op is about to finish. */

@@ -10,7 +10,7 @@
 #include "base/guards.h"
 #include "core/log.h"
 #include "lock/front.h"
-#include "lock/line.h"
+#include "lock/local_queue.h"
 #include "lock/lock_internals-private.h"
 #include "lock/own_node.h"
 #include "lock/verdict.h"
@@ -41,20 +41,20 @@ typedef struct
   CuratorOp op;
   CuratorLockInternals *internals;
   void (*granted) (CuratorLease *lease, gpointer data); /* takes the lease; or NULL */
-  CuratorAttemptHook *together CURATOR_GUARDED; /* while it may be granted by its first list */
+  CuratorAttemptHook *batch_hook CURATOR_GUARDED; /* while it may be granted by its first list */
   AttemptState state CURATOR_GUARDED;
   /* Bits, because there may be thousands of attempts. */
   unsigned once : 1;
   unsigned linked : 1 CURATOR_GUARDED;
   unsigned restarting : 1 CURATOR_GUARDED;
-  unsigned has_waited : 1 CURATOR_GUARDED;
-  unsigned withdrawn : 1 CURATOR_GUARDED;     /* another attempt on the path will follow */
-  unsigned behind : 1 CURATOR_GUARDED;        /* a server has shown a contender in front */
-  unsigned only_litter : 1 CURATOR_GUARDED;   /* only what this client is deleting is in front */
-  GList link;                                 /* in internals->attempts while it has a node */
+  unsigned counted_as_waiter : 1 CURATOR_GUARDED; /* in the client's n_waiting */
+  unsigned withdrawn : 1 CURATOR_GUARDED;         /* another attempt on the path will follow */
+  unsigned contender_shown : 1 CURATOR_GUARDED;   /* in front, by a server, in this session */
+  unsigned only_litter : 1 CURATOR_GUARDED; /* only what this client is deleting is in front */
+  GList link;                               /* in internals->attempts while it has a node */
 
   CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
-  CuratorSessionHook hook CURATOR_GUARDED;
+  CuratorSessionHook session_hook CURATOR_GUARDED;
   CuratorRetryLoop tries CURATOR_GUARDED;     /* of the current step */
   CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node or its session vanished */
 
@@ -62,11 +62,11 @@ typedef struct
   CuratorFront front CURATOR_GUARDED;
   CuratorRequest *confirmation CURATOR_GUARDED; /* in flight; or NULL */
   CuratorParents *parents CURATOR_GUARDED;
-  CuratorLine *line CURATOR_GUARDED;
-  CuratorPlace place CURATOR_GUARDED;
+  CuratorLocalQueue *local_queue CURATOR_GUARDED;
+  CuratorQueueSlot slot CURATOR_GUARDED;
   CuratorListingUser listing CURATOR_GUARDED;
-  guint64 create_number CURATOR_GUARDED; /* counted by the line */
-  guint64 question CURATOR_GUARDED; /* counts the questions to a user's driver */
+  guint64 create_number CURATOR_GUARDED; /* counted by the local queue */
+  guint64 question CURATOR_GUARDED;      /* counts the questions to a user's driver */
   gint64 called_us;
   GError *failure CURATOR_GUARDED; /* the operation's error, while DELETING */
 } Attempt;
@@ -90,11 +90,11 @@ void curator_attempt_list (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
 
 /* The answer to a listing, which several attempts may share. */
-void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order,
+void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedList *list,
                                 gpointer attempt) CURATOR_LOCKED;
-/* order: of the children, if another attempt has sorted them; or all zero. */
+/* list: the children as another attempt has sorted them; or all zero. */
 void curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
-                             CuratorOrder *order) CURATOR_LOCKED;
+                             CuratorSortedList *list) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* FALSE for a single try with a contender in front, which has then failed. */
 gboolean curator_attempt_begin_to_wait (Attempt *attempt) CURATOR_LOCKED;

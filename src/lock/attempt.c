@@ -21,7 +21,7 @@
 static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
-  Attempt *attempt = CURATOR_CONTAINER (hook, Attempt, hook);
+  Attempt *attempt = CURATOR_CONTAINER (hook, Attempt, session_hook);
   curator_attempt_restart (attempt, ZSESSIONEXPIRED);
 }
 
@@ -68,7 +68,7 @@ on_not_created (CuratorOwnNode *node, int rc)
     }
   else if (rc == ZNODEEXISTS)
     {
-      attempt->behind = !curator_own_node_may_exist (node);
+      attempt->contender_shown = !curator_own_node_may_exist (node);
       curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
     }
   else
@@ -82,12 +82,13 @@ on_not_created (CuratorOwnNode *node, int rc)
 }
 
 static CURATOR_LOCKED void
-take_place (Attempt *attempt)
+take_slot (Attempt *attempt)
 {
   const gint64 number = curator_own_node_number (&attempt->own);
   if (number >= 0 && curator_own_node_has_neighbours (&attempt->own))
     {
-      curator_place_take (&attempt->place, attempt->line, attempt->internals->lock_name, number);
+      curator_queue_slot_take (&attempt->slot, attempt->local_queue, attempt->internals->lock_name,
+                               number);
     }
 }
 
@@ -104,10 +105,10 @@ on_there (CuratorOwnNode *node)
       curator_attempt_apply_verdict (attempt, &verdict);
       return;
     }
-  take_place (attempt);
-  const CuratorPlace *ahead = attempt->place.ahead;
-  curator_own_node_register (
-      &attempt->own, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR : CURATOR_STAKE_NEAR);
+  take_slot (attempt);
+  const CuratorQueueSlot *ahead = attempt->slot.ahead;
+  curator_own_node_register (&attempt->own, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
+                                                                             : CURATOR_STAKE_NEAR);
   if (!curator_own_node_has_queue (&attempt->own))
     {
       curator_attempt_grant (attempt);
@@ -121,7 +122,7 @@ on_there (CuratorOwnNode *node)
       return;
     }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  const gint64 number = attempt->place.line != NULL ? attempt->place.number : -1;
+  const gint64 number = attempt->slot.local != NULL ? attempt->slot.number : -1;
   if (!curator_front_place (&attempt->front, number) && attempt->listing.listing == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_LISTING);
@@ -139,7 +140,7 @@ on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
 {
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
   attempt->only_litter = is_litter != FALSE;
-  attempt->behind = attempt->behind && !is_litter;
+  attempt->contender_shown = attempt->contender_shown && !is_litter;
   curator_attempt_wait_for (attempt, leaf);
 }
 
@@ -158,19 +159,19 @@ on_gone (CuratorOwnNode *node)
 static const CuratorOwnNodeClass own_node_class = { on_there,      on_not_created,   on_absent,
                                                     on_name_taken, on_search_failed, on_gone };
 
-/* --- its place, and what is in front ----------------------------------------------------------- */
+/* --- its place in the queue, and what is in front ----------------------------------------------------------- */
 
 static CURATOR_LOCKED void
-on_ahead_held (CuratorPlace *place)
+on_ahead_held (CuratorQueueSlot *slot)
 {
-  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
+  Attempt *attempt = CURATOR_CONTAINER (slot, Attempt, slot);
   curator_stake_set_near (curator_own_node_stake (&attempt->own), TRUE);
 }
 
 static CURATOR_LOCKED void
-on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
+on_ahead_left (CuratorQueueSlot *slot, gboolean released, const char *leaf)
 {
-  Attempt *attempt = CURATOR_CONTAINER (place, Attempt, place);
+  Attempt *attempt = CURATOR_CONTAINER (slot, Attempt, slot);
   if (released)
     {
       curator_attempt_grant (attempt);
@@ -181,7 +182,7 @@ on_ahead_left (CuratorPlace *place, gboolean released, const char *leaf)
     }
 }
 
-static const CuratorPlaceClass place_class = { on_ahead_left, on_ahead_held };
+static const CuratorQueueSlotClass slot_class = { on_ahead_left, on_ahead_held };
 
 static CURATOR_LOCKED void
 on_clear (CuratorFront *front, gboolean is_seen)
@@ -202,10 +203,10 @@ on_list (CuratorFront *front, const struct String_vector *children)
   Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
   if (children != NULL)
     {
-      CuratorOrder order = { 0 };
+      CuratorSortedList list = { 0 };
       curator_listing_leave (&attempt->listing);
-      curator_attempt_decide (attempt, children, &order);
-      curator_queue_clear (&order.queue);
+      curator_attempt_decide (attempt, children, &list);
+      curator_queue_clear (&list.queue);
       return;
     }
   curator_attempt_enter (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
@@ -258,10 +259,10 @@ adopt_session (Attempt *attempt)
     {
       g_assert (attempt->session == NULL);
       attempt->session = curator_session_ref (current);
-      attempt->hook.died = on_session_died;
-      curator_session_add_hook (current, &attempt->hook);
-      attempt->line = curator_line_join (current, attempt->internals->base);
-      attempt->place.klass = &place_class;
+      attempt->session_hook.died = on_session_died;
+      curator_session_add_hook (current, &attempt->session_hook);
+      attempt->local_queue = curator_local_queue_join (current, attempt->internals->base);
+      attempt->slot.klass = &slot_class;
     }
 }
 
@@ -270,9 +271,10 @@ adopt_session (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 lists_after_create (const Attempt *attempt)
 {
-  return attempt->together == NULL && curator_own_node_has_queue (&attempt->own)
-         && !(curator_own_node_has_neighbours (&attempt->own) && !curator_line_is_alone (attempt->line))
-         && !curator_line_is_listing (attempt->line);
+  return attempt->batch_hook == NULL && curator_own_node_has_queue (&attempt->own)
+         && !(curator_own_node_has_neighbours (&attempt->own)
+              && !curator_local_queue_is_alone (attempt->local_queue))
+         && !curator_local_queue_is_listing (attempt->local_queue);
 }
 
 /* A contender that comes back reads, instead of a list, a node that an earlier list has shown to its session. */
@@ -281,7 +283,7 @@ comes_back (Attempt *attempt)
 {
   CuratorKnownNode *known =
       !attempt->once && curator_own_node_has_neighbours (&attempt->own)
-          ? curator_line_take_known (attempt->line, attempt->internals->lock_name)
+          ? curator_local_queue_take_known (attempt->local_queue, attempt->internals->lock_name)
           : NULL;
   return known != NULL && curator_front_return (&attempt->front, known);
 }
@@ -293,7 +295,7 @@ share_hold_number (Attempt *attempt)
   CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
   if (hold != NULL)
     {
-      curator_lease_share_number (hold, attempt->line);
+      curator_lease_share_number (hold, attempt->local_queue);
     }
 }
 
@@ -308,7 +310,7 @@ create_node (gpointer data)
       return;
     }
   share_hold_number (attempt);
-  attempt->create_number = curator_line_note_create (attempt->line);
+  attempt->create_number = curator_local_queue_note_create (attempt->local_queue);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   curator_own_node_create (&attempt->own, attempt->session);
   if (lists_after_create (attempt) && !comes_back (attempt))
@@ -334,9 +336,12 @@ run_step (gpointer data)
 {
   Attempt *attempt = data;
   static void (*const steps[]) (gpointer attempt) = {
-    [ATTEMPT_STARTING] = create_node,    [ATTEMPT_CREATING] = create_node,
-    [ATTEMPT_PARENTS] = create_node,     [ATTEMPT_FINDING] = find_node,
-    [ATTEMPT_NAME_TAKEN] = check_owner,  [ATTEMPT_LISTING] = curator_attempt_list,
+    [ATTEMPT_STARTING] = create_node,
+    [ATTEMPT_CREATING] = create_node,
+    [ATTEMPT_PARENTS] = create_node,
+    [ATTEMPT_FINDING] = find_node,
+    [ATTEMPT_NAME_TAKEN] = check_owner,
+    [ATTEMPT_LISTING] = curator_attempt_list,
     [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
   };
   g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
@@ -375,7 +380,7 @@ is_behind_own_session (const Attempt *attempt)
   const CuratorLockInternals *internals = attempt->internals;
   CuratorSession *session = attempt->op.client->session;
   return session != NULL && curator_own_node_has_neighbours (&attempt->own)
-         && curator_line_is_occupied (session, internals->base, internals->lock_name);
+         && curator_local_queue_is_occupied (session, internals->base, internals->lock_name);
 }
 
 static void
@@ -401,7 +406,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   curator_front_init (&attempt->front, &front_class, &attempt->own);
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
-  attempt->together = spec->hook;
+  attempt->batch_hook = spec->batch_hook;
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
@@ -410,8 +415,8 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
     {
       curator_retry_loop_init (&attempt->tries, client, run_step,
                                curator_attempt_on_retries_exhausted, attempt);
-      attempt->op.waited = is_behind_own_session (attempt);
-      if (attempt->once && attempt->op.waited)
+      attempt->op.contender_was_shown = is_behind_own_session (attempt);
+      if (attempt->once && attempt->op.contender_was_shown)
         {
           /* It cannot succeed, so no server is asked. */
           curator_attempt_refuse (attempt);

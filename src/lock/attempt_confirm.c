@@ -40,7 +40,7 @@ finish_granted (Attempt *attempt)
     }
   curator_attempt_note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
   CuratorLeaseNode node = curator_own_node_give (&attempt->own);
-  node.place = &attempt->place;
+  node.slot = &attempt->slot;
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
@@ -156,7 +156,7 @@ curator_attempt_confirm (gpointer data)
 void
 curator_attempt_grant (Attempt *attempt)
 {
-  attempt->behind = FALSE;
+  attempt->contender_shown = FALSE;
   if (is_proven (attempt))
     {
       finish_granted (attempt);
@@ -168,7 +168,7 @@ curator_attempt_grant (Attempt *attempt)
 void
 curator_attempt_grant_if_confirmed (Attempt *attempt)
 {
-  attempt->behind = FALSE;
+  attempt->contender_shown = FALSE;
   curator_front_stop (&attempt->front);
   curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }

@@ -22,21 +22,21 @@ curator_attempt_list (gpointer data)
     {
       return;
     }
-  curator_listing_join (&attempt->listing, attempt->line, attempt->create_number);
+  curator_listing_join (&attempt->listing, attempt->local_queue, attempt->create_number);
 }
 
 gboolean
 curator_attempt_begin_to_wait (Attempt *attempt)
 {
-  attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
-  attempt->has_waited = TRUE;
+  attempt->op.client->n_waiting += attempt->counted_as_waiter ? 0 : 1;
+  attempt->counted_as_waiter = TRUE;
   if (!attempt->only_litter)
     {
-      attempt->behind = TRUE;
-      attempt->op.waited = TRUE;
-      curator_line_note_contender (attempt->line);
+      attempt->contender_shown = TRUE;
+      attempt->op.contender_was_shown = TRUE;
+      curator_local_queue_note_contender (attempt->local_queue);
     }
-  if (attempt->once && attempt->behind)
+  if (attempt->once && attempt->contender_shown)
     {
       curator_attempt_refuse (attempt);
       return FALSE;
@@ -48,7 +48,8 @@ curator_attempt_begin_to_wait (Attempt *attempt)
 void
 curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
 {
-  const CuratorWatchNeed need = attempt->has_waited ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
+  const CuratorWatchNeed need =
+      attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
   CuratorFrontView seen = *view;
 
   if (!curator_attempt_begin_to_wait (attempt))
@@ -125,11 +126,11 @@ ask_user_driver (gpointer data)
 {
   Question *question = data;
   Attempt *attempt = question->attempt;
-  g_auto (CuratorQueue) order = { 0 };
+  g_auto (CuratorQueue) queue = { 0 };
 
-  const CuratorVerdict verdict =
-      curator_judge_by_user (attempt->internals, question->max_leases, question->own,
-                             curator_own_node_request (&attempt->own)->is_sequential, question->children, &order);
+  const CuratorVerdict verdict = curator_judge_by_user (
+      attempt->internals, question->max_leases, question->own,
+      curator_own_node_request (&attempt->own)->is_sequential, question->children, &queue);
 
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
@@ -165,7 +166,7 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
 
 void
 curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
-                        CuratorOrder *order)
+                        CuratorSortedList *list)
 {
   CuratorLockInternals *internals = attempt->internals;
   const char *own = curator_path_leaf (curator_attempt_node (attempt));
@@ -175,24 +176,24 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
       ask_user_driver_later (attempt, children);
       return;
     }
-  CuratorQueue *queue = curator_order_get (order, children, internals);
-  const CuratorVerdict verdict =
-      curator_judge (internals, internals->max_leases, own, queue);
+  CuratorQueue *queue = curator_sorted_list_get (list, children, internals);
+  const CuratorVerdict verdict = curator_judge (internals, internals->max_leases, own, queue);
   attempt->only_litter =
-      !attempt->behind && curator_verdict_is_for_litter (&verdict, internals, own, queue);
+      !attempt->contender_shown && curator_verdict_is_for_litter (&verdict, internals, own, queue);
   if (queue->other_recipe != NULL)
     {
       curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);
     }
   if (curator_own_node_has_neighbours (&attempt->own))
     {
-      curator_line_note_known (attempt->line, internals->lock_name, queue, own);
+      curator_local_queue_note_known (attempt->local_queue, internals->lock_name, queue, own);
     }
   curator_attempt_apply_verdict (attempt, &verdict);
 }
 
 void
-curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *order, gpointer data)
+curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedList *list,
+                           gpointer data)
 {
   static const struct String_vector nothing = { 0 };
   Attempt *attempt = data;
@@ -204,7 +205,7 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorOrder *or
     }
   if (rc == ZOK || rc == ZNONODE)
     {
-      curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, order);
+      curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, list);
     }
   else if (attempt->state == ATTEMPT_LISTING)
     {

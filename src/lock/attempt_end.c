@@ -73,7 +73,7 @@ curator_attempt_set_state (Attempt *attempt, AttemptState state)
 void
 curator_attempt_not_first (Attempt *attempt)
 {
-  CuratorAttemptHook *hook = g_steal_pointer (&attempt->together);
+  CuratorAttemptHook *hook = g_steal_pointer (&attempt->batch_hook);
   if (hook != NULL)
     {
       hook->not_first (hook);
@@ -96,10 +96,10 @@ curator_attempt_enter (Attempt *attempt, AttemptState state)
 
 /* path: the full one that our node had; or NULL. */
 static CURATOR_LOCKED void
-leave_line (Attempt *attempt, const char *path)
+leave_queue (Attempt *attempt, const char *path)
 {
-  curator_place_leave (&attempt->place, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
-  g_clear_pointer (&attempt->line, curator_line_leave);
+  curator_queue_slot_leave (&attempt->slot, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
+  g_clear_pointer (&attempt->local_queue, curator_local_queue_leave);
 }
 
 static CURATOR_LOCKED void
@@ -111,7 +111,7 @@ discard_node (Attempt *attempt)
       attempt->linked = FALSE;
     }
   g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn);
-  leave_line (attempt, path);
+  leave_queue (attempt, path);
 }
 
 void
@@ -128,9 +128,9 @@ curator_attempt_reset (Attempt *attempt)
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_front_stop (&attempt->front);
   discard_node (attempt);
-  attempt->behind = FALSE;
+  attempt->contender_shown = FALSE;
   attempt->only_litter = FALSE;
-  curator_session_remove_hook (&attempt->hook);
+  curator_session_remove_hook (&attempt->session_hook);
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
@@ -142,7 +142,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
   const gboolean granted = kind == CURATOR_TRACE_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
-  if (attempt->has_waited)
+  if (attempt->counted_as_waiter)
     {
       curator_count (client, CURATOR_COUNTER_WAITS, 1);
       client->n_waiting--;
@@ -199,7 +199,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
       curator_op_ref (&attempt->op);
       const gint64 owner = curator_own_node_owner (&attempt->own);
       g_autofree char *node = curator_own_node_steal (&attempt->own);
-      curator_place_leave (&attempt->place, FALSE, curator_path_leaf (node));
+      curator_queue_slot_leave (&attempt->slot, FALSE, curator_path_leaf (node));
       curator_attempt_reset (attempt);
       curator_reaper_delete (client, node, owner, DELETE_PATIENCE_US, on_node_deleted, attempt);
       return;
@@ -212,8 +212,8 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 void
 curator_attempt_refuse (Attempt *attempt)
 {
-  attempt->op.client->n_waiting += attempt->has_waited ? 0 : 1;
-  attempt->has_waited = TRUE;
+  attempt->op.client->n_waiting += attempt->counted_as_waiter ? 0 : 1;
+  attempt->counted_as_waiter = TRUE;
   attempt->failure = curator_lock_internals_timed_out (attempt->internals, &attempt->op, TRUE);
   curator_attempt_note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
   curator_attempt_reset (attempt);
@@ -229,11 +229,11 @@ curator_lock_internals_withdraw (CuratorOp *op)
     {
       return;
     }
-  op->client->n_waiting -= attempt->has_waited ? 1 : 0;
+  op->client->n_waiting -= attempt->counted_as_waiter ? 1 : 0;
   attempt->withdrawn = TRUE;
   curator_attempt_reset (attempt);
-  curator_attempt_finish (attempt, NULL,
-          g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "it is not its turn"));
+  curator_attempt_finish (
+      attempt, NULL, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "it is not its turn"));
 }
 
 void
@@ -307,7 +307,7 @@ GError *
 curator_attempt_timed_out (CuratorOp *op)
 {
   const Attempt *attempt = (const Attempt *) op;
-  const gboolean is_contended = attempt->behind || attempt->state == ATTEMPT_DECIDING;
+  const gboolean is_contended = attempt->contender_shown || attempt->state == ATTEMPT_DECIDING;
 
   return attempt->failure != NULL
              ? g_error_copy (attempt->failure)

@@ -6,7 +6,7 @@
  */
 #include "base/tag.h"
 #include "core/monitor.h"
-#include "lock/gather.h"
+#include "lock/batch_report.h"
 #include "lock/lease-impl.h"
 
 /* LOST as soon as one is, RELEASED once all are. While only some are RELEASED, and not by the release
@@ -72,7 +72,7 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
 
 /* Ends the leases from first to end, which are of one client. */
 static CURATOR_UNLOCKED void
-release_of_client (CuratorGather *gather, gint64 timeout_ms, GPtrArray *leases, guint first,
+release_of_client (CuratorBatchReport *gather, gint64 timeout_ms, GPtrArray *leases, guint first,
                    guint end)
 {
   CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
@@ -84,21 +84,21 @@ release_of_client (CuratorGather *gather, gint64 timeout_ms, GPtrArray *leases, 
   for (guint i = first; i < end; i++)
     {
       CuratorLease *lease = g_ptr_array_index (leases, i);
-      n_over +=
-          curator_lease_end (lease, patience_us, gather != NULL ? curator_gather_one : NULL, gather)
-              ? 0
-              : 1;
+      n_over += curator_lease_end (lease, patience_us,
+                                   gather != NULL ? curator_batch_report_one : NULL, gather)
+                    ? 0
+                    : 1;
     }
   curator_reaper_send_gathered (client->reaper);
   curator_client_unlock (client);
   for (guint i = 0; gather != NULL && i < n_over; i++)
     {
-      curator_gather_one (NULL, gather);
+      curator_batch_report_one (NULL, gather);
     }
 }
 
 void
-curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorGather *gather)
+curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport *gather)
 {
   guint first = 0;
 
@@ -118,7 +118,7 @@ curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorGather *gat
 static void
 composite_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
 {
-  CuratorGather *gather = curator_gather_new (lease->members->len, done, data);
+  CuratorBatchReport *gather = curator_batch_report_new (lease->members->len, done, data);
 
   g_atomic_int_set (&lease->is_ending, TRUE);
   g_autoptr (GPtrArray) reversed = g_ptr_array_new ();

@@ -108,12 +108,12 @@ curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char
 
 /* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */
 void
-curator_standard_predicate (CuratorQueue *order, gsize index, int max_leases,
+curator_standard_predicate (CuratorQueue *queue, gsize index, int max_leases,
                             CuratorPredicateResults *results)
 {
   const gint64 front = (gint64) index - max_leases;
   results->gets_the_lock = front < 0;
-  results->path_to_watch = front < 0 ? NULL : order->names[front];
+  results->path_to_watch = front < 0 ? NULL : queue->names[front];
 }
 
 /* The same for a driver of the user's. */

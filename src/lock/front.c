@@ -47,8 +47,9 @@ set_state (CuratorFront *front, CuratorFrontState state)
   if (front->state != state)
     {
       g_assert (state == CURATOR_FRONT_NOTHING || (rows[front->state].next & (1U << state)) != 0);
-      curator_debug ("front of a node in %s: %s -> %s", curator_own_node_internals (front->own)->base,
-                     rows[front->state].name, rows[state].name);
+      curator_debug ("front of a node in %s: %s -> %s",
+                     curator_own_node_internals (front->own)->base, rows[front->state].name,
+                     rows[state].name);
       front->state = state;
     }
 }
@@ -101,9 +102,9 @@ static CURATOR_LOCKED void
 look_at_own_node (CuratorFront *front)
 {
   front->is_unseen = TRUE;
-  front->look = curator_request_exists (curator_own_node_session (front->own),
-                                        curator_own_node_path (front->own), FALSE, on_own_node_read,
-                                        front);
+  front->look =
+      curator_request_exists (curator_own_node_session (front->own),
+                              curator_own_node_path (front->own), FALSE, on_own_node_read, front);
 }
 
 /* --- watches ---------------------------------------------------------------------------------- */
@@ -367,9 +368,9 @@ static CURATOR_LOCKED void
 on_known_gone (CuratorFront *front)
 {
   const gint64 distance = curator_own_node_number (front->own) - front->known->number;
-  const gint64 pause_us = waits_behind_known (front) ? curator_return_guess_pause_us (
-                                                           &front->known->guess, distance)
-                                                     : 0;
+  const gint64 pause_us = waits_behind_known (front)
+                              ? curator_return_guess_pause_us (&front->known->guess, distance)
+                              : 0;
 
   if (!front->is_placed)
     {
@@ -381,8 +382,8 @@ on_known_gone (CuratorFront *front)
     }
   else
     {
-      front->pause =
-          curator_timer_after (curator_own_node_internals (front->own)->client, pause_us, list_now, front);
+      front->pause = curator_timer_after (curator_own_node_internals (front->own)->client, pause_us,
+                                          list_now, front);
     }
 }
 

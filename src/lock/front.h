@@ -7,7 +7,7 @@
 
 #include "base/guards.h"
 #include "core/timers.h"
-#include "lock/line.h"
+#include "lock/local_queue.h"
 #include "lock/own_node.h"
 #include "session/watches.h"
 
@@ -19,8 +19,8 @@ typedef enum
   CURATOR_FRONT_FAR,       /* the first watched node is in front, and others may be */
   CURATOR_FRONT_FEW,       /* nothing is in front but the watched nodes and the rest */
   CURATOR_FRONT_LAST,      /* nothing is in front but the watched node */
-  CURATOR_FRONT_UNSEEN,    /* nothing is in front, and the answer about our own node is outstanding */
-  CURATOR_FRONT_RETURN     /* a node that an earlier list has shown is read, and waited for */
+  CURATOR_FRONT_UNSEEN, /* nothing is in front, and the answer about our own node is outstanding */
+  CURATOR_FRONT_RETURN  /* a node that an earlier list has shown is read, and waited for */
 } CuratorFrontState;
 
 typedef struct _CuratorFront CuratorFront;
@@ -47,16 +47,19 @@ struct _CuratorFront
   CuratorOwnNode *own; /* the node behind it; the owner's */
   CuratorFrontState state CURATOR_GUARDED;
   unsigned has_looked : 1 CURATOR_GUARDED; /* our own node was read since one of FEW has ended */
-  unsigned is_unseen : 1 CURATOR_GUARDED;  /* the newest read of our own node has not shown it, or not yet */
-  unsigned is_there : 1 CURATOR_GUARDED;   /* RETURN: the read has shown the known node */
-  unsigned is_placed : 1 CURATOR_GUARDED;  /* RETURN: our own node exists */
-  CuratorWatch *first CURATOR_GUARDED;     /* on the node whose end is waited for, or on the parent */
-  CuratorWatch *second CURATOR_GUARDED;    /* on the node in front of it; or NULL */
-  GPtrArray *rest CURATOR_GUARDED;         /* FEW: leaf names, watched when one of the two has ended; or NULL */
+  unsigned
+      is_unseen : 1 CURATOR_GUARDED; /* the newest read of our own node has not shown it, or not yet */
+  unsigned is_there : 1 CURATOR_GUARDED;  /* RETURN: the read has shown the known node */
+  unsigned is_placed : 1 CURATOR_GUARDED; /* RETURN: our own node exists */
+  CuratorWatch *first CURATOR_GUARDED;  /* on the node whose end is waited for, or on the parent */
+  CuratorWatch *second CURATOR_GUARDED; /* on the node in front of it; or NULL */
+  GPtrArray *rest
+      CURATOR_GUARDED; /* FEW: leaf names, watched when one of the two has ended; or NULL */
   GPtrArray *rest_watches CURATOR_GUARDED; /* on them, when there is no second one; or NULL */
   CuratorKnownNode *known CURATOR_GUARDED; /* RETURN; or NULL */
-  CuratorTimer *pause CURATOR_GUARDED;     /* RETURN: the known node has ended, and a list is due; or NULL */
-  CuratorRequest *look CURATOR_GUARDED;    /* the read of our own node, in flight; or NULL */
+  CuratorTimer *pause
+      CURATOR_GUARDED; /* RETURN: the known node has ended, and a list is due; or NULL */
+  CuratorRequest *look CURATOR_GUARDED; /* the read of our own node, in flight; or NULL */
 };
 
 /* What a list has shown. */
@@ -67,7 +70,8 @@ typedef struct
   GPtrArray *rest;    /* FEW: the leaf names of the others; transfer full; or NULL */
   gboolean is_all;    /* first, second and rest are in front, and nothing else, now and later */
   gboolean is_last;   /* first is, and nothing else, now and later */
-  gboolean is_long;   /* both of two nodes in front may end before any answer: our own one is read with them */
+  gboolean
+      is_long; /* both of two nodes in front may end before any answer: our own one is read with them */
 } CuratorFrontView;
 
 void curator_front_init (CuratorFront *front, const CuratorFrontClass *klass, CuratorOwnNode *own);

@@ -42,7 +42,7 @@ struct _CuratorLease
   gboolean is_ephemeral;
 
   GSList *composites CURATOR_GUARDED;      /* that this is a member of; no references */
-  CuratorPlace place CURATOR_GUARDED;      /* among the nodes of its session */
+  CuratorQueueSlot slot CURATOR_GUARDED;   /* among the nodes of its session */
   CuratorStake stake CURATOR_GUARDED;      /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;                 /* set atomically, for lock/reentry.h */

@@ -4,8 +4,8 @@
 #define CURATOR_LEASE_PRIVATE_H
 
 #include "curator/lease.h"
-#include "lock/gather.h"
-#include "lock/line.h"
+#include "lock/batch_report.h"
+#include "lock/local_queue.h"
 #include "lock/lock_internals-private.h"
 #include "nodes/reaper.h"
 #include "session/lease_clock.h"
@@ -20,7 +20,7 @@ typedef struct
   gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
   CuratorStake *stake;        /* the attempt's, which ends here */
-  CuratorPlace *place;        /* moved: what is behind the attempt is now behind the hold */
+  CuratorQueueSlot *slot;     /* moved: what is behind the attempt is now behind the hold */
   CuratorOwnWatch *own_watch; /* transfer full; NULL: one is set when the hold has lasted a while */
 } CuratorLeaseNode;
 
@@ -40,8 +40,8 @@ struct _CuratorLeaseHook
 /* A lease has one hook at most; NULL removes it. */
 void curator_lease_set_hook (CuratorLease *lease, CuratorLeaseHook *hook) CURATOR_LOCKED;
 
-/* A node with this hold's number may be created in line. */
-void curator_lease_share_number (CuratorLease *lease, CuratorLine *line) CURATOR_LOCKED;
+/* A node with this hold's number may be created in that queue. */
+void curator_lease_share_number (CuratorLease *lease, CuratorLocalQueue *local) CURATOR_LOCKED;
 
 /* A multi-lock's lease. Takes members, a non-empty array of CuratorLease, none of them composite. A
  * lease may be a member of several composites. */
@@ -61,7 +61,7 @@ void curator_lease_release_start (CuratorLease *lease, gint64 timeout_ms, Curato
 /* Ends leases of single nodes, in this order; those of one client are deleted together. Each reports
  * to gather, which may be NULL, within timeout_ms. */
 void curator_leases_release (GPtrArray *leases, gint64 timeout_ms,
-                             CuratorGather *gather) CURATOR_UNLOCKED;
+                             CuratorBatchReport *gather) CURATOR_UNLOCKED;
 
 /* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);

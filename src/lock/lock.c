@@ -140,7 +140,8 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
 
 /* Called without the mutex. The caller has ruled out a re-entry. */
 static CuratorOp *
-begin (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+start_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done,
+               gpointer data)
 {
   return lock->klass->acquire (lock, owner, curator_call_deadline (lock->client, timeout_ms),
                                timeout_ms == 0, done, data);
@@ -172,7 +173,7 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
       return FALSE;
     }
   curator_await_init (&await, lock->client);
-  CuratorOp *op = begin (lock, owner, timeout_ms, curator_await_done, &await);
+  CuratorOp *op = start_acquire (lock, owner, timeout_ms, curator_await_done, &await);
   const gboolean acquired = curator_await_op (&await, op, cancellable, NULL, error);
   curator_reentry_forget_all ();
   return acquired;
@@ -212,7 +213,7 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
       return NULL;
     }
   curator_await_init (&await, lock->client);
-  CuratorOp *op = begin (lock, 0, timeout_ms, curator_await_done, &await);
+  CuratorOp *op = start_acquire (lock, 0, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, op, cancellable, &lease, error) ? lease : NULL;
 }
 
@@ -253,7 +254,7 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
       curator_async_refuse (async, error);
       return;
     }
-  curator_async_started (async, begin (lock, 0, timeout_ms, curator_async_done, async),
+  curator_async_started (async, start_acquire (lock, 0, timeout_ms, curator_async_done, async),
                          cancellable);
 }
 

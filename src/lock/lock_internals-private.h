@@ -28,7 +28,7 @@ struct _CuratorNodeRequest
 
 /* getsTheLock of a built-in driver, by a node's position in the queue: its cost does not grow with the
  * queue. Called with the client's mutex held. */
-typedef void (*CuratorPredicate) (CuratorQueue *order, gsize index, int max_leases,
+typedef void (*CuratorPredicate) (CuratorQueue *queue, gsize index, int max_leases,
                                   CuratorPredicateResults *results);
 
 struct _CuratorLockDriver
@@ -41,10 +41,11 @@ struct _CuratorLockDriver
   gboolean is_builtin;        /* the library's own, which runs with the mutex held */
   CuratorPredicate predicate; /* of a built-in one; NULL: funcs.gets_the_lock, or the standard's */
   /* Whether the node at index holds the lock; NULL: the first max_leases do. */
-  gboolean (*holds) (CuratorQueue *order, gsize index);
+  gboolean (*holds) (CuratorQueue *queue, gsize index);
   gboolean nothing_overtakes; /* constant once it is used */
   gint is_used;               /* atomic: a lock has it */
-  gboolean neighbours_succeed; /* of two with consecutive numbers the second is next, see line.h */
+  gboolean
+      neighbours_succeed; /* of two with consecutive numbers the second is next, see local_queue.h */
 };
 
 /* A driver of the library's: never calls user code. */
@@ -55,7 +56,7 @@ CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
 const char *curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
                                               const char *lock_name, gpointer user_data);
-void curator_standard_predicate (CuratorQueue *order, gsize index, int max_leases,
+void curator_standard_predicate (CuratorQueue *queue, gsize index, int max_leases,
                                  CuratorPredicateResults *results);
 void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
                                      gsize n_children, const char *sequence_node_name,
@@ -107,7 +108,7 @@ const char *curator_lock_internals_shown (const CuratorLockInternals *internals)
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);
 
-/* Follows an attempt that is taken together with others. */
+/* Follows an attempt that is one of a batch. */
 typedef struct _CuratorAttemptHook CuratorAttemptHook;
 
 struct _CuratorAttemptHook
@@ -122,8 +123,8 @@ typedef struct
 {
   CuratorNodeRequest *request; /* transfer full; NULL: what the driver describes */
   gint64 deadline_us;
-  gboolean once;            /* does not wait in the queue: ends with TIMED_OUT */
-  CuratorAttemptHook *hook; /* NULL: taken alone */
+  gboolean once;                  /* does not wait in the queue: ends with TIMED_OUT */
+  CuratorAttemptHook *batch_hook; /* NULL: taken alone */
   /* Called with the client's mutex held, at the grant. It takes the lease, and the op has no
    * result. NULL: the op's result is the CuratorLease. */
   void (*granted) (CuratorLease *lease, gpointer data);
@@ -139,9 +140,9 @@ CuratorOp *curator_lock_internals_attempt_locked (CuratorLockInternals *internal
                                                   const CuratorAttemptSpec *spec) CURATOR_LOCKED;
 /* TRUE if a sequential ephemeral node is taken, and the first in the queue is granted. */
 gboolean curator_lock_internals_is_exclusive (const CuratorLockInternals *internals) CURATOR_LOCKED;
-/* Sends the list that an attempt with a hook has put off. */
+/* Sends the list that an attempt of a batch has put off. */
 void curator_lock_internals_list (CuratorOp *op) CURATOR_LOCKED;
-/* Ends an attempt with a hook that others will follow; its node is deleted. Harmless when it has
+/* Ends an attempt of a batch that others will follow; its node is deleted. Harmless when it has
  * ended. */
 void curator_lock_internals_withdraw (CuratorOp *op) CURATOR_LOCKED;
 /* max_leases has changed: every waiter lists again. */

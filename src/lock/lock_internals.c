@@ -115,17 +115,18 @@ curator_lock_internals_timed_out (const CuratorLockInternals *internals, const C
   CuratorClient *client = internals->client;
   const char *path = curator_lock_internals_shown (internals);
 
-  if (!is_contended && !(op->waited && curator_client_is_connected (client)))
+  if (!is_contended && !(op->contender_was_shown && curator_client_is_connected (client)))
     {
       return curator_unanswered_error (client, "acquiring", path, op->begun_us);
     }
   g_autofree char *shown = curator_path_escape (path);
   g_autofree char *outage = curator_connection_error_suffix (client);
-  return g_error_new (
-      CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
-      "acquiring %s: not granted within %" G_GINT64_FORMAT " ms: %s%s", shown,
-      (curator_client_now_us (client) - op->begun_us) / 1000,
-      op->waited ? "another contender is in front" : "the lock driver has not decided", outage);
+  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
+                      "acquiring %s: not granted within %" G_GINT64_FORMAT " ms: %s%s", shown,
+                      (curator_client_now_us (client) - op->begun_us) / 1000,
+                      op->contender_was_shown ? "another contender is in front"
+                                              : "the lock driver has not decided",
+                      outage);
 }
 
 const char *

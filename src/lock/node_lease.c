@@ -75,7 +75,7 @@ lose (CuratorLease *lease, CuratorCounter reason)
     {
       delete_node (lease, G_MAXINT64, NULL, NULL);
     }
-  curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
+  curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
 static CURATOR_LOCKED void
@@ -256,7 +256,7 @@ curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone d
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
   delete_node (lease, patience_us, done, data);
-  curator_place_leave (&lease->place, TRUE, curator_path_leaf (lease->path));
+  curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
   return TRUE;
 }
 
@@ -375,11 +375,11 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
   begin_to_hold (lease, node);
-  curator_place_move (node->place, &lease->place);
+  curator_queue_slot_move (node->slot, &lease->slot);
   /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     {
-      curator_place_leave (&lease->place, FALSE, curator_path_leaf (lease->path));
+      curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
     }
   watch_own_node (lease, node->own_watch);
   wait_for_end (lease);
@@ -387,10 +387,10 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
 }
 
 void
-curator_lease_share_number (CuratorLease *lease, CuratorLine *line)
+curator_lease_share_number (CuratorLease *lease, CuratorLocalQueue *local)
 {
-  if (lease->place.line == line)
+  if (lease->slot.local == local)
     {
-      lease->place.number_is_shared = TRUE;
+      lease->slot.number_is_shared = TRUE;
     }
 }

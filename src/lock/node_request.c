@@ -14,8 +14,8 @@ static void
 set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
 {
   request->mode = mode;
-  request->is_sequential = mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
-                           || mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+  request->is_sequential =
+      mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL || mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
   request->is_ephemeral =
       mode == CURATOR_CREATE_EPHEMERAL || mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
 }

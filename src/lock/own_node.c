@@ -209,8 +209,8 @@ curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind)
   curator_stake_register (&node->stake, node->session, kind);
   if (curator_revocation_is_on (node->internals))
     {
-      node->own_watch = curator_own_watch_new (node->internals, node->session, node->path,
-                                               node->stake.czxid);
+      node->own_watch =
+          curator_own_watch_new (node->internals, node->session, node->path, node->stake.czxid);
     }
 }
 
@@ -350,8 +350,8 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
       curator_own_node_check_owner (node);
       return;
     }
-  node->search = curator_request_get_children (node->session, node->internals->base, FALSE,
-                                               on_found, node);
+  node->search =
+      curator_request_get_children (node->session, node->internals->base, FALSE, on_found, node);
 }
 
 void

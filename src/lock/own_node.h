@@ -32,19 +32,20 @@ typedef struct
 struct _CuratorOwnNode
 {
   const CuratorOwnNodeClass *klass;
-  CuratorLockInternals *internals;               /* the owner has a reference */
-  CuratorNodeRequest *request;                   /* its own, or the shared default */
-  CuratorSession *session CURATOR_GUARDED;       /* the one that it belongs to; the owner has a reference */
-  char *prefix CURATOR_GUARDED;                  /* "_c_<uuid>-", if protected; NULL once it exists */
+  CuratorLockInternals *internals; /* the owner has a reference */
+  CuratorNodeRequest *request;     /* its own, or the shared default */
+  CuratorSession *session
+      CURATOR_GUARDED;          /* the one that it belongs to; the owner has a reference */
+  char *prefix CURATOR_GUARDED; /* "_c_<uuid>-", if protected; NULL once it exists */
   GBytes *payload CURATOR_GUARDED;
-  char *path CURATOR_GUARDED;                    /* full; NULL until it exists */
-  gint64 number CURATOR_GUARDED;                 /* -1: none that we know */
-  CuratorRequest *create CURATOR_GUARDED;        /* in flight; or NULL */
-  CuratorRequest *search CURATOR_GUARDED;        /* for a node of unknown outcome; or NULL */
-  GPtrArray *candidates CURATOR_GUARDED;         /* full paths; the first one is being read; or NULL */
+  char *path CURATOR_GUARDED;             /* full; NULL until it exists */
+  gint64 number CURATOR_GUARDED;          /* -1: none that we know */
+  CuratorRequest *create CURATOR_GUARDED; /* in flight; or NULL */
+  CuratorRequest *search CURATOR_GUARDED; /* for a node of unknown outcome; or NULL */
+  GPtrArray *candidates CURATOR_GUARDED;  /* full paths; the first one is being read; or NULL */
   CuratorStake stake CURATOR_GUARDED;
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
-  gboolean may_exist CURATOR_GUARDED;            /* a create of this session may have succeeded unseen */
+  gboolean may_exist CURATOR_GUARDED; /* a create of this session may have succeeded unseen */
 };
 
 /* request: transfer full, or the default. */

@@ -11,20 +11,19 @@
 #include "lock/queue.h"
 #include "nodes/reaper.h"
 
-/* So many nodes in front are read rather than listed again: the list of a long queue costs more than MANY
- * reads. */
-#define FEW  2
-#define MANY 6
+/* So many nodes in front are read instead of another list. The list of a long queue costs more than reads. */
+#define READ_INSTEAD_OF_LIST      2
+#define READ_INSTEAD_OF_LONG_LIST 6
 
 static void
-note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
+note_foreign (CuratorLockInternals *internals, const CuratorQueue *queue)
 {
-  if (order->n_foreign > 0)
+  if (queue->n_foreign > 0)
     {
-      g_autofree char *shown = curator_path_escape (order->first_foreign);
+      g_autofree char *shown = curator_path_escape (queue->first_foreign);
       curator_debug ("%s: %" G_GSIZE_FORMAT
                      " children are no lock nodes and are ignored, such as %s",
-                     internals->base, order->n_foreign, shown);
+                     internals->base, queue->n_foreign, shown);
     }
 }
 
@@ -33,7 +32,7 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *order)
  * does. Further back, the end of the second node in front is a reason to list again. */
 static void
 apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals, int max_leases,
-                 const CuratorQueue *order, gssize index)
+                 const CuratorQueue *queue, gssize index)
 {
   const CuratorLockDriver *driver = internals->driver;
 
@@ -41,25 +40,26 @@ apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals,
     {
       return;
     }
-  verdict->is_long = order->n_names >= internals->client->long_queue;
-  const gboolean is_front = g_str_equal (verdict->watch, order->names[index - max_leases]);
+  verdict->is_long = queue->n_names >= internals->client->long_queue;
+  const gboolean is_front = g_str_equal (verdict->watch, queue->names[index - max_leases]);
   verdict->is_next = is_front && index == max_leases;
   if (is_front && max_leases == 1 && index >= 2)
     {
-      verdict->knows_front = index <= (verdict->is_long ? MANY : FEW);
-      verdict->second_watch = order->names[index - 2];
-      verdict->rest = order->names;
+      verdict->knows_front =
+          index <= (verdict->is_long ? READ_INSTEAD_OF_LONG_LIST : READ_INSTEAD_OF_LIST);
+      verdict->second_watch = queue->names[index - 2];
+      verdict->rest = queue->names;
       verdict->n_rest = verdict->knows_front ? (gsize) index - 2 : 0;
     }
 }
 
 /* A node that nothing is watched for is woken by every change. */
 static gboolean
-is_near (const CuratorLockDriver *driver, int max_leases, CuratorQueue *order, const char *watched)
+is_near (const CuratorLockDriver *driver, int max_leases, CuratorQueue *queue, const char *watched)
 {
-  const gssize index = watched != NULL ? curator_queue_index_of (order, watched) : -1;
+  const gssize index = watched != NULL ? curator_queue_index_of (queue, watched) : -1;
   return index < 0
-         || (driver->holds != NULL ? driver->holds (order, (gsize) index) : index < max_leases);
+         || (driver->holds != NULL ? driver->holds (queue, (gsize) index) : index < max_leases);
 }
 
 GPtrArray *
@@ -76,62 +76,62 @@ curator_verdict_copy_rest (const CuratorVerdict *verdict)
 }
 
 static void
-ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *order,
+ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *queue,
      gssize index, CuratorPredicateResults *results)
 {
   CuratorLockDriver *driver = internals->driver;
 
   if (driver->predicate != NULL)
     {
-      driver->predicate (order, (gsize) index, max_leases, results);
+      driver->predicate (queue, (gsize) index, max_leases, results);
     }
   else if (driver->funcs.gets_the_lock != NULL)
     {
-      driver->funcs.gets_the_lock (driver, (const char *const *) order->names, order->n_names, own,
+      driver->funcs.gets_the_lock (driver, (const char *const *) queue->names, queue->n_names, own,
                                    (guint) max_leases, results, driver->user_data);
     }
   else
     {
-      curator_standard_gets_the_lock (driver, (const char *const *) order->names, order->n_names,
+      curator_standard_gets_the_lock (driver, (const char *const *) queue->names, queue->n_names,
                                       own, (guint) max_leases, results, driver->user_data);
     }
 }
 
 static CuratorVerdict
-ask_driver (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *order,
+ask_driver (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQueue *queue,
             gssize index)
 {
   CuratorLockDriver *driver = internals->driver;
   CuratorPredicateResults results = { 0 };
-  CuratorVerdict verdict = { .kind = VERDICT_WAIT, .n_foreign = order->n_foreign };
+  CuratorVerdict verdict = { .kind = VERDICT_WAIT, .n_foreign = queue->n_foreign };
 
-  note_foreign (internals, order);
-  ask (internals, max_leases, own, order, index, &results);
+  note_foreign (internals, queue);
+  ask (internals, max_leases, own, queue, index, &results);
   if (results.gets_the_lock)
     {
       verdict.kind = VERDICT_GRANTED;
       return verdict;
     }
   verdict.watch = results.path_to_watch;
-  verdict.is_near = is_near (driver, max_leases, order, verdict.watch);
-  apply_shortcuts (&verdict, internals, max_leases, order, index);
+  verdict.is_near = is_near (driver, max_leases, queue, verdict.watch);
+  apply_shortcuts (&verdict, internals, max_leases, queue, index);
   return verdict;
 }
 
 CuratorVerdict
 curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-               CuratorQueue *order)
+               CuratorQueue *queue)
 {
-  const gssize index = curator_queue_index_of (order, own);
+  const gssize index = curator_queue_index_of (queue, own);
 
-  if (order->exhausted || index < 0)
+  if (queue->exhausted || index < 0)
     {
       const CuratorVerdict verdict = { .kind =
-                                           order->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING,
-                                       .n_foreign = order->n_foreign };
+                                           queue->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING,
+                                       .n_foreign = queue->n_foreign };
       return verdict;
     }
-  return ask_driver (internals, max_leases, own, order, index);
+  return ask_driver (internals, max_leases, own, queue, index);
 }
 
 static gboolean
@@ -149,24 +149,24 @@ is_child (const GPtrArray *children, const char *name)
 
 CuratorVerdict
 curator_judge_by_user (CuratorLockInternals *internals, int max_leases, const char *own,
-                       gboolean sequential, const GPtrArray *children, CuratorQueue *order)
+                       gboolean sequential, const GPtrArray *children, CuratorQueue *queue)
 {
-  curator_queue_init (order, (const char *const *) children->pdata, children->len,
+  curator_queue_init (queue, (const char *const *) children->pdata, children->len,
                       curator_lock_internals_key, internals);
-  const gboolean numbered = curator_queue_index_of (order, own) >= 0;
+  const gboolean numbered = curator_queue_index_of (queue, own) >= 0;
 
-  if (numbered || (sequential && order->exhausted) || !is_child (children, own))
+  if (numbered || (sequential && queue->exhausted) || !is_child (children, own))
     {
-      return curator_judge (internals, max_leases, own, order);
+      return curator_judge (internals, max_leases, own, queue);
     }
   if (sequential)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_UNNUMBERED };
       return verdict;
     }
-  curator_queue_insert (order, own, curator_lock_internals_key, internals);
-  order->n_foreign--;
-  return ask_driver (internals, max_leases, own, order, -1);
+  curator_queue_insert (queue, own, curator_lock_internals_key, internals);
+  queue->n_foreign--;
+  return ask_driver (internals, max_leases, own, queue, -1);
 }
 
 static CURATOR_LOCKED gboolean

@@ -18,12 +18,12 @@ typedef enum
 typedef struct
 {
   CuratorVerdictKind kind;
-  const char *watch;        /* leaf name, valid as long as order; NULL: the parent's children */
+  const char *watch;        /* leaf name, valid as long as the queue; NULL: the parent's children */
   const char *second_watch; /* the leaf name in front of watch, if its end matters, too; or NULL */
   gboolean knows_front;     /* watch, second_watch and rest are all in front, now and later */
   char **rest;              /* leaf names */
   gsize n_rest;
-  gboolean is_long; /* so many nodes wait that the own node is read with the others */
+  gboolean is_long; /* the queue has so many nodes that a turn is shorter than an answer */
   gboolean is_next; /* the node to watch is the last one in front, now and later */
   gboolean is_near; /* the node to watch holds the lock: its end may be the grant */
   gsize n_foreign;  /* children that are no lock nodes */
@@ -34,16 +34,16 @@ GPtrArray *curator_verdict_copy_rest (const CuratorVerdict *verdict);
 
 /* The verdict on a node with a number. own: its leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
-                              CuratorQueue *order);
+                              CuratorQueue *queue);
 /* Of a verdict to wait: without the nodes that this client has given up and is about to delete, the lock
  * would be granted now. */
 gboolean curator_verdict_is_for_litter (const CuratorVerdict *verdict,
                                         CuratorLockInternals *internals, const char *own,
                                         const CuratorQueue *queue) CURATOR_LOCKED;
-/* The verdict of a user's driver on any node, without the client's mutex. Fills order from children,
+/* The verdict of a user's driver on any node, without the client's mutex. Fills queue from children,
  * which must outlive it. */
 CuratorVerdict curator_judge_by_user (CuratorLockInternals *internals, int max_leases,
                                       const char *own, gboolean sequential,
-                                      const GPtrArray *children, CuratorQueue *order);
+                                      const GPtrArray *children, CuratorQueue *queue);
 
 #endif

@@ -17,7 +17,7 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/lease-private.h"
-#include "lock/line.h"
+#include "lock/local_queue.h"
 #include "session/session.h"
 
 typedef enum
@@ -46,7 +46,7 @@ struct _CuratorBatch
   Entry *entries;
   guint cut CURATOR_GUARDED; /* index of the first one not granted by its first list; or n */
   guint n_running CURATOR_GUARDED;
-  gboolean waited CURATOR_GUARDED;
+  gboolean contender_was_shown CURATOR_GUARDED;
 };
 
 static void count_down (CuratorBatch *batch) CURATOR_UNLOCKED;
@@ -87,7 +87,7 @@ unref_lease (gpointer lease)
 }
 
 static void
-leave_member (CuratorLock *member, guint64 owner, CuratorGather *gather, GPtrArray *leases)
+leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *gather, GPtrArray *leases)
 {
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = member->klass->leave (member, owner, &error);
@@ -97,25 +97,25 @@ leave_member (CuratorLock *member, guint64 owner, CuratorGather *gather, GPtrArr
     }
   else if (gather != NULL)
     {
-      curator_gather_one (error, gather);
+      curator_batch_report_one (error, gather);
     }
 }
 
 static void
-release_member (CuratorLock *member, guint64 owner, gint64 timeout_ms, CuratorGather *gather)
+release_member (CuratorLock *member, guint64 owner, gint64 timeout_ms, CuratorBatchReport *gather)
 {
   g_autoptr (GError) error = NULL;
   if (!member->klass->release (member, owner, timeout_ms,
-                               gather != NULL ? curator_gather_one : NULL, gather, &error)
+                               gather != NULL ? curator_batch_report_one : NULL, gather, &error)
       && gather != NULL)
     {
-      curator_gather_one (error, gather);
+      curator_batch_report_one (error, gather);
     }
 }
 
 void
 curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
-                       CuratorGather *gather)
+                       CuratorBatchReport *gather)
 {
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
@@ -139,8 +139,8 @@ static CURATOR_UNLOCKED gboolean
 is_probably_free (CuratorClient *client, const char *base)
 {
   curator_client_lock (client);
-  const gboolean is_free =
-      curator_client_is_connected (client) && !curator_line_is_contended (client->session, base);
+  const gboolean is_free = curator_client_is_connected (client)
+                           && !curator_local_queue_is_contended (client->session, base);
   curator_client_unlock (client);
   return is_free;
 }
@@ -284,24 +284,25 @@ count_down (CuratorBatch *batch)
       cut < batch->spec.n && batch->entries[cut].state != ENTRY_HELD ? &batch->entries[cut] : NULL;
   const guint n_held = failed != NULL ? cut : MIN (cut + 1, batch->spec.n);
   const GError *error = failed != NULL ? failed->error : NULL;
-  const gboolean waited = batch->waited;
+  const gboolean was_shown = batch->contender_was_shown;
   curator_client_unlock (batch->client);
   if (is_last)
     {
       give_back (batch);
-      batch->spec.done (batch, n_held, error, waited, batch->spec.data);
+      batch->spec.done (batch, n_held, error, was_shown, batch->spec.data);
     }
   curator_batch_unref (batch);
 }
 
 /* Takes lease. */
 static CURATOR_UNLOCKED void
-end_entry (Entry *entry, CuratorLease *lease, const GError *error, gboolean waited)
+end_entry (Entry *entry, CuratorLease *lease, const GError *error, gboolean was_shown)
 {
   CuratorBatch *batch = entry->batch;
 
   curator_client_lock (batch->client);
-  batch->waited = batch->waited || (waited && entry->index <= batch->cut);
+  batch->contender_was_shown =
+      batch->contender_was_shown || (was_shown && entry->index <= batch->cut);
   entry->state = error == NULL ? ENTRY_HELD : ENTRY_ENDED;
   entry->lease = lease;
   entry->error = error != NULL ? g_error_copy (error) : NULL;
@@ -320,9 +321,9 @@ static CURATOR_UNLOCKED void
 on_op_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   curator_client_lock (op->client);
-  const gboolean waited = op->waited;
+  const gboolean was_shown = op->contender_was_shown;
   curator_client_unlock (op->client);
-  end_entry (data, result, error, waited);
+  end_entry (data, result, error, was_shown);
 }
 
 /* Takes op. The entry may have ended already. */
@@ -332,7 +333,7 @@ follow_op (Entry *entry, CuratorOp *op)
   CuratorBatch *batch = entry->batch;
 
   curator_client_lock (batch->client);
-  curator_op_continue (op, batch->spec.begun_us, batch->spec.waited);
+  curator_op_continue (op, batch->spec.begun_us, batch->spec.contender_was_shown);
   if (entry->state == ENTRY_RUNNING)
     {
       entry->op = g_steal_pointer (&op);

@@ -5,15 +5,15 @@
 #ifndef CURATOR_BATCH_H
 #define CURATOR_BATCH_H
 
-#include "lock/gather.h"
+#include "lock/batch_report.h"
 #include "lock/lock-private.h"
 
 typedef struct _CuratorBatch CuratorBatch;
 
 /* Called once, without a lock. n_held: that many members are held now, from the first on; error: why
- * the next one is not, or NULL. waited: a contender was in front of one of them. */
+ * the next one is not, or NULL. contender_was_shown: a contender was in front of one of them. */
 typedef void (*CuratorBatchDone) (CuratorBatch *batch, guint n_held, const GError *error,
-                                  gboolean waited, gpointer data);
+                                  gboolean contender_was_shown, gpointer data);
 
 typedef struct
 {
@@ -24,7 +24,7 @@ typedef struct
   gint64 deadline_us;
   gboolean once;   /* n is 1: the member is not waited for */
   gint64 begun_us; /* of the multi-lock's own call */
-  gboolean waited;
+  gboolean contender_was_shown;
   CuratorBatchDone done;
   gpointer data;
 } CuratorBatchSpec;
@@ -42,6 +42,6 @@ void curator_batch_unref (CuratorBatch *batch);
 /* Ends one level of owner's hold of the first n members, in reverse. Each reports to gather, which may
  * be NULL, within timeout_ms. */
 void curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
-                            CuratorGather *gather) CURATOR_UNLOCKED;
+                            CuratorBatchReport *gather) CURATOR_UNLOCKED;
 
 #endif

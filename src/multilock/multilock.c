@@ -13,7 +13,7 @@
 #include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
-#include "lock/gather.h"
+#include "lock/batch_report.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "multilock/batch.h"
@@ -34,7 +34,7 @@ typedef struct
   guint64 owner;
   gint64 deadline_us; /* of each member, which knows why it was not granted in time */
   gboolean once;
-  gboolean waited; /* for a member's contender; as in the operation of each member */
+  gboolean contender_was_shown; /* for a member's contender; as in the operation of each member */
   guint n_held;
   GPtrArray *leases; /* of the members held; NULL for one that owner no longer holds */
   guint n_taken;     /* batches of several members */
@@ -164,13 +164,13 @@ take_over (Chain *chain, CuratorBatch *batch, guint n_held)
 }
 
 static CURATOR_UNLOCKED void
-on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean waited,
+on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean contender_was_shown,
                gpointer data)
 {
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
 
-  chain->waited = chain->waited || waited;
+  chain->contender_was_shown = chain->contender_was_shown || contender_was_shown;
   take_over (chain, batch, n_held);
   curator_client_lock (client);
   CuratorBatch *ended = g_steal_pointer (&chain->current);
@@ -272,7 +272,7 @@ start_batch (Chain *chain)
                             .deadline_us = chain->deadline_us,
                             .once = chain->once,
                             .begun_us = chain->op.begun_us,
-                            .waited = chain->waited,
+                            .contender_was_shown = chain->contender_was_shown,
                             .done = on_batch_done,
                             .data = chain };
   if (!alone)
@@ -372,7 +372,7 @@ multi_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorRelea
 {
   GPtrArray *members = multi_of (lock)->members;
   curator_batch_release (members, members->len, owner, timeout_ms,
-                         curator_gather_new (members->len, done, data));
+                         curator_batch_report_new (members->len, done, data));
   return TRUE;
 }
 

@@ -206,7 +206,7 @@ mutex_acquire_together (CuratorLock *lock, guint64 owner, gint64 deadline_us,
                         CuratorAttemptHook *hook, CuratorOpDone done, gpointer data)
 {
   const CuratorAttemptSpec spec = {
-    .deadline_us = deadline_us, .hook = hook, .done = done, .data = data
+    .deadline_us = deadline_us, .batch_hook = hook, .done = done, .data = data
   };
   return start_attempt (lock, owner, spec);
 }

@@ -167,17 +167,17 @@ curator_semaphore_get_path (CuratorSemaphore *semaphore)
 
 /* A lease may be another client's, of before a fork. */
 static CURATOR_UNLOCKED void
-start_return (CuratorLease *lease, gint64 timeout_ms, CuratorGather *gather)
+start_return (CuratorLease *lease, gint64 timeout_ms, CuratorBatchReport *gather)
 {
   g_autoptr (GError) error = NULL;
 
   if (curator_client_check_forked (curator_lease_get_client (lease), &error))
     {
-      curator_lease_release_start (lease, timeout_ms, curator_gather_one, gather);
+      curator_lease_release_start (lease, timeout_ms, curator_batch_report_one, gather);
     }
   else
     {
-      curator_gather_one (error, gather);
+      curator_batch_report_one (error, gather);
     }
 }
 
@@ -196,7 +196,8 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
       return FALSE;
     }
   CuratorConfirmation *confirmation = curator_confirmation_new (semaphore->client);
-  CuratorGather *gather = curator_gather_new (leases->len, curator_confirmation_done, confirmation);
+  CuratorBatchReport *gather =
+      curator_batch_report_new (leases->len, curator_confirmation_done, confirmation);
   for (guint i = 0; i < leases->len; i++)
     {
       start_return (g_ptr_array_index (leases, i), timeout_ms, gather);

@@ -220,7 +220,8 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
 
   curator_client_lock (client);
   CuratorOp *ended = g_steal_pointer (&acquire->current);
-  curator_op_continue (&acquire->op, acquire->op.begun_us, ended != NULL && ended->waited);
+  curator_op_continue (&acquire->op, acquire->op.begun_us,
+                       ended != NULL && ended->contender_was_shown);
   if (acquire->op.finished)
     {
       unwanted = lease;
@@ -273,7 +274,7 @@ take_turn (Acquire *acquire)
     .deadline_us = acquire->op.deadline_us, .once = acquire->once, .done = on_turn, .data = acquire
   };
   acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
-  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.waited);
+  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.contender_was_shown);
 }
 
 /* The turn ends without waiting for its node's deletion. */
@@ -310,7 +311,7 @@ take_lease (Acquire *acquire)
                                     .done = on_lease,
                                     .data = acquire };
   acquire->current = curator_lock_internals_attempt_locked (leases, &spec);
-  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.waited);
+  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.contender_was_shown);
 }
 
 static CURATOR_LOCKED void
@@ -334,7 +335,7 @@ acquire_timed_out (CuratorOp *op)
     }
   if (current != NULL)
     {
-      curator_op_continue (current, op->begun_us, op->waited);
+      curator_op_continue (current, op->begun_us, op->contender_was_shown);
       g_autoptr (GError) error = current->klass->timed_out (current);
       if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
         {

@@ -80,9 +80,10 @@ struct _CuratorSession
   gsize watched_bytes CURATOR_GUARDED;
   guint64 n_rereads CURATOR_GUARDED; /* of watched nodes */
   GQueue hooks CURATOR_GUARDED;      /* CuratorSessionHook */
-  GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLine, see lock/line.h */
-  CuratorContended contended[CURATOR_N_CONTENDED] CURATOR_GUARDED; /* by hash, see lock/line.h */
-  GQueue idle_lines CURATOR_GUARDED; /* those that nobody uses, the oldest first */
+  GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLocalQueue, see lock/local_queue.h */
+  CuratorContended
+      contended[CURATOR_N_CONTENDED] CURATOR_GUARDED; /* by hash, see lock/local_queue.h */
+  GQueue idle_lines CURATOR_GUARDED;                  /* those that nobody uses, the oldest first */
 
   /* The lease clock; see lease_clock.h. */
   GQueue held CURATOR_GUARDED; /* CuratorStake, as in the next two */

@@ -69,8 +69,8 @@ curator_plant(
   CHANGE "node->may_exist = node->may_exist || curator_zk_is_ambiguous (rc)" "node->may_exist = FALSE")
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_decide.c EXPECT "expectation failed"
-  CHANGE "attempt->has_waited = TRUE@"
-         "attempt->has_waited = TRUE@ curator_reaper_delete (attempt->op.client, curator_attempt_node (attempt), 0, G_MAXINT64, NULL, NULL)@")
+  CHANGE "attempt->counted_as_waiter = TRUE@"
+         "attempt->counted_as_waiter = TRUE@ curator_reaper_delete (attempt->op.client, curator_attempt_node (attempt), 0, G_MAXINT64, NULL, NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
@@ -123,12 +123,12 @@ curator_plant(
       curator_listing_leave (&attempt->listing)@
       curator_front_stop (&attempt->front)@
       curator_stake_unregister (&attempt->own.stake)@
-      leave_line (attempt, attempt->own.path)@
+      leave_queue (attempt, attempt->own.path)@
       curator_session_unref (attempt->session)@
       attempt->session = curator_session_ref (attempt->op.client->session)@
       attempt->own.session = attempt->session@
-      attempt->line = curator_line_join (attempt->session, attempt->internals->base)@
-      curator_session_add_hook (attempt->session, &attempt->hook)@
+      attempt->local_queue = curator_local_queue_join (attempt->session, attempt->internals->base)@
+      curator_session_add_hook (attempt->session, &attempt->session_hook)@
       attempt->state = ATTEMPT_WAITING@
       curator_attempt_enter (attempt, ATTEMPT_LISTING)@
       return@
@@ -407,11 +407,11 @@ curator_plant(
 curator_plant(
   outage_as_contention RECIPE mutex FILE lock/lock_internals.c
   EXPECT "unexpected outcome of acquire: curator-error-quark, 3"
-  CHANGE "if (!is_contended && !(op->waited" "if (FALSE && !(op->waited")
+  CHANGE "if (!is_contended && !(op->contender_was_shown" "if (FALSE && !(op->contender_was_shown")
 curator_plant(
   contention_as_outage RECIPE mutex FILE lock/lock_internals.c
   EXPECT "unexpected outcome of acquire: curator-error-quark, 14"
-  CHANGE "if (!is_contended && !(op->waited" "if (TRUE || !(op->waited")
+  CHANGE "if (!is_contended && !(op->contender_was_shown" "if (TRUE || !(op->contender_was_shown")
 
 # --- the shortcuts ---
 curator_plant(
@@ -422,16 +422,16 @@ curator_plant(
   CHANGE "driver->neighbours_succeed = predicate == curator_standard_predicate"
          "driver->nothing_overtakes = predicate == curator_standard_predicate")
 curator_plant(
-  shortcut_neighbours_far_apart RECIPE mutex FILE lock/line.c EXPECT "${two_holders}|token"
+  shortcut_neighbours_far_apart RECIPE mutex FILE lock/local_queue.c EXPECT "${two_holders}|token"
   CHANGE "last->number + 1 == number" "last->number < number")
 curator_plant(
-  shortcut_neighbour_of_a_reader RECIPE rwlock FILE lock/line.c EXPECT "${two_holders}"
-  CHANGE "released = released && !place->number_is_shared" "")
+  shortcut_neighbour_of_a_reader RECIPE rwlock FILE lock/local_queue.c EXPECT "${two_holders}"
+  CHANGE "released = released && !slot->number_is_shared" "")
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
-  CHANGE "  attempt->behind = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
-         "  attempt->behind = FALSE@
+  CHANGE "  attempt->contender_shown = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
+         "  attempt->contender_shown = FALSE@
   attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
   atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
@@ -494,8 +494,8 @@ curator_plant(
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
-  CHANGE "static CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{"
-         "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_place (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ follows = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
+  CHANGE "static CURATOR_LOCKED void\ntake_slot (Attempt *attempt)\n{"
+         "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_slot (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ follows = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
          "  if (follows) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
 
@@ -503,7 +503,7 @@ curator_plant(
 # A turn without warning is granted on the list alone.
 curator_plant(
   waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
-  CHANGE "attempt->behind = FALSE@\n  if (is_proven (attempt))" "attempt->behind = FALSE@\n  if (TRUE)")
+  CHANGE "attempt->contender_shown = FALSE@\n  if (is_proven (attempt))" "attempt->contender_shown = FALSE@\n  if (TRUE)")
 # The session is checked before the grant, but not the node.
 curator_plant(
   waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_confirm.c EXPECT "test_node_gone"

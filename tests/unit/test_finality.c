@@ -112,7 +112,7 @@ static CURATOR_UNLOCKED CuratorLease *
 grant (CuratorSession *session, CuratorLockInternals *internals)
 {
   CuratorStake stake = { 0 };
-  CuratorPlace place = { 0 };
+  CuratorQueueSlot place = { 0 };
   const CuratorLeaseNode node = { .path = g_strdup ("/finality/node"),
                                   .czxid = 1,
                                   .name_is_unique = TRUE,

@@ -525,11 +525,8 @@ test_long_queue (void **state)
   answer_look (ZOK, 7);
   gone ("b");
   expect ("+b +a look look");
-  wait_for ((CuratorFrontView){ .first = "c",
-                                .second = "b",
-                                .rest = names ("a"),
-                                .is_all = TRUE,
-                                .is_long = TRUE });
+  wait_for ((CuratorFrontView){
+      .first = "c", .second = "b", .rest = names ("a"), .is_all = TRUE, .is_long = TRUE });
   assert_null (world.look);
 }
 
@@ -789,8 +786,8 @@ static void
 obey (Queue *queue)
 {
   const gboolean is_clear = strstr (world.log->str, "CLEAR") != NULL;
-  const gboolean lists = strstr (world.log->str, "LIST") != NULL
-                         || strstr (world.log->str, "EARLY") != NULL;
+  const gboolean lists =
+      strstr (world.log->str, "LIST") != NULL || strstr (world.log->str, "EARLY") != NULL;
   g_string_truncate (world.log, 0);
   if (is_clear)
     {

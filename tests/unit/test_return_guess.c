@@ -67,13 +67,13 @@ test_pause (void **state)
     gint64 distance;
     gint64 pause_us;
   } cases[] = {
-    { 100, 100, CURATOR_RETURN_PLACES, 0 },                   /* one is left already */
-    { 100, 100, CURATOR_RETURN_PLACES + 1, 100 },             /* never longer than a list takes */
-    { 4 * TURN, 1, CURATOR_RETURN_PLACES + 2, 0 },            /* not worth it: nothing is left of it */
-    { 4 * TURN, 1, CURATOR_RETURN_PLACES + 3, 0 },            /* a quarter of a reply is too little */
-    { 4 * TURN, 1, CURATOR_RETURN_PLACES + 4, 2 * TURN },     /* until one is left, less half a reply */
+    { 100, 100, CURATOR_RETURN_PLACES, 0 },               /* one is left already */
+    { 100, 100, CURATOR_RETURN_PLACES + 1, 100 },         /* never longer than a list takes */
+    { 4 * TURN, 1, CURATOR_RETURN_PLACES + 2, 0 },        /* not worth it: nothing is left of it */
+    { 4 * TURN, 1, CURATOR_RETURN_PLACES + 3, 0 },        /* a quarter of a reply is too little */
+    { 4 * TURN, 1, CURATOR_RETURN_PLACES + 4, 2 * TURN }, /* until one is left, less half a reply */
     { 4 * TURN, 1, CURATOR_RETURN_PLACES + 9, 4 * TURN },
-    { TURN, TURN, CURATOR_RETURN_PLACES + 9, 0 },             /* turns wait for replies: at once */
+    { TURN, TURN, CURATOR_RETURN_PLACES + 9, 0 }, /* turns wait for replies: at once */
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)

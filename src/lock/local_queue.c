@@ -6,7 +6,7 @@
  * restarts when it is recreated. It cannot be deleted while the node ahead exists, and that one
  * existed when the next one's create was sent.
  */
-#include "lock/line.h"
+#include "lock/local_queue.h"
 
 #include "base/container.h"
 #include "base/guards.h"
@@ -20,18 +20,20 @@
 /* How long a path counts as contended. */
 #define CONTENDED_US G_USEC_PER_SEC
 
-struct _CuratorLine
+struct _CuratorLocalQueue
 {
   CuratorSession *session; /* no reference: its users have one */
   guint users CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED;
   /* The session's last node in this queue. When it leaves, the session's node directly in front of it,
    * or NULL. */
-  CuratorPlace *last CURATOR_GUARDED;
+  CuratorQueueSlot *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
-  CuratorKnownNode *known CURATOR_GUARDED;   /* by the newest list; or NULL */
-  CuratorKnownNode *farther CURATOR_GUARDED; /* one place further back, if that is another node; or NULL */
-  CuratorReturnGuess guess CURATOR_GUARDED;  /* of the newest list, and of the time when the last user left */
+  CuratorKnownNode *known CURATOR_GUARDED; /* by the newest list; or NULL */
+  CuratorKnownNode *farther
+      CURATOR_GUARDED; /* one place further back, if that is another node; or NULL */
+  CuratorReturnGuess guess
+      CURATOR_GUARDED; /* of the newest list, and of the time when the last user left */
   /* While nobody uses it, which is only while it has a known node. */
   CuratorSessionHook hook CURATOR_GUARDED;
   GList link; /* in session->idle_lines */
@@ -40,9 +42,9 @@ struct _CuratorLine
 
 struct _CuratorListing
 {
-  CuratorLine *line;
+  CuratorLocalQueue *local;
   CuratorRequest *request CURATOR_GUARDED;
-  guint64 n_creates CURATOR_GUARDED; /* of the line when it was sent */
+  guint64 n_creates CURATOR_GUARDED; /* of the queue when it was sent */
   gint64 sent_us CURATOR_GUARDED;
   GQueue users CURATOR_GUARDED; /* CuratorListingUser */
 };
@@ -56,91 +58,91 @@ curator_known_node_free (CuratorKnownNode *known)
 }
 
 static CURATOR_LOCKED void
-forget_known (CuratorLine *line)
+forget_known (CuratorLocalQueue *local)
 {
-  g_clear_pointer (&line->known, curator_known_node_free);
-  g_clear_pointer (&line->farther, curator_known_node_free);
+  g_clear_pointer (&local->known, curator_known_node_free);
+  g_clear_pointer (&local->farther, curator_known_node_free);
 }
 
 static CURATOR_LOCKED void
-line_free (CuratorLine *line)
+local_queue_free (CuratorLocalQueue *local)
 {
-  g_hash_table_remove (line->session->lines, line->base);
-  forget_known (line);
-  g_free (line);
+  g_hash_table_remove (local->session->lines, local->base);
+  forget_known (local);
+  g_free (local);
 }
 
 static CURATOR_LOCKED void
-end_idleness (CuratorLine *line)
+end_idleness (CuratorLocalQueue *local)
 {
-  g_queue_unlink (&line->session->idle_lines, &line->link);
-  curator_session_remove_hook (&line->hook);
+  g_queue_unlink (&local->session->idle_lines, &local->link);
+  curator_session_remove_hook (&local->hook);
 }
 
 static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
-  CuratorLine *line = CURATOR_CONTAINER (hook, CuratorLine, hook);
-  end_idleness (line);
-  line_free (line);
+  CuratorLocalQueue *local = CURATOR_CONTAINER (hook, CuratorLocalQueue, hook);
+  end_idleness (local);
+  local_queue_free (local);
 }
 
 /* Others that are too old are freed on this occasion. */
 static CURATOR_LOCKED void
-keep_for_return (CuratorLine *line)
+keep_for_return (CuratorLocalQueue *local)
 {
-  CuratorSession *session = line->session;
-  CuratorLine *oldest;
+  CuratorSession *session = local->session;
+  CuratorLocalQueue *oldest;
 
   const gint64 now = curator_client_now_us (session->client);
-  line->guess.left_us = now;
-  line->link = (GList){ .data = line };
-  line->hook.died = on_session_died;
-  g_queue_push_tail_link (&session->idle_lines, &line->link);
-  curator_session_add_hook (session, &line->hook);
+  local->guess.left_us = now;
+  local->link = (GList){ .data = local };
+  local->hook.died = on_session_died;
+  g_queue_push_tail_link (&session->idle_lines, &local->link);
+  curator_session_add_hook (session, &local->hook);
   while ((oldest = g_queue_peek_head (&session->idle_lines))->guess.left_us + CURATOR_RETURN_US
          < now)
     {
       end_idleness (oldest);
-      line_free (oldest);
+      local_queue_free (oldest);
     }
 }
 
-CuratorLine *
-curator_line_join (CuratorSession *session, const char *base)
+CuratorLocalQueue *
+curator_local_queue_join (CuratorSession *session, const char *base)
 {
-  CuratorLine *line = g_hash_table_lookup (session->lines, base);
+  CuratorLocalQueue *local = g_hash_table_lookup (session->lines, base);
 
-  if (line == NULL)
+  if (local == NULL)
     {
       const gsize base_size = strlen (base) + 1;
-      line = g_malloc0 (sizeof *line + base_size);
-      line->session = session;
-      memcpy (line->base, base, base_size);
-      g_hash_table_insert (session->lines, line->base, line);
+      local = g_malloc0 (sizeof *local + base_size);
+      local->session = session;
+      memcpy (local->base, base, base_size);
+      g_hash_table_insert (session->lines, local->base, local);
     }
-  else if (line->users == 0)
+  else if (local->users == 0)
     {
-      end_idleness (line);
+      end_idleness (local);
     }
-  line->users++;
-  return line;
+  local->users++;
+  return local;
 }
 
 void
-curator_line_leave (CuratorLine *line)
+curator_local_queue_leave (CuratorLocalQueue *local)
 {
-  if (--line->users > 0)
+  if (--local->users > 0)
     {
       return;
     }
-  g_assert (line->last == NULL && line->listing == NULL);
-  if (line->known != NULL && curator_session_is_current (line->session))
+  g_assert (local->last == NULL && local->listing == NULL);
+  if (local->known != NULL && curator_session_is_current (local->session))
     {
-      keep_for_return (line);
+      keep_for_return (local);
       return;
     }
-  line_free (line);
+  local_queue_free (local);
 }
 
 /* Replaces a known node by the one that is probably so many places ahead of our next one. If those in front of our
@@ -167,62 +169,62 @@ set_known (CuratorKnownNode **known, const char *kind, const CuratorQueue *queue
 }
 
 void
-curator_line_note_known (CuratorLine *line, const char *kind, const CuratorQueue *queue,
-                         const char *own)
+curator_local_queue_note_known (CuratorLocalQueue *local, const char *kind,
+                                const CuratorQueue *queue, const char *own)
 {
   const gssize index = curator_queue_index_of (queue, own);
   const gsize n_behind = index >= 0 ? queue->n_names - (gsize) index - 1 : 0;
 
-  if (n_behind < line->session->client->long_queue || queue->n_foreign > 0 || queue->exhausted)
+  if (n_behind < local->session->client->long_queue || queue->n_foreign > 0 || queue->exhausted)
     {
-      forget_known (line);
+      forget_known (local);
       return;
     }
-  line->guess.n_in_front = (guint) index;
-  line->guess.n_behind = (guint) n_behind;
-  set_known (&line->known, kind, queue, (gsize) index, CURATOR_RETURN_PLACES);
+  local->guess.n_in_front = (guint) index;
+  local->guess.n_behind = (guint) n_behind;
+  set_known (&local->known, kind, queue, (gsize) index, CURATOR_RETURN_PLACES);
   if (index < CURATOR_RETURN_PLACES)
     {
-      set_known (&line->farther, kind, queue, (gsize) index, CURATOR_RETURN_PLACES + 1);
+      set_known (&local->farther, kind, queue, (gsize) index, CURATOR_RETURN_PLACES + 1);
     }
   else
     {
-      g_clear_pointer (&line->farther, curator_known_node_free);
+      g_clear_pointer (&local->farther, curator_known_node_free);
     }
 }
 
 CuratorKnownNode *
-curator_line_take_known (CuratorLine *line, const char *kind)
+curator_local_queue_take_known (CuratorLocalQueue *local, const char *kind)
 {
-  CuratorClient *client = line->session->client;
-  CuratorReturnGuess *guess = &line->guess;
+  CuratorClient *client = local->session->client;
+  CuratorReturnGuess *guess = &local->guess;
 
-  if (line->known == NULL || guess->left_us == 0 || !curator_line_is_alone (line)
-      || !g_str_equal (line->known->kind, kind)
+  if (local->known == NULL || guess->left_us == 0 || !curator_local_queue_is_alone (local)
+      || !g_str_equal (local->known->kind, kind)
       || !curator_return_guess_is_likely (guess, curator_client_now_us (client)))
     {
       return NULL;
     }
-  guess->least_reply_us = line->session->least_answer_us;
-  const gboolean is_farther = line->farther != NULL && curator_return_guess_is_farther (guess);
-  CuratorKnownNode **chosen = is_farther ? &line->farther : &line->known;
+  guess->least_reply_us = local->session->least_answer_us;
+  const gboolean is_farther = local->farther != NULL && curator_return_guess_is_farther (guess);
+  CuratorKnownNode **chosen = is_farther ? &local->farther : &local->known;
   CuratorKnownNode *known = g_steal_pointer (chosen);
   known->guess = *guess;
-  forget_known (line);
+  forget_known (local);
   return known;
 }
 
 gboolean
-curator_line_is_alone (const CuratorLine *line)
+curator_local_queue_is_alone (const CuratorLocalQueue *local)
 {
-  return line->users == 1;
+  return local->users == 1;
 }
 
 gboolean
-curator_line_is_occupied (CuratorSession *session, const char *base, const char *kind)
+curator_local_queue_is_occupied (CuratorSession *session, const char *base, const char *kind)
 {
-  const CuratorLine *line = g_hash_table_lookup (session->lines, base);
-  return line != NULL && line->last != NULL && g_str_equal (line->last->kind, kind)
+  const CuratorLocalQueue *local = g_hash_table_lookup (session->lines, base);
+  return local != NULL && local->last != NULL && g_str_equal (local->last->kind, kind)
          && curator_session_is_current (session) && curator_lease_clock_remaining_ms (session) > 0;
 }
 
@@ -233,15 +235,15 @@ contended_slot (CuratorSession *session, guint hash)
 }
 
 void
-curator_line_note_contender (CuratorLine *line)
+curator_local_queue_note_contender (CuratorLocalQueue *local)
 {
-  const guint hash = g_str_hash (line->base);
-  *contended_slot (line->session, hash) =
-      (CuratorContended){ .hash = hash, .seen_us = curator_client_now_us (line->session->client) };
+  const guint hash = g_str_hash (local->base);
+  *contended_slot (local->session, hash) =
+      (CuratorContended){ .hash = hash, .seen_us = curator_client_now_us (local->session->client) };
 }
 
 gboolean
-curator_line_is_contended (CuratorSession *session, const char *base)
+curator_local_queue_is_contended (CuratorSession *session, const char *base)
 {
   const guint hash = g_str_hash (base);
   const CuratorContended *slot = contended_slot (session, hash);
@@ -252,43 +254,44 @@ curator_line_is_contended (CuratorSession *session, const char *base)
 }
 
 gboolean
-curator_line_is_listing (const CuratorLine *line)
+curator_local_queue_is_listing (const CuratorLocalQueue *local)
 {
-  return line->listing != NULL;
+  return local->listing != NULL;
 }
 
 guint64
-curator_line_note_create (CuratorLine *line)
+curator_local_queue_note_create (CuratorLocalQueue *local)
 {
-  return ++line->n_creates;
+  return ++local->n_creates;
 }
 
 void
-curator_place_take (CuratorPlace *place, CuratorLine *line, const char *kind, gint64 number)
+curator_queue_slot_take (CuratorQueueSlot *slot, CuratorLocalQueue *local, const char *kind,
+                         gint64 number)
 {
-  CuratorPlace *last = line->last;
+  CuratorQueueSlot *last = local->last;
 
   /* A node that was found after an unknown outcome may be in front of later ones. */
   if (last != NULL && last->number >= number)
     {
       return;
     }
-  place->line = line;
-  place->kind = kind;
-  place->number = number;
-  line->users++;
-  line->last = place;
+  slot->local = local;
+  slot->kind = kind;
+  slot->number = number;
+  local->users++;
+  local->last = slot;
   if (last != NULL && last->number + 1 == number && g_str_equal (last->kind, kind))
     {
-      place->ahead = last;
-      last->behind = place;
+      slot->ahead = last;
+      last->behind = slot;
     }
 }
 
 void
-curator_place_move (CuratorPlace *from, CuratorPlace *to)
+curator_queue_slot_move (CuratorQueueSlot *from, CuratorQueueSlot *to)
 {
-  if (from->line == NULL)
+  if (from->local == NULL)
     {
       return;
     }
@@ -300,29 +303,29 @@ curator_place_move (CuratorPlace *from, CuratorPlace *to)
       to->behind->ahead = to;
       to->behind->klass->ahead_held (to->behind);
     }
-  if (to->line->last == from)
+  if (to->local->last == from)
     {
-      to->line->last = to;
+      to->local->last = to;
     }
-  *from = (CuratorPlace){ .klass = from->klass };
+  *from = (CuratorQueueSlot){ .klass = from->klass };
 }
 
 void
-curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
+curator_queue_slot_leave (CuratorQueueSlot *slot, gboolean released, const char *leaf)
 {
-  CuratorLine *line = place->line;
-  CuratorPlace *ahead = place->ahead;
-  CuratorPlace *behind = place->behind;
+  CuratorLocalQueue *local = slot->local;
+  CuratorQueueSlot *ahead = slot->ahead;
+  CuratorQueueSlot *behind = slot->behind;
 
-  if (line == NULL)
+  if (local == NULL)
     {
       return;
     }
-  released = released && !place->number_is_shared;
-  *place = (CuratorPlace){ .klass = place->klass };
-  if (line->last == place)
+  released = released && !slot->number_is_shared;
+  *slot = (CuratorQueueSlot){ .klass = slot->klass };
+  if (local->last == slot)
     {
-      line->last = ahead;
+      local->last = ahead;
     }
   if (ahead != NULL)
     {
@@ -333,29 +336,29 @@ curator_place_leave (CuratorPlace *place, gboolean released, const char *leaf)
       behind->ahead = ahead;
     }
   /* No node can come between the neighbours of one that leaves the middle. */
-  if (behind != NULL && ahead == NULL && curator_session_is_current (line->session))
+  if (behind != NULL && ahead == NULL && curator_session_is_current (local->session))
     {
       behind->klass->ahead_left (behind, released, leaf);
     }
-  curator_line_leave (line);
+  curator_local_queue_leave (local);
 }
 
 CuratorQueue *
-curator_order_get (CuratorOrder *order, const struct String_vector *children,
-                   CuratorLockInternals *internals)
+curator_sorted_list_get (CuratorSortedList *list, const struct String_vector *children,
+                         CuratorLockInternals *internals)
 {
-  const CuratorLockInternals *before = order->sorted_for;
+  const CuratorLockInternals *before = list->sorted_for;
 
   if (before == NULL
       || before->driver->funcs.fix_for_sorting != internals->driver->funcs.fix_for_sorting
       || !g_str_equal (before->lock_name, internals->lock_name))
     {
-      curator_queue_clear (&order->queue);
-      curator_queue_init (&order->queue, (const char *const *) children->data,
+      curator_queue_clear (&list->queue);
+      curator_queue_init (&list->queue, (const char *const *) children->data,
                           (gsize) children->count, curator_lock_internals_key, internals);
-      order->sorted_for = internals;
+      list->sorted_for = internals;
     }
-  return &order->queue;
+  return &list->queue;
 }
 
 static CURATOR_LOCKED CuratorListingUser *
@@ -374,9 +377,9 @@ next_user (CuratorListing *listing)
 static CURATOR_LOCKED void
 forget_listing (CuratorListing *listing)
 {
-  if (listing->line->listing == listing)
+  if (listing->local->listing == listing)
     {
-      listing->line->listing = NULL;
+      listing->local->listing = NULL;
     }
 }
 
@@ -384,36 +387,36 @@ static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorListing *listing = data;
-  CuratorOrder order = { 0 };
+  CuratorSortedList list = { 0 };
   CuratorListingUser *user;
 
   listing->request = NULL;
-  listing->line->guess.listed_us = listing->sent_us;
-  listing->line->guess.reply_us =
-      curator_client_now_us (listing->line->session->client) - listing->sent_us;
+  listing->local->guess.listed_us = listing->sent_us;
+  listing->local->guess.reply_us =
+      curator_client_now_us (listing->local->session->client) - listing->sent_us;
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)
     {
-      user->listed (rc, reply, &order, user->data);
+      user->listed (rc, reply, &list, user->data);
     }
-  curator_queue_clear (&order.queue);
+  curator_queue_clear (&list.queue);
   g_free (listing);
 }
 
 void
-curator_listing_join (CuratorListingUser *user, CuratorLine *line, guint64 create)
+curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local, guint64 create)
 {
-  CuratorListing *listing = line->listing;
+  CuratorListing *listing = local->listing;
 
   if (listing == NULL || listing->n_creates < create)
     {
       listing = g_new0 (CuratorListing, 1);
-      listing->line = line;
-      listing->n_creates = line->n_creates;
-      listing->sent_us = curator_client_now_us (line->session->client);
-      line->listing = listing;
+      listing->local = local;
+      listing->n_creates = local->n_creates;
+      listing->sent_us = curator_client_now_us (local->session->client);
+      local->listing = listing;
       listing->request =
-          curator_request_get_children (line->session, line->base, FALSE, on_listed, listing);
+          curator_request_get_children (local->session, local->base, FALSE, on_listed, listing);
     }
   user->listing = listing;
   user->link = (GList){ .data = user };

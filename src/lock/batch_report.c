@@ -2,9 +2,9 @@
  *
  * Threads: any; each member reports on a thread of its own client. Guarded by its own mutex.
  */
-#include "lock/gather.h"
+#include "lock/batch_report.h"
 
-struct _CuratorGather
+struct _CuratorBatchReport
 {
   pthread_mutex_t mutex;
   guint pending;
@@ -22,15 +22,15 @@ call_done (CuratorReleaseDone done, const GError *error, gpointer data)
     }
 }
 
-CuratorGather *
-curator_gather_new (guint n, CuratorReleaseDone done, gpointer data)
+CuratorBatchReport *
+curator_batch_report_new (guint n, CuratorReleaseDone done, gpointer data)
 {
   if (n == 0)
     {
       call_done (done, NULL, data);
       return NULL;
     }
-  CuratorGather *gather = g_new0 (CuratorGather, 1);
+  CuratorBatchReport *gather = g_new0 (CuratorBatchReport, 1);
   pthread_mutex_init (&gather->mutex, NULL);
   gather->pending = n;
   gather->done = done;
@@ -39,7 +39,7 @@ curator_gather_new (guint n, CuratorReleaseDone done, gpointer data)
 }
 
 static void
-add_error (CuratorGather *gather, const GError *error)
+add_error (CuratorBatchReport *gather, const GError *error)
 {
   if (gather->error == NULL)
     {
@@ -52,9 +52,9 @@ add_error (CuratorGather *gather, const GError *error)
 }
 
 void
-curator_gather_one (const GError *error, gpointer data)
+curator_batch_report_one (const GError *error, gpointer data)
 {
-  CuratorGather *gather = data;
+  CuratorBatchReport *gather = data;
 
   pthread_mutex_lock (&gather->mutex);
   if (error != NULL)
