@@ -112,9 +112,9 @@ gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
 /* data: Attempt. */
 void curator_attempt_on_retries_exhausted (gpointer data, int rc) CURATOR_LOCKED;
-/* path: the full one. */
-void curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
-                                   const char *path) CURATOR_LOCKED;
+/* path: the full one. Returns the time, monotonic. */
+gint64 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
+                                     const char *path) CURATOR_LOCKED;
 /* The operation's end. Takes lease or error. */
 void curator_attempt_finish (Attempt *attempt, CuratorLease *lease, GError *error) CURATOR_LOCKED;
 /* Takes error. */

@@ -410,7 +410,7 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
-  attempt->called_us = curator_client_now_us (client);
+  attempt->called_us = attempt->op.begun_us;
   if (curator_op_begin (&attempt->op))
     {
       curator_retry_loop_init (&attempt->tries, client, run_step,

@@ -38,8 +38,10 @@ finish_granted (Attempt *attempt)
     {
       return;
     }
-  curator_attempt_note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
+  const gint64 now =
+      curator_attempt_note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
   CuratorLeaseNode node = curator_own_node_give (&attempt->own);
+  node.since_us = now;
   node.slot = &attempt->slot;
   CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
   curator_attempt_reset (attempt);

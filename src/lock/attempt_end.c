@@ -134,11 +134,12 @@ curator_attempt_reset (Attempt *attempt)
   g_clear_pointer (&attempt->session, curator_session_unref);
 }
 
-void
+gint64
 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
-  const gint64 took_us = curator_client_now_us (client) - attempt->called_us;
+  const gint64 now = curator_client_now_us (client);
+  const gint64 took_us = now - attempt->called_us;
   const gboolean granted = kind == CURATOR_TRACE_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
@@ -152,6 +153,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
       curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
     }
   curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
+  return now;
 }
 
 void

@@ -19,6 +19,7 @@ typedef struct
   gint64 czxid;
   gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
+  gint64 since_us;            /* monotonic: when it is granted */
   CuratorStake *stake;        /* the attempt's, which ends here */
   CuratorQueueSlot *slot;     /* moved: what is behind the attempt is now behind the hold */
   CuratorOwnWatch *own_watch; /* transfer full; NULL: one is set when the hold has lasted a while */

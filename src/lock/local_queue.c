@@ -45,8 +45,7 @@ struct _CuratorListing
   CuratorLocalQueue *local;
   CuratorRequest *request CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED; /* of the queue when it was sent */
-  gint64 sent_us CURATOR_GUARDED;
-  GQueue users CURATOR_GUARDED; /* CuratorListingUser */
+  GQueue users CURATOR_GUARDED;      /* CuratorListingUser */
 };
 
 void
@@ -94,7 +93,7 @@ keep_for_return (CuratorLocalQueue *local)
   CuratorSession *session = local->session;
   CuratorLocalQueue *oldest;
 
-  const gint64 now = curator_client_now_us (session->client);
+  const gint64 now = curator_client_boottime_us (session->client);
   local->guess.left_us = now;
   local->link = (GList){ .data = local };
   local->hook.died = on_session_died;
@@ -201,7 +200,7 @@ curator_local_queue_take_known (CuratorLocalQueue *local, const char *kind)
 
   if (local->known == NULL || guess->left_us == 0 || !curator_local_queue_is_alone (local)
       || !g_str_equal (local->known->kind, kind)
-      || !curator_return_guess_is_likely (guess, curator_client_now_us (client)))
+      || !curator_return_guess_is_likely (guess, curator_client_boottime_us (client)))
     {
       return NULL;
     }
@@ -391,9 +390,12 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorListingUser *user;
 
   listing->request = NULL;
-  listing->local->guess.listed_us = listing->sent_us;
-  listing->local->guess.reply_us =
-      curator_client_now_us (listing->local->session->client) - listing->sent_us;
+  if (rc == ZOK)
+    {
+      CuratorLocalQueue *local = listing->local;
+      local->guess.listed_us = sent_us;
+      local->guess.reply_us = local->session->quiet_since_us - sent_us;
+    }
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)
     {
@@ -413,7 +415,6 @@ curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local, guint6
       listing = g_new0 (CuratorListing, 1);
       listing->local = local;
       listing->n_creates = local->n_creates;
-      listing->sent_us = curator_client_now_us (local->session->client);
       local->listing = listing;
       listing->request =
           curator_request_get_children (local->session, local->base, FALSE, on_listed, listing);

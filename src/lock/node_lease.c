@@ -370,7 +370,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->is_ephemeral = node->is_ephemeral;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
-  lease->since_us = curator_client_now_us (client);
+  lease->since_us = node->since_us;
   lease->ends_us = moment_after (client, internals->max_hold_ms);
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;

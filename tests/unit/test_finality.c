@@ -112,13 +112,13 @@ static CURATOR_UNLOCKED CuratorLease *
 grant (CuratorSession *session, CuratorLockInternals *internals)
 {
   CuratorStake stake = { 0 };
-  CuratorQueueSlot place = { 0 };
+  CuratorQueueSlot slot = { 0 };
   const CuratorLeaseNode node = { .path = g_strdup ("/finality/node"),
                                   .czxid = 1,
                                   .name_is_unique = TRUE,
                                   .is_ephemeral = TRUE,
                                   .stake = &stake,
-                                  .place = &place };
+                                  .slot = &slot };
   prove (session);
   curator_client_lock (session->client);
   CuratorLease *lease = curator_lease_new (session, internals, &node);
