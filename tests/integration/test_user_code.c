@@ -733,6 +733,14 @@ main (void)
     heal_and_test (test_blocked),
     heal_and_test (test_failed_call),
   };
+  /* Where GIO's functions would call back. */
+  g_autoptr (GMainContext) context = g_main_context_new ();
+
   is_programs = TRUE;
-  return cmocka_run_group_tests_name ("user_code", tests, fixture_start, fixture_stop);
+  g_main_context_push_thread_default (context);
+  const int n_failed =
+      cmocka_run_group_tests_name ("user_code", tests, fixture_start, fixture_stop);
+  const gboolean is_used = g_main_context_pending (context);
+  g_main_context_pop_thread_default (context);
+  return n_failed + (is_used ? 1 : 0);
 }
