@@ -37,6 +37,8 @@
 
 #define FIRST_REOPEN_MS 100
 #define LAST_REOPEN_MS  5000
+/* A session that ends sooner is replaced after a pause. */
+#define LASTING_US G_USEC_PER_SEC
 /* Lock nodes created before this host's address is known have its name as payload. */
 #define ADDRESS_PATIENCE_MS 250
 
@@ -103,6 +105,20 @@ on_never_connected (gpointer data)
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
 
+static CURATOR_LOCKED void
+reopen_later (CuratorSession *session, gint64 pause_ms)
+{
+  session->reopen_timer =
+      curator_timer_after (session->client, pause_ms * 1000, on_reopen, session);
+}
+
+/* Grows with each attempt that has brought no session, or one that did not last. */
+static CURATOR_LOCKED gint64
+reopen_pause_ms (const CuratorClient *client)
+{
+  return MIN (FIRST_REOPEN_MS << MIN (client->open_failures - 1, 10), LAST_REOPEN_MS);
+}
+
 void
 curator_session_open (CuratorClient *client)
 {
@@ -121,13 +137,21 @@ curator_session_open (CuratorClient *client)
   set_loss_timer (session, client->connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
   curator_follow_configuration (session);
-  if (client->address_pending)
+  if (client->address_pending || client->open_failures > 0)
     {
-      session->reopen_timer =
-          curator_timer_after (client, ADDRESS_PATIENCE_MS * 1000, on_reopen, session);
+      reopen_later (session, client->address_pending ? ADDRESS_PATIENCE_MS
+                                                     : reopen_pause_ms (client));
       return;
     }
   curator_session_servers_find (session, open_handle);
+}
+
+/* Whoever answers on a server's port may end each session at once. */
+static CURATOR_LOCKED gboolean
+has_lasted (const CuratorSession *session)
+{
+  return session->opened_us != 0
+         && curator_client_now_us (session->client) - session->opened_us >= LASTING_US;
 }
 
 void
@@ -139,6 +163,7 @@ curator_session_die (CuratorSession *session, int rc)
     {
       return;
     }
+  client->open_failures = has_lasted (session) ? 0 : client->open_failures + 1;
   /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
   if (rc == ZAUTHFAILED)
@@ -179,7 +204,16 @@ on_connected (CuratorSession *session)
   CuratorClient *client = session->client;
   CuratorZkOps *ops = client->ops;
   const gint64 id = ops->session_id (ops, session->handle);
+  const int timeout_ms = ops->session_timeout_ms (ops, session->handle);
 
+  if (id == 0 || timeout_ms <= 0)
+    {
+      /* No server grants that, but libzookeeper takes it for a session. */
+      curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms", id,
+                    timeout_ms);
+      curator_session_die (session, ZSESSIONEXPIRED);
+      return;
+    }
   if (session->ever_connected && id != session->id)
     {
       /* Some servers answer a reconnect with a new session: the old one is over. */
@@ -193,7 +227,7 @@ on_connected (CuratorSession *session)
       session->id = id;
     }
   /* A server may grant another timeout at each connect. */
-  curator_lease_clock_set_timeout (session, ops->session_timeout_ms (ops, session->handle));
+  curator_lease_clock_set_timeout (session, timeout_ms);
   session->state = CURATOR_SESSION_CONNECTED;
   session->least_answer_us = G_MAXINT32;
   curator_timer_cancel (session->client, &session->loss_timer);
@@ -319,12 +353,11 @@ static CURATOR_LOCKED void
 open_failed (CuratorSession *session, GError *why)
 {
   CuratorClient *client = session->client;
-  const gint64 pause_ms = MIN (FIRST_REOPEN_MS << MIN (client->open_failures, 10), LAST_REOPEN_MS);
 
   client->open_failures++;
   curator_connection_error_opened (client, NULL, why);
   curator_connection_error_warn (client);
-  session->reopen_timer = curator_timer_after (client, pause_ms * 1000, on_reopen, session);
+  reopen_later (session, reopen_pause_ms (client));
 }
 
 static CURATOR_LOCKED void
@@ -346,7 +379,7 @@ opened (CuratorSession *session, char *addresses)
 {
   CuratorClient *client = session->client;
 
-  client->open_failures = 0;
+  session->opened_us = curator_client_now_us (client);
   curator_connection_error_opened (client, addresses, NULL);
   add_auths (session);
   if (client->ops->report_pings != NULL)

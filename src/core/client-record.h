@@ -106,7 +106,7 @@ struct _CuratorClient
   CuratorSession *session CURATOR_GUARDED;  /* the current one; NULL before start and after close */
   guint sessions_open CURATOR_GUARDED;      /* handles not closed yet, also of dead sessions */
   guint epoch CURATOR_GUARDED;              /* of the newest session */
-  guint open_failures CURATOR_GUARDED;
+  guint open_failures CURATOR_GUARDED; /* in a row: no handle, or a session that did not last */
   gboolean auth_failed CURATOR_GUARDED;             /* final: no further session is opened */
   gboolean no_containers CURATOR_GUARDED;           /* a server answered ZUNIMPLEMENTED */
   CuratorListeners listeners CURATOR_GUARDED;       /* CuratorStateListener */

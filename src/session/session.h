@@ -65,6 +65,7 @@ struct _CuratorSession
   gint64 servers_since_us CURATOR_GUARDED;         /* connected; see there */
   guint attempts_ended CURATOR_GUARDED;            /* by us, since the disconnection */
 
+  gint64 opened_us CURATOR_GUARDED; /* monotonic; 0: there has been no handle */
   gboolean ever_connected CURATOR_GUARDED;
   /* Closing on a shared handle: our nodes and watches are being deleted. */
   gboolean cleaning_up CURATOR_GUARDED;
