@@ -31,6 +31,11 @@ type operation struct {
 	limit   int
 }
 
+// rises says whether a token is above the highest; it is 0 where it is not known.
+func (op operation) rises(highest uint64) bool {
+	return op.token == 0 || op.token > highest
+}
+
 // parse reads one line; see HistoryOp in tests/support/history.h.
 func parse(line string) (operation, error) {
 	fields := strings.Fields(line)
@@ -55,15 +60,20 @@ func parse(line string) (operation, error) {
 	return op, err
 }
 
-// mutex: a state is the hold that has the lock.
+// mutex: a state is the hold that has the lock, and the highest token so far.
+type mutexState struct {
+	hold    string
+	highest uint64
+}
+
 var mutex = porcupine.Model{
-	Init: func() interface{} { return "" },
+	Init: func() interface{} { return mutexState{} },
 	Step: func(state, input, _ interface{}) (bool, interface{}) {
-		op := input.(operation)
+		s, op := state.(mutexState), input.(operation)
 		if op.release {
-			return state.(string) == op.hold, ""
+			return s.hold == op.hold, mutexState{"", s.highest}
 		}
-		return state.(string) == "", op.hold
+		return s.hold == "" && op.rises(s.highest), mutexState{op.hold, op.token}
 	},
 }
 
@@ -71,6 +81,7 @@ type rwState struct {
 	writer  string
 	process string // the writer's, which may read as well
 	readers int
+	highest uint64 // token of a writer
 }
 
 var readWrite = porcupine.Model{
@@ -85,9 +96,9 @@ var readWrite = porcupine.Model{
 			s.readers++
 			return s.writer == "" || s.process == op.process, s
 		case op.release:
-			return s.writer == op.hold, rwState{readers: s.readers}
+			return s.writer == op.hold, rwState{"", "", s.readers, s.highest}
 		}
-		return s.writer == "" && s.readers == 0, rwState{op.hold, op.process, 0}
+		return s.writer == "" && s.readers == 0 && op.rises(s.highest), rwState{op.hold, op.process, 0, op.token}
 	},
 }
 
@@ -122,7 +133,7 @@ var semaphore = porcupine.Model{
 	},
 }
 
-// token: a state is the highest token of an exclusive hold.
+// token: what a resource sees that knows nothing of releases. A state is the highest token of an exclusive hold.
 var token = porcupine.Model{
 	Init: func() interface{} { return uint64(0) },
 	Step: func(state, input, _ interface{}) (bool, interface{}) {
