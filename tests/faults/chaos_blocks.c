@@ -128,7 +128,7 @@ revocation_listener (Hold *hold)
 {
   g_autoptr (CuratorLock) lock =
       curator_mutex_new (hold->blocks->client, hold->blocks->other, NULL);
-  curator_lock_make_revocable (lock, ignore_revocation, hold, block, NULL);
+  g_assert_true (curator_lock_make_revocable (lock, ignore_revocation, hold, block, NULL));
 }
 
 static void
@@ -158,8 +158,9 @@ chaos_blocks_open (const ChaosActor *actor)
   blocks->other = g_strdup_printf (CHAOS_ROOT "/blocked-%d-other", actor->process);
   blocks->client = chaos_client_new (actor->connect_string, actor->session_ms, actor->tick_ms);
   blocks->lock = curator_mutex_new (blocks->client, path, NULL);
-  curator_client_start (blocks->client, NULL);
-  curator_client_block_until_connected (blocks->client, CURATOR_WAIT_FOREVER, NULL, NULL);
+  g_assert_true (curator_client_start (blocks->client, NULL));
+  G_GNUC_UNUSED const gboolean connected = curator_client_block_until_connected (
+      blocks->client, CURATOR_WAIT_FOREVER, NULL, NULL);
   return blocks;
 }
 

@@ -189,11 +189,12 @@ lead_a_life (const ChaosActor *actor, GRand *rand)
   life.lock = curator_mutex_new (life.client, path, NULL);
   const guint listener =
       curator_client_add_state_listener (life.client, on_state, &life, on_destroy);
-  curator_client_start (life.client, NULL);
+  g_assert_true (curator_client_start (life.client, NULL));
   start_victims (&life);
   if (g_rand_int_range (rand, 0, 4) > 0)
     {
-      curator_client_block_until_connected (life.client, CONNECT_MS, NULL, NULL);
+      G_GNUC_UNUSED const gboolean connected =
+          curator_client_block_until_connected (life.client, CONNECT_MS, NULL, NULL);
       wait_ms (g_rand_int_range (rand, 0, HOLD_MS));
     }
   chaos_cell_add (&actor->cells->ends_in_calls, g_atomic_int_get (&life.n_waiting) > 0);
