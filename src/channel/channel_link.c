@@ -116,7 +116,8 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
         }
     }
   *until_us = link->deadline_us;
-  if ((fds[1].events & POLLIN) != 0 && curator_stream_has_pending (link->stream))
+  if (link->state <= CURATOR_LINK_OPEN && (fds[1].events & POLLIN) != 0
+      && curator_stream_has_pending (link->stream))
     {
       *until_us = 0;
     }

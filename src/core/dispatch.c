@@ -11,13 +11,13 @@
 #include "base/cond_init.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
+#include "base/task.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "core/client-record.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
-#include "core/task.h"
 #include "core/timers.h"
 
 #include <errno.h>
@@ -68,10 +68,7 @@ curator_dispatch_free (CuratorDispatch *dispatch)
 {
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
-      while (!g_queue_is_empty (&dispatch->jobs[lane]))
-        {
-          g_free (g_queue_pop_head (&dispatch->jobs[lane]));
-        }
+      curator_tasks_forget (&dispatch->jobs[lane]);
       pthread_cond_destroy (&dispatch->work_added[lane]);
     }
   curator_timers_clear (&dispatch->timers);
