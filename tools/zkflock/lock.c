@@ -75,6 +75,10 @@ on_looked (const char *conflict, const GError *error, gpointer data)
 {
   Run *run = data;
 
+  if (run->decided && run->lease == NULL)
+    {
+      return; /* the wait has failed in the meantime, and its error says why */
+    }
   run->conflict = g_strdup (conflict);
   if (run->decided || conflict != NULL)
     {
