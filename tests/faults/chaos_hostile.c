@@ -32,7 +32,6 @@ typedef enum
   CUT_OFF,  /* a greeting whose end is missing */
   HUGE,     /* a length of 2^31 - 1, and some bytes */
   NEGATIVE, /* a length below zero */
-  EXPIRED,  /* the greeting of a session that has ended */
   N_ANSWERS
 } Answer;
 
@@ -122,9 +121,6 @@ make_answer (ChaosHostile *hostile)
     case NEGATIVE:
       net_put_int32 (bytes, g_rand_int_range (hostile->rand, G_MININT32, 0));
       add_noise (hostile, bytes, MOST_NOISE);
-      break;
-    case EXPIRED:
-      add_greeting (bytes, 0, 0);
       break;
     case NOTHING:
     case N_ANSWERS:
