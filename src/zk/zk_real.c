@@ -57,7 +57,8 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
   CuratorZkHandle *handle = context;
   curator_settling_note (handle, CURATOR_SETTLING_TURNED);
   CURATOR_INSIDE_GATE;
-  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
+  /* Without a timeout the library connects again as fast as it can: there is no session to hide. */
+  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0)
     {
       hide_socket (handle, zh);
     }
