@@ -112,10 +112,7 @@ look_at_own_node (CuratorFront *front)
 static CURATOR_LOCKED void
 release_watch (gpointer watch)
 {
-  if (watch != NULL) /* else taken out */
-    {
-      curator_watch_release (watch);
-    }
+  g_clear_pointer (&watch, curator_watch_release); /* NULL if it was taken out */
 }
 
 /* The end of a node of our session may be the first sign of the session's own end. */
