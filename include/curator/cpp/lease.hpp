@@ -96,7 +96,8 @@ public:
   valid_for (const std::chrono::duration<Rep, Period> &time) const
   {
     const std::chrono::duration<double, std::milli> left = remaining ();
-    return left.count () > 0 && left >= std::chrono::duration<double, std::milli> (time);
+    return left.count () > 0
+           && left.count () >= std::chrono::duration<double, std::milli> (time).count ();
   }
 
   /** Gives a hold with a maximum at least that much time from now; lockable::set_max_hold(),
