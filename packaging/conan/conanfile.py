@@ -32,7 +32,7 @@ class CuratorConan(ConanFile):
 
     def export_sources(self):
         patterns = ["CMakeLists.txt", "LICENSE", "NOTICE", "CHANGELOG.md", "cmake/*", "docs/*", "include/*", "packaging/*",
-                    "src/*", "tools/*"]
+                    "src/*", "testing/*", "tools/*"]
         for pattern in patterns:
             copy(self, pattern, src=self._tree(), dst=self.export_sources_folder)
 
@@ -65,7 +65,7 @@ class CuratorConan(ConanFile):
         rmdir(self, os.path.join(self.package_folder, "lib", "cmake"))
         rmdir(self, os.path.join(self.package_folder, "lib", "pkgconfig"))
         if self.options.shared:
-            rm(self, "*.a", os.path.join(self.package_folder, "lib"))
+            rm(self, "libcurator.a", os.path.join(self.package_folder, "lib"))
         else:
             rm(self, "*.so*", os.path.join(self.package_folder, "lib"))
             rmdir(self, os.path.join(self.package_folder, "bin"))
@@ -82,3 +82,9 @@ class CuratorConan(ConanFile):
             library.system_libs = ["zookeeper_mt", "pthread"]
             library.system_libs += ["gnutls"] if self.options.tls else []
             library.system_libs += ["sasl2"] if self.options.sasl else []
+        testing = self.cpp_info.components["testing"]
+        testing.set_property("cmake_target_name", "curator::testing")
+        testing.set_property("pkg_config_name", "curator-testing")
+        testing.libs = ["curator-testing"]
+        testing.system_libs = ["pthread"]
+        testing.requires = ["gio"]
