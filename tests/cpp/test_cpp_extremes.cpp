@@ -17,6 +17,7 @@ extern "C"
 }
 
 #include <cmath>
+#include <functional>
 #include <future>
 #include <shared_mutex>
 #include <thread>
@@ -139,9 +140,8 @@ children (Fixture *fixture, const char *path)
 }
 
 /* A try that would wait for ever until it is cancelled. */
-template <class Try>
 bool
-waits (Fixture *fixture, const char *path, Try &&attempt)
+waits (Fixture *fixture, const char *path, const std::function<bool (GCancellable *)> &attempt)
 {
   curator::cancellable cancellable;
   auto outcome = std::async (std::launch::async, [&] {
@@ -184,11 +184,13 @@ test_time_points (void **state)
   for_each_time_point ([&] (auto time) {
     if (is_far (time))
       {
-        assert_true (waits (fixture, "/extremes/held",
-                            [&] (auto *stop) { return waiter.try_lock_until (time, stop); }));
-        assert_true (waits (fixture, "/extremes/pair",
-                            [&] (auto *stop) { return reader.try_lock_until (time, stop); }));
-        assert_true (waits (fixture, "/extremes/pair", [&] (auto *stop) {
+        assert_true (waits (fixture, "/extremes/held", [&] (GCancellable *stop) {
+          return waiter.try_lock_until (time, stop);
+        }));
+        assert_true (waits (fixture, "/extremes/pair", [&] (GCancellable *stop) {
+          return reader.try_lock_until (time, stop);
+        }));
+        assert_true (waits (fixture, "/extremes/pair", [&] (GCancellable *stop) {
           return reader.try_lock_shared_until (time, stop);
         }));
       }
