@@ -9,11 +9,11 @@
 #include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
+#include "client/host_address.h"
 #include "client/session_close.h"
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/dispatch-private.h"
-#include "core/host_address.h"
 #include "core/monitor.h"
 #include "core/op.h"
 #include "nodes/reaper.h"
@@ -33,11 +33,8 @@ free_now (void *data)
   curator_connection_error_clear (client);
   curator_gate_enter ();
   curator_reaper_free (client->reaper);
-  g_hash_table_unref (client->mixed_paths);
-  g_hash_table_unref (client->looking_up);
   g_clear_pointer (&client->known, g_ptr_array_unref);
-  g_clear_pointer (&client->listings, g_hash_table_unref);
-  g_clear_pointer (&client->spare_holds, g_hash_table_unref);
+  curator_attached_free (client->attached);
   curator_dispatch_free (client->dispatch);
   curator_gate_leave ();
   if (client->ops->free != NULL)
@@ -55,9 +52,9 @@ free_now (void *data)
 static CURATOR_LOCKED gboolean
 has_user_data (CuratorClient *client)
 {
-  return client->trace_destroy != NULL || !client->retry_policy->is_builtin
+  return client->settings.trace_destroy != NULL || !client->settings.retry_policy->is_builtin
          || curator_listeners_count (&client->listeners) > 0
-         || curator_listeners_count (&client->error_listeners) > 0;
+         || curator_connection_error_has_listeners (client);
 }
 
 /* The lanes have ended, and what is left frees what is the user's. */
@@ -90,8 +87,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   curator_settings_init (client, connect_string, retry_policy);
   client->dispatch = curator_dispatch_new ();
   client->reaper = curator_reaper_new (client);
-  client->looking_up = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  client->mixed_paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  curator_connection_error_init (client);
   client->state = CURATOR_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);

@@ -44,7 +44,7 @@ secure_port (CuratorClient *client)
 {
   int port = 0;
 
-  for (guint i = 0; client->tls != NULL && i < client->known->len; i++)
+  for (guint i = 0; client->settings.tls != NULL && i < client->known->len; i++)
     {
       const CuratorServer *server = client->known->pdata[i];
       port = port == 0 || port == server->port ? server->port : -1;
@@ -146,7 +146,7 @@ on_died (CuratorSessionHook *hook)
 void
 curator_follow_configuration (CuratorSession *session)
 {
-  if (session->client->follows_configuration)
+  if (session->client->settings.follows_configuration)
     {
       Follower *follower = g_new0 (Follower, 1);
       follower->hook.connected = on_connected;

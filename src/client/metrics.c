@@ -17,9 +17,7 @@
 /* All figures of one moment. */
 typedef struct
 {
-  guint64 counters[CURATOR_N_COUNTERS];
-  CuratorHistogram durations[CURATOR_N_DURATIONS];
-  guint64 waiting;
+  CuratorStats stats;
   guint64 in_flight;
   gint64 margin_ms; /* -1: nothing is held that the clock could end */
   gint64 timeout_ms;
@@ -79,16 +77,14 @@ copy_figures (CuratorClient *client, Figures *figures)
 {
   CuratorSession *session = client->session;
 
-  curator_copy_counters (client, figures->counters);
-  memcpy (figures->durations, client->durations, sizeof client->durations);
-  figures->waiting = client->n_waiting;
+  curator_copy_stats (client, &figures->stats);
   figures->state = client->state;
   figures->margin_ms = -1;
   if (session != NULL)
     {
       figures->in_flight = session->in_flight.length + session->backlog.length;
       figures->timeout_ms = session->ever_connected ? session->timeout_ms : 0;
-      if (session->held.length > 0)
+      if (curator_session_holds (session))
         {
           figures->margin_ms = curator_lease_clock_remaining_ms (session);
         }
@@ -126,7 +122,7 @@ append_counters (GString *text, const Figures *figures)
         }
       g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
                               row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
-                              row->label != NULL ? "}" : "", figures->counters[row->counter]);
+                              row->label != NULL ? "}" : "", figures->stats.counters[row->counter]);
     }
 }
 
@@ -153,10 +149,10 @@ append_seconds_gauge (GString *text, const char *name, const char *help, gint64 
 static guint64
 n_holds (const Figures *figures)
 {
-  guint64 n = figures->counters[CURATOR_COUNTER_GRANTS];
+  guint64 n = figures->stats.counters[CURATOR_COUNTER_GRANTS];
   for (int i = CURATOR_COUNTER_RELEASES; i <= CURATOR_COUNTER_LOST_CLOSED; i++)
     {
-      n -= figures->counters[i];
+      n -= figures->stats.counters[i];
     }
   return n;
 }
@@ -165,7 +161,8 @@ static void
 append_gauges (GString *text, const Figures *figures)
 {
   append_gauge (text, "holds", "Holds at present.", n_holds (figures));
-  append_gauge (text, "waiters", "Attempts that wait behind another contender.", figures->waiting);
+  append_gauge (text, "waiters", "Attempts that wait behind another contender.",
+                figures->stats.n_waiting);
   append_gauge (text, "requests_in_flight", "Requests without an answer.", figures->in_flight);
   append_seconds_gauge (text, "least_lease_margin_seconds",
                         "Time for which all present holds are provable; no sample without a hold.",
@@ -232,7 +229,7 @@ curator_client_format_metrics (CuratorClient *client)
   append_state (text, &figures);
   for (int i = 0; i < CURATOR_N_DURATIONS; i++)
     {
-      append_histogram (text, (CuratorDuration) i, &figures.durations[i]);
+      append_histogram (text, (CuratorDuration) i, &figures.stats.durations[i]);
     }
   g_string_append (text, "# EOF\n");
   return g_string_free (text, FALSE);

@@ -22,8 +22,7 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
   if (client->ops->is_shared)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%s can only be set for a client with a connection of its own",
-                   what);
+                   "%s can only be set for a client with a connection of its own", what);
       return FALSE;
     }
   return is_built_in || curator_channel_unsupported (error, what);
@@ -38,8 +37,8 @@ curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
     {
       return FALSE;
     }
-  g_clear_pointer (&client->tls, curator_tls_unref);
-  client->tls = curator_tls_copy (tls);
+  g_clear_pointer (&client->settings.tls, curator_tls_unref);
+  client->settings.tls = curator_tls_copy (tls);
   return TRUE;
 }
 
@@ -51,8 +50,8 @@ take_sasl (CuratorClient *client, CuratorSaslSettings *settings, GError **error)
       curator_sasl_settings_unref (settings);
       return FALSE;
     }
-  g_clear_pointer (&client->sasl, curator_sasl_settings_unref);
-  client->sasl = settings;
+  g_clear_pointer (&client->settings.sasl, curator_sasl_settings_unref);
+  client->settings.sasl = settings;
   return TRUE;
 }
 

@@ -15,7 +15,7 @@
 static gboolean
 check_same (CuratorClient *client, const CuratorConnectString *parsed, GError **error)
 {
-  const char *chroot = client->servers->chroot;
+  const char *chroot = client->settings.servers->chroot;
 
   if (parsed->chroot != NULL && g_strcmp0 (parsed->chroot, chroot) != 0)
     {
@@ -24,7 +24,7 @@ check_same (CuratorClient *client, const CuratorConnectString *parsed, GError **
                    chroot != NULL ? chroot : "none", parsed->chroot);
       return FALSE;
     }
-  if (parsed->is_tls && client->tls == NULL)
+  if (parsed->is_tls && client->settings.tls == NULL)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                            "a client that was started in clear text cannot change to TLS");

@@ -133,7 +133,8 @@ static CURATOR_LOCKED void
 start_cleanup (CuratorSession *session)
 {
   CuratorClient *client = session->client;
-  const gint64 timeout_us = MIN ((gint64) client->connection_timeout_ms * 1000, CLEANUP_US);
+  const gint64 timeout_us =
+      MIN ((gint64) client->settings.connection_timeout_ms * 1000, CLEANUP_US);
 
   session->drained = on_drained;
   session->cleaning_up = TRUE;

@@ -1,6 +1,6 @@
 /* Follows the servers of a session: their names are looked up while there is no connection.
  *
- * Mirrors HostProvider.updateServerList(). Threads: timer lane, and those that look names up; guarded
+ * Mirrors HostProvider.updateServerList(). Threads: the timer thread, and those that look names up; guarded
  * by the client's mutex.
  *
  * NOTES: servers that restart under new addresses must be found before the session expires, so a handle
@@ -35,11 +35,17 @@ static void on_tick (gpointer data) CURATOR_LOCKED;
 static CURATOR_LOCKED void
 open_now (CuratorSession *session)
 {
-  const CuratorWork open = session->open;
+  const CuratorWork open = session->seeking.open;
 
-  session->open = NULL;
-  curator_timer_cancel (session->client, &session->servers_timer);
+  session->seeking.open = NULL;
+  curator_timer_cancel (session->client, &session->seeking.timer);
   curator_dispatch_session_work (session->client, open, curator_session_ref (session));
+}
+
+gboolean
+curator_session_servers_are_sought (const CuratorSession *session)
+{
+  return session->seeking.open != NULL;
 }
 
 static CURATOR_LOCKED gboolean
@@ -54,7 +60,7 @@ on_patience_over (gpointer data)
 {
   CuratorSession *session = data;
 
-  session->servers_timer = NULL;
+  session->seeking.timer = NULL;
   if (are_known (session->client))
     {
       open_now (session);
@@ -66,7 +72,7 @@ curator_session_servers_find (CuratorSession *session, CuratorWork open)
 {
   CuratorClient *client = session->client;
 
-  session->open = open;
+  session->seeking.open = open;
   if (client->known != NULL)
     {
       curator_resolve_start (client, on_names_found);
@@ -76,8 +82,8 @@ curator_session_servers_find (CuratorSession *session, CuratorWork open)
       open_now (session);
       return;
     }
-  curator_timer_cancel (client, &session->servers_timer);
-  session->servers_timer = curator_timer_after (client, PATIENCE_US, on_patience_over, session);
+  curator_timer_cancel (client, &session->seeking.timer);
+  session->seeking.timer = curator_timer_after (client, PATIENCE_US, on_patience_over, session);
 }
 
 /* What the handle should have now: transfer full. */
@@ -85,10 +91,9 @@ static CURATOR_LOCKED GPtrArray *
 wanted_servers (CuratorSession *session)
 {
   CuratorClient *client = session->client;
-  const gint64 down_us =
-      client->down_since_us != 0 ? curator_client_now_us (client) - client->down_since_us : 0;
+  const gint64 patience_us = (gint64) session->timeout_ms * 1000 / FORMER_SHARE;
   const gboolean with_former = session->state != CURATOR_SESSION_CONNECTED
-                               && down_us > (gint64) session->timeout_ms * 1000 / FORMER_SHARE;
+                               && curator_connection_down_us (client) > patience_us;
 
   return curator_servers_copy (client->known, with_former);
 }
@@ -112,10 +117,9 @@ tell_handle (CuratorSession *session)
     {
       return FALSE;
     }
-  if (g_strcmp0 (addresses, client->addresses) != 0)
+  if (curator_connection_error_moved (client, addresses))
     {
       curator_info ("the servers are now at %s", addresses);
-      curator_connection_error_opened (client, addresses, NULL);
     }
   const gboolean is_done = ops->set_servers (ops, session->handle, servers, addresses, may_leave);
   client->leaves_others &= !(is_done && may_leave);
@@ -127,14 +131,13 @@ pause_us (CuratorSession *session)
 {
   CuratorClient *client = session->client;
   const gint64 least_us = (gint64) session->timeout_ms * 1000 / LOOK_UP_SHARE;
-  const gint64 now_us = curator_client_now_us (client);
 
   if (session->state == CURATOR_SESSION_CONNECTED)
     {
-      const gint64 up_us = now_us - session->servers_since_us;
+      const gint64 up_us = curator_client_now_us (client) - session->seeking.since_us;
       return MIN (MAX (up_us / CONNECTED_SHARE, least_us), CONNECTED_US);
     }
-  return MAX (MIN ((now_us - client->down_since_us) / LATER_SHARE, LONGEST_US), least_us);
+  return MAX (MIN (curator_connection_down_us (client) / LATER_SHARE, LONGEST_US), least_us);
 }
 
 static CURATOR_LOCKED void
@@ -142,25 +145,25 @@ tick_later (CuratorSession *session, gboolean again)
 {
   CuratorClient *client = session->client;
 
-  curator_timer_cancel (client, &session->servers_timer);
+  curator_timer_cancel (client, &session->seeking.timer);
   if (again)
     {
-      session->servers_timer = curator_timer_after (
+      session->seeking.timer = curator_timer_after (
           client, (gint64) session->timeout_ms * 1000 / LEAVE_SHARE, on_tick, session);
     }
   else if (curator_servers_have_names (client->known))
     {
-      session->servers_timer = curator_timer_after (client, pause_us (session), on_tick, session);
+      session->seeking.timer = curator_timer_after (client, pause_us (session), on_tick, session);
     }
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static void
 on_tick (gpointer data)
 {
   CuratorSession *session = data;
 
-  session->servers_timer = NULL;
+  session->seeking.timer = NULL;
   curator_resolve_start (session->client, on_names_found);
   tick_later (session, tell_handle (session));
 }
@@ -179,9 +182,9 @@ on_names_found (CuratorClient *client)
     {
       tick_later (session, tell_handle (session));
     }
-  else if (session->open != NULL
+  else if (session->seeking.open != NULL
            && (!curator_resolve_is_busy (client)
-               || (session->servers_timer == NULL && are_known (client))))
+               || (session->seeking.timer == NULL && are_known (client))))
     {
       open_now (session);
     }
@@ -204,7 +207,7 @@ curator_session_servers_connected (CuratorSession *session)
 {
   if (session->client->known != NULL && session->client->ops->set_servers != NULL)
     {
-      session->servers_since_us = curator_client_now_us (session->client);
+      session->seeking.since_us = curator_client_now_us (session->client);
       tick_later (session, session->client->leaves_others);
     }
 }
@@ -219,6 +222,6 @@ curator_session_servers_replaced (CuratorClient *client)
 void
 curator_session_servers_stop (CuratorSession *session)
 {
-  session->open = NULL;
-  curator_timer_cancel (session->client, &session->servers_timer);
+  session->seeking.open = NULL;
+  curator_timer_cancel (session->client, &session->seeking.timer);
 }

@@ -97,7 +97,7 @@ on_never_connected (gpointer data)
     {
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
-  if (session->open != NULL)
+  if (curator_session_servers_are_sought (session))
     {
       curator_connection_error_opened (session->client, NULL, why_not_open (session->client, 0));
     }
@@ -116,7 +116,7 @@ reopen_later (CuratorSession *session, gint64 pause_ms)
 static CURATOR_LOCKED gint64
 reopen_pause_ms (const CuratorClient *client)
 {
-  return MIN (FIRST_REOPEN_MS << MIN (client->open_failures - 1, 10), LAST_REOPEN_MS);
+  return MIN (FIRST_REOPEN_MS << MIN (client->opening.open_failures - 1, 10), LAST_REOPEN_MS);
 }
 
 void
@@ -126,21 +126,20 @@ curator_session_open (CuratorClient *client)
 
   curator_refs_init (&session->refs);
   session->client = client;
-  session->epoch = ++client->epoch;
-  session->timeout_ms = client->session_timeout_ms;
+  session->epoch = ++client->opening.epoch;
+  session->timeout_ms = client->settings.session_timeout_ms;
   session->watches = curator_watches_table_new ();
-  session->lines = g_hash_table_new (g_str_hash, g_str_equal);
   curator_client_memory_ref (client);
   client->session = session;
   client->sessions_open++;
   curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
-  set_loss_timer (session, client->connection_timeout_ms, on_never_connected);
+  set_loss_timer (session, client->settings.connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
   curator_follow_configuration (session);
-  if (client->address_pending || client->open_failures > 0)
+  if (client->opening.address_pending || client->opening.open_failures > 0)
     {
-      reopen_later (session, client->address_pending ? ADDRESS_PATIENCE_MS
-                                                     : reopen_pause_ms (client));
+      reopen_later (session, client->opening.address_pending ? ADDRESS_PATIENCE_MS
+                                                             : reopen_pause_ms (client));
       return;
     }
   curator_session_servers_find (session, open_handle);
@@ -163,7 +162,7 @@ curator_session_die (CuratorSession *session, int rc)
     {
       return;
     }
-  client->open_failures = has_lasted (session) ? 0 : client->open_failures + 1;
+  client->opening.open_failures = has_lasted (session) ? 0 : client->opening.open_failures + 1;
   /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
   if (rc == ZAUTHFAILED)
@@ -233,9 +232,9 @@ on_connected (CuratorSession *session)
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
   curator_session_servers_connected (session);
-  curator_client_set_state (client, client->ever_connected ? CURATOR_STATE_RECONNECTED
-                                                           : CURATOR_STATE_CONNECTED);
-  client->ever_connected = TRUE;
+  curator_client_set_state (client, client->opening.ever_connected ? CURATOR_STATE_RECONNECTED
+                                                                   : CURATOR_STATE_CONNECTED);
+  client->opening.ever_connected = TRUE;
   curator_connection_error_up (client);
   curator_heartbeat_connected (session);
   curator_watches_connected (session);
@@ -255,7 +254,7 @@ on_disconnected (CuratorSession *session)
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
   curator_connect_deadline_start (session);
   /* After LOST comes RECONNECTED, as in Curator. */
-  if (!session->lapsed)
+  if (!curator_lease_clock_has_lapsed (session))
     {
       curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
     }
@@ -354,7 +353,7 @@ open_failed (CuratorSession *session, GError *why)
 {
   CuratorClient *client = session->client;
 
-  client->open_failures++;
+  client->opening.open_failures++;
   curator_connection_error_opened (client, NULL, why);
   curator_connection_error_warn (client);
   reopen_later (session, reopen_pause_ms (client));
@@ -365,9 +364,9 @@ add_auths (CuratorSession *session)
 {
   CuratorClient *client = session->client;
 
-  for (guint i = 0; i < client->auths->len; i++)
+  for (guint i = 0; i < client->settings.auths->len; i++)
     {
-      const CuratorAuth *auth = g_ptr_array_index (client->auths, i);
+      const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
       gsize length;
       const char *bytes = g_bytes_get_data (auth->auth, &length);
       client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
@@ -405,9 +404,12 @@ open_handle (gpointer data)
       if (addresses != NULL || client->ops->is_shared)
         {
           /* The program's handle may have connected long ago. */
-          session->connecting_us = client->ops->is_shared ? 0 : curator_client_boottime_us (client);
-          session->handle = client->ops->open (client->ops, addresses, client->session_timeout_ms,
-                                               on_event, session);
+          if (!client->ops->is_shared)
+            {
+              curator_lease_clock_connecting (session);
+            }
+          session->handle = client->ops->open (
+              client->ops, addresses, client->settings.session_timeout_ms, on_event, session);
         }
       if (session->handle == NULL)
         {

@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "base/server_list.h"
 #include "base/tag.h"
+#include "client/host_address.h"
 #include "core/client-record.h"
-#include "core/host_address.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
@@ -51,34 +51,34 @@ curator_settings_init (CuratorClient *client, const char *connect_string,
 {
   client->connect_string = g_strdup (connect_string != NULL ? connect_string : "");
   curator_namespace_update (client);
-  client->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
-  client->connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
-  client->long_queue = LONG_QUEUE;
-  client->retry_policy = retry_policy != NULL
-                             ? curator_retry_policy_ref (retry_policy)
-                             : curator_retry_policy_new_exponential_backoff (1000, 3);
-  client->auths = g_ptr_array_new_with_free_func (free_auth);
+  client->settings.session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
+  client->settings.connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
+  client->settings.long_queue = LONG_QUEUE;
+  client->settings.retry_policy = retry_policy != NULL
+                                      ? curator_retry_policy_ref (retry_policy)
+                                      : curator_retry_policy_new_exponential_backoff (1000, 3);
+  client->settings.auths = g_ptr_array_new_with_free_func (free_auth);
 }
 
 void
 curator_settings_clear (CuratorClient *client)
 {
-  curator_retry_policy_unref (client->retry_policy);
+  curator_retry_policy_unref (client->settings.retry_policy);
   curator_gate_enter ();
   g_free (client->connect_string);
-  g_clear_pointer (&client->servers, curator_connect_string_free);
-  g_free (client->namespace_);
-  g_free (client->prefix);
-  g_ptr_array_unref (client->auths);
-  g_clear_pointer (&client->tls, curator_tls_unref);
-  g_clear_pointer (&client->sasl, curator_sasl_settings_unref);
-  deallocate_ACL_vector (&client->acl);
+  g_clear_pointer (&client->settings.servers, curator_connect_string_free);
+  g_free (client->settings.namespace_);
+  g_free (client->settings.prefix);
+  g_ptr_array_unref (client->settings.auths);
+  g_clear_pointer (&client->settings.tls, curator_tls_unref);
+  g_clear_pointer (&client->settings.sasl, curator_sasl_settings_unref);
+  deallocate_ACL_vector (&client->settings.acl);
   g_clear_pointer (&client->default_data, g_bytes_unref);
   curator_gate_leave ();
-  g_clear_pointer (&client->callback_context, g_main_context_unref);
-  if (client->trace_destroy != NULL)
+  g_clear_pointer (&client->settings.callback_context, g_main_context_unref);
+  if (client->settings.trace_destroy != NULL)
     {
-      client->trace_destroy (client->trace_data);
+      client->settings.trace_destroy (client->settings.trace_data);
     }
 }
 
@@ -101,35 +101,35 @@ curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   const gboolean is_possible = timeout_ms >= MIN_SESSION_MS && timeout_ms <= MAX_SESSION_MS;
-  client->session_timeout_ms = is_possible ? (int) timeout_ms : 0;
+  client->settings.session_timeout_ms = is_possible ? (int) timeout_ms : 0;
 }
 
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  client->connection_timeout_ms = storable_ms (timeout_ms);
+  client->settings.connection_timeout_ms = storable_ms (timeout_ms);
 }
 
 void
 curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  client->has_server_tick = TRUE;
-  client->server_tick_ms = storable_ms (tick_ms);
+  client->settings.has_server_tick = TRUE;
+  client->settings.server_tick_ms = storable_ms (tick_ms);
 }
 
 void
 curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  client->has_heartbeat = TRUE;
-  client->heartbeat_ms = storable_ms (interval_ms);
+  client->settings.has_heartbeat = TRUE;
+  client->settings.heartbeat_ms = storable_ms (interval_ms);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS)
     {
       curator_warn ("a heartbeat every %d ms is a write for each: the interval becomes %d ms",
-                    client->heartbeat_ms, SHORTEST_HEARTBEAT_MS);
-      client->heartbeat_ms = SHORTEST_HEARTBEAT_MS;
+                    client->settings.heartbeat_ms, SHORTEST_HEARTBEAT_MS);
+      client->settings.heartbeat_ms = SHORTEST_HEARTBEAT_MS;
     }
 }
 
@@ -146,8 +146,9 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
     {
       return FALSE;
     }
-  g_free (client->namespace_);
-  client->namespace_ = namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
+  g_free (client->settings.namespace_);
+  client->settings.namespace_ =
+      namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
   curator_namespace_update (client);
   return TRUE;
 }
@@ -160,7 +161,7 @@ curator_client_add_auth (CuratorClient *client, const char *scheme, const void *
   CuratorAuth *entry = g_new (CuratorAuth, 1);
   entry->scheme = g_strdup (scheme);
   entry->auth = g_bytes_new (auth, length);
-  g_ptr_array_add (client->auths, entry);
+  g_ptr_array_add (client->settings.auths, entry);
 }
 
 static gboolean
@@ -179,19 +180,19 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
                     && (acl == NULL || is_acl (acl)));
-  deallocate_ACL_vector (&client->acl);
-  client->acl = (struct ACL_vector){ 0 };
+  deallocate_ACL_vector (&client->settings.acl);
+  client->settings.acl = (struct ACL_vector){ 0 };
   if (acl == NULL || acl->count == 0)
     {
       return;
     }
-  allocate_ACL_vector (&client->acl, acl->count);
+  allocate_ACL_vector (&client->settings.acl, acl->count);
   for (int i = 0; i < acl->count; i++)
     {
       /* The library frees these with free(). */
-      client->acl.data[i].perms = acl->data[i].perms;
-      client->acl.data[i].id.scheme = strdup (acl->data[i].id.scheme);
-      client->acl.data[i].id.id = strdup (acl->data[i].id.id);
+      client->settings.acl.data[i].perms = acl->data[i].perms;
+      client->settings.acl.data[i].id.scheme = strdup (acl->data[i].id.scheme);
+      client->settings.acl.data[i].id.id = strdup (acl->data[i].id.id);
     }
 }
 
@@ -207,14 +208,14 @@ void
 curator_client_set_compression (CuratorClient *client, gboolean compression)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  client->compression = compression != FALSE;
+  client->settings.compression = compression != FALSE;
 }
 
 void
 curator_client_set_follow_configuration (CuratorClient *client, gboolean follow)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  client->follows_configuration = follow != FALSE;
+  client->settings.follows_configuration = follow != FALSE;
 }
 
 void
@@ -222,8 +223,8 @@ curator_client_set_callback_context (CuratorClient *client, GMainContext *contex
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   g_return_if_fail (curator_is_foreign (context));
-  g_clear_pointer (&client->callback_context, g_main_context_unref);
-  client->callback_context = context != NULL ? g_main_context_ref (context) : NULL;
+  g_clear_pointer (&client->settings.callback_context, g_main_context_unref);
+  client->settings.callback_context = context != NULL ? g_main_context_ref (context) : NULL;
 }
 
 void
@@ -231,21 +232,21 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
                           GDestroyNotify destroy)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  if (client->trace_destroy != NULL)
+  if (client->settings.trace_destroy != NULL)
     {
-      client->trace_destroy (client->trace_data);
+      client->settings.trace_destroy (client->settings.trace_data);
     }
-  client->trace = func;
-  client->trace_data = user_data;
-  client->trace_destroy = destroy;
+  client->settings.trace = func;
+  client->settings.trace_data = user_data;
+  client->settings.trace_destroy = destroy;
 }
 
 static gboolean
 check_features (CuratorClient *client, GError **error)
 {
-  for (guint i = 0; i < client->auths->len; i++)
+  for (guint i = 0; i < client->settings.auths->len; i++)
     {
-      const CuratorAuth *auth = g_ptr_array_index (client->auths, i);
+      const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
       if (!curator_features_check_auth_scheme (auth->scheme, error))
         {
           return FALSE;
@@ -258,7 +259,7 @@ check_features (CuratorClient *client, GError **error)
 static gboolean
 check_follow (CuratorClient *client, GError **error)
 {
-  if (client->follows_configuration && client->ops->is_shared)
+  if (client->settings.follows_configuration && client->ops->is_shared)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
                            "the client uses the program's handle, whose servers it cannot change: "
@@ -277,12 +278,12 @@ check_default_data (CuratorClient *client, GError **error)
 
 /* The name of the first other time setting that is out of range, or NULL. */
 static const char *
-out_of_range_time (const CuratorClient *client)
+out_of_range_time (const CuratorSettings *settings)
 {
-  return client->connection_timeout_ms == 0                       ? "connection timeout"
-         : client->has_server_tick && client->server_tick_ms == 0 ? "server tick"
-         : client->has_heartbeat && client->heartbeat_ms == 0     ? "heartbeat interval"
-                                                                  : NULL;
+  return settings->connection_timeout_ms == 0                         ? "connection timeout"
+         : settings->has_server_tick && settings->server_tick_ms == 0 ? "server tick"
+         : settings->has_heartbeat && settings->heartbeat_ms == 0     ? "heartbeat interval"
+                                                                      : NULL;
 }
 
 static gboolean
@@ -294,11 +295,11 @@ refuse_time (const char *name, int least, int most, GError **error)
 }
 
 static gboolean
-check_times (CuratorClient *client, GError **error)
+check_times (const CuratorSettings *settings, GError **error)
 {
-  const char *bad = out_of_range_time (client);
+  const char *bad = out_of_range_time (settings);
 
-  if (client->session_timeout_ms == 0)
+  if (settings->session_timeout_ms == 0)
     {
       return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
     }
@@ -308,7 +309,7 @@ check_times (CuratorClient *client, GError **error)
 void
 curator_settings_give_ports (CuratorClient *client, CuratorConnectString *servers)
 {
-  for (guint i = 0; client->tls != NULL && i < servers->hosts->len; i++)
+  for (guint i = 0; client->settings.tls != NULL && i < servers->hosts->len; i++)
     {
       CuratorHostPort *host = servers->hosts->pdata[i];
       host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
@@ -319,22 +320,23 @@ static gboolean
 prepare_servers (CuratorClient *client, GError **error)
 {
   curator_not_shared ();
-  client->servers = curator_connect_string_parse (client->connect_string, error);
-  if (client->servers == NULL)
+  client->settings.servers = curator_connect_string_parse (client->connect_string, error);
+  if (client->settings.servers == NULL)
     {
       return FALSE;
     }
-  if (client->servers->is_tls && client->tls == NULL)
+  if (client->settings.servers->is_tls && client->settings.tls == NULL)
     {
-      client->tls = curator_tls_new ();
+      client->settings.tls = curator_tls_new ();
     }
-  curator_settings_give_ports (client, client->servers);
+  curator_settings_give_ports (client, client->settings.servers);
   g_clear_pointer (&client->known, g_ptr_array_unref);
-  if ((client->tls != NULL || client->sasl != NULL) && client->ops->dup_failure == NULL)
+  if ((client->settings.tls != NULL || client->settings.sasl != NULL)
+      && client->ops->dup_failure == NULL)
     {
       client->ops = curator_zk_ops_secured (client);
     }
-  client->known = curator_servers_new (client->servers->hosts);
+  client->known = curator_servers_new (client->settings.servers->hosts);
   return TRUE;
 }
 
@@ -342,12 +344,12 @@ gboolean
 curator_settings_prepare (CuratorClient *client, GError **error)
 {
   CURATOR_INSIDE_GATE;
-  if (!check_times (client, error) || !check_features (client, error)
+  if (!check_times (&client->settings, error) || !check_features (client, error)
       || !check_follow (client, error) || !check_default_data (client, error))
     {
       return FALSE;
     }
-  g_clear_pointer (&client->servers, curator_connect_string_free);
+  g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))
     {
       return FALSE;
@@ -355,9 +357,9 @@ curator_settings_prepare (CuratorClient *client, GError **error)
   if (client->default_data == NULL)
     {
       client->default_data = curator_host_name ();
-      client->wants_address = TRUE;
+      client->settings.wants_address = TRUE;
     }
-  if (client->acl.count == 0)
+  if (client->settings.acl.count == 0)
     {
       curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
     }

@@ -156,8 +156,8 @@ curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *canc
 gint64
 curator_call_deadline (CuratorClient *client, gint64 timeout_ms)
 {
-  return curator_client_deadline (client,
-                                  timeout_ms == 0 ? client->connection_timeout_ms : timeout_ms);
+  return curator_client_deadline (client, timeout_ms == 0 ? client->settings.connection_timeout_ms
+                                                          : timeout_ms);
 }
 
 gboolean

@@ -35,12 +35,12 @@ struct _CuratorDispatch
   CuratorAlarm alarm; /* the timer lane waits for it; open while that lane runs */
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
-  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer lane has none */
+  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* CuratorTask; the timer lane has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
   guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   gboolean expected[CURATOR_N_LANES] CURATOR_GUARDED; /* callbacks may come */
-  CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
+  CuratorTimer *shortage_timer CURATOR_GUARDED;       /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
 };
 
@@ -137,7 +137,7 @@ start_expected (CuratorClient *client, GError **error)
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
       const gboolean is_expected =
-          is_ours (lane) || (dispatch->expected[lane] && client->callback_context == NULL);
+          is_ours (lane) || (dispatch->expected[lane] && client->settings.callback_context == NULL);
       if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
           && !start_lane (client, lane, error))
         {
@@ -153,8 +153,9 @@ start_missing (gpointer data)
 {
   CuratorClient *client = data;
   client->dispatch->shortage_timer =
-      start_expected (client, NULL) ? NULL
-                                    : curator_timer_after (client, SHORTAGE_US, start_missing, client);
+      start_expected (client, NULL)
+          ? NULL
+          : curator_timer_after (client, SHORTAGE_US, start_missing, client);
 }
 
 static CURATOR_LOCKED void
@@ -178,7 +179,7 @@ static CURATOR_LOCKED void
 post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
                GDestroyNotify destroy)
 {
-  if (client->callback_context == NULL)
+  if (client->settings.callback_context == NULL)
     {
       push_job (client, lane, func, data, destroy);
       return;
@@ -187,7 +188,7 @@ post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpoint
   GSource *source = g_idle_source_new ();
   g_source_set_priority (source, G_PRIORITY_DEFAULT);
   g_source_set_callback (source, curator_task_run, job, curator_task_free);
-  g_source_attach (source, client->callback_context);
+  g_source_attach (source, client->settings.callback_context);
   g_source_unref (source);
 }
 
@@ -335,7 +336,7 @@ wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
   else
     {
       curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
-      client->cancel_state = PTHREAD_CANCEL_DISABLE;
+      client->unlock.cancel_state = PTHREAD_CANCEL_DISABLE;
     }
   dispatch->asleep_until_us[lane] = 0;
 }
@@ -475,9 +476,9 @@ wait_for_change (CuratorClient *client, gint64 until_us)
       return TRUE;
     }
   /* Whoever holds the mutex meanwhile leaves the state of his own thread. */
-  const int cancel_state = client->cancel_state;
+  const int cancel_state = client->unlock.cancel_state;
   const int failed = curator_gate_cond_wait (&client->changed, &client->mutex, &until);
-  client->cancel_state = cancel_state;
+  client->unlock.cancel_state = cancel_state;
   return failed != ETIMEDOUT;
 }
 

@@ -49,19 +49,19 @@ curator_client_lock (CuratorClient *client)
   pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
   curator_gate_enter ();
   pthread_mutex_lock (&client->mutex);
-  client->cancel_state = cancel_state;
+  client->unlock.cancel_state = cancel_state;
   locked_client = client;
 }
 
 void CURATOR_NOT_ANALYSED
 curator_client_unlock (CuratorClient *client)
 {
-  const CuratorContinuation first = client->after_first;
-  CuratorAfter *after = client->after_head;
-  const int cancel_state = client->cancel_state;
-  client->after_first.func = NULL;
-  client->after_head = NULL;
-  client->after_tail = NULL;
+  const CuratorContinuation first = client->unlock.first;
+  CuratorAfter *after = client->unlock.head;
+  const int cancel_state = client->unlock.cancel_state;
+  client->unlock.first.func = NULL;
+  client->unlock.head = NULL;
+  client->unlock.tail = NULL;
   locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
@@ -84,22 +84,22 @@ void
 curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data)
 {
   const CuratorContinuation run = { .func = func, .data = data };
-  if (client->after_first.func == NULL)
+  if (client->unlock.first.func == NULL)
     {
-      client->after_first = run;
+      client->unlock.first = run;
       return;
     }
   CuratorAfter *after = g_new (CuratorAfter, 1);
   *after = (CuratorAfter){ .run = run };
-  if (client->after_tail == NULL)
+  if (client->unlock.tail == NULL)
     {
-      client->after_head = after;
+      client->unlock.head = after;
     }
   else
     {
-      client->after_tail->next = after;
+      client->unlock.tail->next = after;
     }
-  client->after_tail = after;
+  client->unlock.tail = after;
 }
 
 gboolean

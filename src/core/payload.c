@@ -32,7 +32,7 @@ curator_payload_pack (const CuratorClient *client, GBytes *plain)
     {
       return NULL;
     }
-  return client->compression ? curator_gzip (plain) : g_bytes_ref (plain);
+  return client->settings.compression ? curator_gzip (plain) : g_bytes_ref (plain);
 }
 
 GBytes *
@@ -40,7 +40,7 @@ curator_payload_unpack (const CuratorClient *client, GBytes *read)
 {
   gsize length = 0;
   const void *data = read != NULL ? g_bytes_get_data (read, &length) : NULL;
-  GBytes *plain = data != NULL && client->compression
+  GBytes *plain = data != NULL && client->settings.compression
                       ? curator_gunzip (data, length, CURATOR_MAX_PAYLOAD)
                       : NULL;
   return plain != NULL || read == NULL ? plain : g_bytes_ref (read);

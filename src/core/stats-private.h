@@ -8,8 +8,10 @@
 void curator_count (CuratorClient *client, CuratorCounter counter, guint64 n) CURATOR_LOCKED;
 void curator_count_duration (CuratorClient *client, CuratorDuration kind,
                              gint64 duration_us) CURATOR_LOCKED;
-/* All counters at this moment, CURATOR_N_COUNTERS. */
-void curator_copy_counters (CuratorClient *client, guint64 *counters) CURATOR_LOCKED;
+/* One more or one less of the attempts that found another contender ahead. */
+void curator_count_waiting (CuratorClient *client, int change) CURATOR_LOCKED;
+/* Of this moment. */
+void curator_copy_stats (CuratorClient *client, CuratorStats *stats) CURATOR_LOCKED;
 extern const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS];
 /* path: the full path. Does nothing without a trace function. */
 void curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,

@@ -34,7 +34,13 @@ G_STATIC_ASSERT (G_N_ELEMENTS (names) == CURATOR_N_COUNTERS);
 void
 curator_count (CuratorClient *client, CuratorCounter counter, guint64 n)
 {
-  client->counters[counter] += n;
+  client->stats.counters[counter] += n;
+}
+
+void
+curator_count_waiting (CuratorClient *client, int change)
+{
+  client->stats.n_waiting += (guint) change;
 }
 
 const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS] = {
@@ -46,19 +52,20 @@ const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS] = {
 void
 curator_count_duration (CuratorClient *client, CuratorDuration kind, gint64 duration_us)
 {
-  curator_histogram_add (&client->durations[kind], &curator_duration_scales[kind], duration_us);
+  curator_histogram_add (&client->stats.durations[kind], &curator_duration_scales[kind],
+                         duration_us);
 }
 
 void
-curator_copy_counters (CuratorClient *client, guint64 *counters)
+curator_copy_stats (CuratorClient *client, CuratorStats *stats)
 {
-  memcpy (counters, client->counters, sizeof client->counters);
+  *stats = client->stats;
 }
 
 gsize
 curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
 {
-  guint64 all[CURATOR_N_COUNTERS] = { 0 };
+  CuratorStats all = { 0 };
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (values != NULL || n == 0), 0);
   if (n == 0)
@@ -68,11 +75,11 @@ curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
   if (curator_client_check_forked (client, NULL))
     {
       curator_client_lock (client);
-      curator_copy_counters (client, all);
+      curator_copy_stats (client, &all);
       curator_client_unlock (client);
     }
   memset (values, 0, n * sizeof *values);
-  memcpy (values, all, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
+  memcpy (values, all.counters, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
   return CURATOR_N_COUNTERS;
 }
 
@@ -86,7 +93,7 @@ static void
 deliver_event (gpointer data)
 {
   CuratorTraceEvent *event = data;
-  event->client->trace (event, event->client->trace_data);
+  event->client->settings.trace (event, event->client->settings.trace_data);
 }
 
 static void
@@ -103,7 +110,7 @@ void
 curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, gint64 duration_us,
                gint64 session_id)
 {
-  if (client->trace == NULL)
+  if (client->settings.trace == NULL)
     {
       return;
     }

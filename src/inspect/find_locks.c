@@ -111,7 +111,7 @@ is_missing_chroot (Walk *walk, const char *path, int rc, GError **error)
 {
   g_autoptr (GError) missing = curator_parents_chroot_error (walk->client, rc);
 
-  if (missing == NULL || strcmp (path, walk->client->servers->chroot) != 0)
+  if (missing == NULL || strcmp (path, walk->client->settings.servers->chroot) != 0)
     {
       return FALSE;
     }

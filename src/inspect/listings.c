@@ -50,10 +50,38 @@ listing_free (gpointer data)
   g_free (listing);
 }
 
+/* Of one client. */
+typedef struct
+{
+  CuratorClient *client;
+  GHashTable *by_path;
+  CuratorTimer *timer; /* the next sweep; or NULL */
+} Listings;
+
+static void
+clear_listings (gpointer data)
+{
+  g_clear_pointer (&((Listings *) data)->by_path, g_hash_table_unref);
+}
+
+static CURATOR_LOCKED Listings *
+listings_of (CuratorClient *client)
+{
+  static const CuratorAttachmentType type = { sizeof (Listings), clear_listings };
+  Listings *listings = curator_attached (&client->attached, &type);
+
+  if (listings->by_path == NULL)
+    {
+      listings->client = client;
+      listings->by_path = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, listing_free);
+    }
+  return listings;
+}
+
 static CURATOR_LOCKED Listing *
 find (CuratorClient *client, const char *path)
 {
-  Listing *listing = client->listings != NULL ? g_hash_table_lookup (client->listings, path) : NULL;
+  Listing *listing = g_hash_table_lookup (listings_of (client)->by_path, path);
 
   /* The watch of an ended session says nothing. */
   if (listing != NULL && listing->watch != NULL && curator_watch_get_path (listing->watch) == NULL)
@@ -63,17 +91,18 @@ find (CuratorClient *client, const char *path)
   return listing;
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_sweep_due (gpointer data)
 {
-  CuratorClient *client = data;
+  Listings *listings = data;
+  CuratorClient *client = listings->client;
   const gint64 before_us = client->ops->monotonic_us (client->ops) - IDLE_US;
   GHashTableIter iter;
   gpointer listing;
 
-  client->listings_timer = NULL;
-  g_hash_table_iter_init (&iter, client->listings);
+  listings->timer = NULL;
+  g_hash_table_iter_init (&iter, listings->by_path);
   while (g_hash_table_iter_next (&iter, NULL, &listing))
     {
       if (((Listing *) listing)->used_us < before_us)
@@ -81,9 +110,9 @@ on_sweep_due (gpointer data)
           g_hash_table_iter_remove (&iter);
         }
     }
-  if (g_hash_table_size (client->listings) > 0)
+  if (g_hash_table_size (listings->by_path) > 0)
     {
-      client->listings_timer = curator_timer_after (client, IDLE_US, on_sweep_due, client);
+      listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
     }
 }
 
@@ -96,16 +125,13 @@ find_or_add (CuratorClient *client, const char *path)
     {
       return listing;
     }
-  if (client->listings == NULL)
+  Listings *listings = listings_of (client);
+  if (listings->timer == NULL)
     {
-      client->listings = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, listing_free);
-    }
-  if (client->listings_timer == NULL)
-    {
-      client->listings_timer = curator_timer_after (client, IDLE_US, on_sweep_due, client);
+      listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
     }
   listing = g_new0 (Listing, 1);
-  g_hash_table_insert (client->listings, g_strdup (path), listing);
+  g_hash_table_insert (listings->by_path, g_strdup (path), listing);
   return listing;
 }
 

@@ -78,14 +78,15 @@ grant_if_proven (Attempt *attempt, gint64 checked_us)
       /* The first request after a long silence: a grant now would not last. */
       curator_retry_loop_after (&attempt->tries, until_fresh_us);
     }
-  else if (curator_lease_terms_are_too_short (&session->terms))
+  else if (curator_lease_terms_are_too_short (curator_session_terms (session)))
     {
       curator_attempt_step_failed (attempt, ZOPERATIONTIMEOUT, "confirming");
     }
   else
     {
       /* An answer that took too long proves nothing. The lock is ours as soon as one is prompt. */
-      curator_retry_loop_after (&attempt->tries, session->terms.period_us / SLOW_CONFIRM_SHARE);
+      curator_retry_loop_after (&attempt->tries,
+                                curator_session_terms (session)->period_us / SLOW_CONFIRM_SHARE);
     }
 }
 
@@ -97,7 +98,7 @@ on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer 
   attempt->confirmation = NULL;
   if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
     {
-      grant_if_proven (attempt, attempt->session->evidence.proof_us);
+      grant_if_proven (attempt, curator_session_evidence (attempt->session)->proof_us);
     }
   else if (rc == ZOK || rc == ZNONODE)
     {

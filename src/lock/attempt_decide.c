@@ -28,7 +28,7 @@ curator_attempt_list (gpointer data)
 gboolean
 curator_attempt_begin_to_wait (Attempt *attempt)
 {
-  attempt->op.client->n_waiting += attempt->counted_as_waiter ? 0 : 1;
+  curator_count_waiting (attempt->op.client, attempt->counted_as_waiter ? 0 : 1);
   attempt->counted_as_waiter = TRUE;
   if (!attempt->only_litter)
     {

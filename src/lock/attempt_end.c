@@ -146,7 +146,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
   if (attempt->counted_as_waiter)
     {
       curator_count (client, CURATOR_COUNTER_WAITS, 1);
-      client->n_waiting--;
+      curator_count_waiting (client, -1);
     }
   if (granted)
     {
@@ -214,7 +214,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 void
 curator_attempt_refuse (Attempt *attempt)
 {
-  attempt->op.client->n_waiting += attempt->counted_as_waiter ? 0 : 1;
+  curator_count_waiting (attempt->op.client, attempt->counted_as_waiter ? 0 : 1);
   attempt->counted_as_waiter = TRUE;
   attempt->failure = curator_lock_internals_timed_out (attempt->internals, &attempt->op, TRUE);
   curator_attempt_note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
@@ -231,7 +231,7 @@ curator_lock_internals_withdraw (CuratorOp *op)
     {
       return;
     }
-  op->client->n_waiting -= attempt->counted_as_waiter ? 1 : 0;
+  curator_count_waiting (op->client, attempt->counted_as_waiter ? -1 : 0);
   attempt->withdrawn = TRUE;
   curator_attempt_reset (attempt);
   curator_attempt_finish (

@@ -363,7 +363,7 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
 gint64
 curator_client_release_patience_us (CuratorClient *client, gint64 timeout_ms)
 {
-  const gint64 bound_ms = timeout_ms == 0 ? client->connection_timeout_ms : timeout_ms;
+  const gint64 bound_ms = timeout_ms == 0 ? client->settings.connection_timeout_ms : timeout_ms;
   return bound_ms < 0 || bound_ms > G_MAXINT64 / 1000 ? G_MAXINT64 : bound_ms * 1000;
 }
 

@@ -20,6 +20,23 @@
 /* How long a path counts as contended. */
 #define CONTENDED_US G_USEC_PER_SEC
 
+/* Of the paths on which a session was behind another contender, the last ones by their hashes. */
+#define N_CONTENDED 64
+
+typedef struct
+{
+  guint hash;
+  gint64 seen_us; /* monotonic; 0: unused */
+} Contended;
+
+/* Of one session. */
+typedef struct
+{
+  GHashTable *by_path CURATOR_GUARDED; /* full path -> CuratorLocalQueue */
+  GQueue idle CURATOR_GUARDED;         /* those that nobody uses, the oldest first */
+  Contended contended[N_CONTENDED] CURATOR_GUARDED;
+} LocalQueues;
+
 struct _CuratorLocalQueue
 {
   CuratorSession *session; /* no reference: its users have one */
@@ -36,7 +53,7 @@ struct _CuratorLocalQueue
       CURATOR_GUARDED; /* of the newest list, and of the time when the last user left */
   /* While nobody uses it, which is only while it has a known node. */
   CuratorSessionHook hook CURATOR_GUARDED;
-  GList link; /* in session->idle_lines */
+  GList link; /* in LocalQueues.idle */
   char base[];
 };
 
@@ -63,10 +80,31 @@ forget_known (CuratorLocalQueue *local)
   g_clear_pointer (&local->farther, curator_known_node_free);
 }
 
+static void
+clear_queues (gpointer data)
+{
+  LocalQueues *queues = data;
+  curator_not_shared ();
+  g_clear_pointer (&queues->by_path, g_hash_table_unref);
+}
+
+static CURATOR_LOCKED LocalQueues *
+queues_of (CuratorSession *session)
+{
+  static const CuratorAttachmentType type = { sizeof (LocalQueues), clear_queues };
+  LocalQueues *queues = curator_attached (&session->attached, &type);
+
+  if (queues->by_path == NULL)
+    {
+      queues->by_path = g_hash_table_new (g_str_hash, g_str_equal);
+    }
+  return queues;
+}
+
 static CURATOR_LOCKED void
 local_queue_free (CuratorLocalQueue *local)
 {
-  g_hash_table_remove (local->session->lines, local->base);
+  g_hash_table_remove (queues_of (local->session)->by_path, local->base);
   forget_known (local);
   g_free (local);
 }
@@ -74,7 +112,7 @@ local_queue_free (CuratorLocalQueue *local)
 static CURATOR_LOCKED void
 end_idleness (CuratorLocalQueue *local)
 {
-  g_queue_unlink (&local->session->idle_lines, &local->link);
+  g_queue_unlink (&queues_of (local->session)->idle, &local->link);
   curator_session_remove_hook (&local->hook);
 }
 
@@ -91,16 +129,16 @@ static CURATOR_LOCKED void
 keep_for_return (CuratorLocalQueue *local)
 {
   CuratorSession *session = local->session;
+  GQueue *idle = &queues_of (session)->idle;
   CuratorLocalQueue *oldest;
 
   const gint64 now = curator_client_boottime_us (session->client);
   local->guess.left_us = now;
   local->link = (GList){ .data = local };
   local->hook.died = on_session_died;
-  g_queue_push_tail_link (&session->idle_lines, &local->link);
+  g_queue_push_tail_link (idle, &local->link);
   curator_session_add_hook (session, &local->hook);
-  while ((oldest = g_queue_peek_head (&session->idle_lines))->guess.left_us + CURATOR_RETURN_US
-         < now)
+  while ((oldest = g_queue_peek_head (idle))->guess.left_us + CURATOR_RETURN_US < now)
     {
       end_idleness (oldest);
       local_queue_free (oldest);
@@ -110,7 +148,8 @@ keep_for_return (CuratorLocalQueue *local)
 CuratorLocalQueue *
 curator_local_queue_join (CuratorSession *session, const char *base)
 {
-  CuratorLocalQueue *local = g_hash_table_lookup (session->lines, base);
+  GHashTable *queues = queues_of (session)->by_path;
+  CuratorLocalQueue *local = g_hash_table_lookup (queues, base);
 
   if (local == NULL)
     {
@@ -118,7 +157,7 @@ curator_local_queue_join (CuratorSession *session, const char *base)
       local = g_malloc0 (sizeof *local + base_size);
       local->session = session;
       memcpy (local->base, base, base_size);
-      g_hash_table_insert (session->lines, local->base, local);
+      g_hash_table_insert (queues, local->base, local);
     }
   else if (local->users == 0)
     {
@@ -174,7 +213,8 @@ curator_local_queue_note_known (CuratorLocalQueue *local, const char *kind,
   const gssize index = curator_queue_index_of (queue, own);
   const gsize n_behind = index >= 0 ? queue->n_names - (gsize) index - 1 : 0;
 
-  if (n_behind < local->session->client->long_queue || queue->n_foreign > 0 || queue->exhausted)
+  if (n_behind < local->session->client->settings.long_queue || queue->n_foreign > 0
+      || queue->exhausted)
     {
       forget_known (local);
       return;
@@ -222,15 +262,15 @@ curator_local_queue_is_alone (const CuratorLocalQueue *local)
 gboolean
 curator_local_queue_is_occupied (CuratorSession *session, const char *base, const char *kind)
 {
-  const CuratorLocalQueue *local = g_hash_table_lookup (session->lines, base);
+  const CuratorLocalQueue *local = g_hash_table_lookup (queues_of (session)->by_path, base);
   return local != NULL && local->last != NULL && g_str_equal (local->last->kind, kind)
          && curator_session_is_current (session) && curator_lease_clock_remaining_ms (session) > 0;
 }
 
-static CURATOR_LOCKED CuratorContended *
+static CURATOR_LOCKED Contended *
 contended_slot (CuratorSession *session, guint hash)
 {
-  return &session->contended[hash % CURATOR_N_CONTENDED];
+  return &queues_of (session)->contended[hash % N_CONTENDED];
 }
 
 void
@@ -238,16 +278,16 @@ curator_local_queue_note_contender (CuratorLocalQueue *local)
 {
   const guint hash = g_str_hash (local->base);
   *contended_slot (local->session, hash) =
-      (CuratorContended){ .hash = hash, .seen_us = curator_client_now_us (local->session->client) };
+      (Contended){ .hash = hash, .seen_us = curator_client_now_us (local->session->client) };
 }
 
 gboolean
 curator_local_queue_is_contended (CuratorSession *session, const char *base)
 {
   const guint hash = g_str_hash (base);
-  const CuratorContended *slot = contended_slot (session, hash);
+  const Contended *slot = contended_slot (session, hash);
 
-  return g_hash_table_contains (session->lines, base)
+  return g_hash_table_contains (queues_of (session)->by_path, base)
          || (slot->hash == hash && slot->seen_us != 0
              && curator_client_now_us (session->client) - slot->seen_us < CONTENDED_US);
 }

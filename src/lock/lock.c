@@ -128,7 +128,7 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
     {
       return FALSE;
     }
-  if (strlen (client->prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
+  if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                    "the path is too long: lock nodes below it would exceed %d bytes",

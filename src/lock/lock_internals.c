@@ -86,9 +86,16 @@ void
 curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
                                     const char *other_recipe)
 {
-  if (!g_hash_table_contains (client->mixed_paths, path))
+  static const CuratorAttachmentType warned_of = { sizeof (GHashTable *),
+                                                   curator_attached_clear_table };
+  GHashTable **warned = curator_attached (&client->attached, &warned_of);
+
+  if (*warned == NULL)
     {
-      g_hash_table_add (client->mixed_paths, g_strdup (path));
+      *warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    }
+  if (g_hash_table_add (*warned, g_strdup (path)))
+    {
       curator_warn ("%s is also used by %s: they do not exclude each other",
                     curator_client_user_path (client, path), other_recipe);
     }

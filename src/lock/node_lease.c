@@ -40,8 +40,8 @@ delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, g
 static CURATOR_LOCKED void
 delete_node_later (CuratorLease *lease)
 {
-  const gint64 guard_us =
-      MIN (lease->session->terms.session_us / END_GUARD_SHARE, LONGEST_END_GUARD_US);
+  const gint64 guard_us = MIN (curator_session_terms (lease->session)->session_us / END_GUARD_SHARE,
+                               LONGEST_END_GUARD_US);
   curator_reaper_delete_later (lease->client, lease->path,
                                lease->is_ephemeral ? lease->session->id : 0,
                                lease->name_is_unique ? 0 : lease->czxid, guard_us);

@@ -244,7 +244,7 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
            && reply->stat->ephemeralOwner == curator_own_node_owner (node))
     {
       /* The server that has shown it has carried out all that was proven before. */
-      adopt (node, path, reply->stat->czxid, node->session->evidence.proof_us);
+      adopt (node, path, reply->stat->czxid, curator_session_evidence (node->session)->proof_us);
     }
   else if (rc == ZOK && !node->request->is_sequential)
     {

@@ -40,7 +40,7 @@ apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals,
     {
       return;
     }
-  verdict->is_long = queue->n_names >= internals->client->long_queue;
+  verdict->is_long = queue->n_names >= internals->client->settings.long_queue;
   const gboolean is_front = g_str_equal (verdict->watch, queue->names[index - max_leases]);
   verdict->is_next = is_front && index == max_leases;
   if (is_front && max_leases == 1 && index >= 2)

@@ -58,10 +58,14 @@ find_hold (CuratorMutex *mutex, guint64 owner)
 
 /* An uncontended lock would need a new table for each acquisition. So the client has one for its next
  * hold. */
+static const CuratorAttachmentType spare_table = { sizeof (GHashTable *),
+                                                   curator_attached_clear_table };
+
 static CURATOR_LOCKED GHashTable *
 new_table (CuratorMutex *mutex)
 {
-  GHashTable *spare = g_steal_pointer (&mutex->lock.client->spare_holds);
+  GHashTable *spare = g_steal_pointer (
+      (GHashTable **) curator_attached (&mutex->lock.client->attached, &spare_table));
   return spare != NULL ? spare
                        : g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
 }
@@ -80,15 +84,14 @@ add_hold (CuratorMutex *mutex, LockData *hold)
 static CURATOR_LOCKED void
 drop_empty_table (CuratorMutex *mutex)
 {
-  CuratorClient *client = mutex->lock.client;
-
   if (g_hash_table_size (mutex->lock_data) > 0)
     {
       return;
     }
-  if (client->spare_holds == NULL)
+  GHashTable **spare = curator_attached (&mutex->lock.client->attached, &spare_table);
+  if (*spare == NULL)
     {
-      client->spare_holds = g_steal_pointer (&mutex->lock_data);
+      *spare = g_steal_pointer (&mutex->lock_data);
     }
   g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
 }

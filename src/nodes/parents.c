@@ -45,7 +45,7 @@ finish (CuratorParents *parents, int rc)
 static gsize
 chroot_length (const CuratorClient *client)
 {
-  const char *chroot = client->servers != NULL ? client->servers->chroot : NULL;
+  const char *chroot = client->settings.servers != NULL ? client->settings.servers->chroot : NULL;
   return chroot != NULL ? strlen (chroot) : 0;
 }
 
@@ -58,7 +58,7 @@ curator_parents_chroot_error (CuratorClient *client, int rc)
     }
   return g_error_new (CURATOR_ZK_ERROR, ZNONODE,
                       "the chroot %s of the connect string does not exist: create it first",
-                      client->servers->chroot);
+                      client->settings.servers->chroot);
 }
 
 static CURATOR_LOCKED void

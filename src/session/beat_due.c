@@ -37,8 +37,8 @@ random_us (const CuratorSession *session, gint64 most_us)
 static CURATOR_LOCKED gint64
 held_due_us (const CuratorSession *session)
 {
-  const CuratorLeaseTerms *terms = &session->terms;
-  const CuratorLeaseEvidence *evidence = &session->evidence;
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+  const CuratorLeaseEvidence *evidence = curator_session_evidence (session);
   const gint64 now = now_us (session);
   const gint64 period = terms->period_us;
   const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
@@ -53,16 +53,18 @@ held_due_us (const CuratorSession *session)
 static CURATOR_LOCKED gint64
 near_due_us (const CuratorSession *session, gint64 checked_us)
 {
-  const CuratorLeaseTerms *terms = &session->terms;
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
   const gint64 period = MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
-  return MAX (MIN (checked_us, session->evidence.proof_us), session->beat_sent_us) + period;
+  const gint64 proof_us = curator_session_evidence (session)->proof_us;
+  return MAX (MIN (checked_us, proof_us), session->beat.sent_us) + period;
 }
 
 /* A new hold may begin with an older proof than a heartbeat leaves. */
 static CURATOR_LOCKED gint64
 first_held_due_us (const CuratorSession *session)
 {
-  const gint64 by_proof = session->evidence.proof_us + session->terms.period_us;
+  const gint64 by_proof =
+      curator_session_evidence (session)->proof_us + curator_session_terms (session)->period_us;
   return MIN (held_due_us (session), MAX (by_proof, now_us (session)));
 }
 
@@ -71,16 +73,16 @@ curator_beat_due_us (const CuratorSession *session, const CuratorStake *stake)
 {
   return stake->kind == CURATOR_STAKE_HELD   ? first_held_due_us (session)
          : stake->kind == CURATOR_STAKE_NEAR ? near_due_us (session, stake->checked_us)
-                                             : session->far_due_us;
+                                             : session->beat.far_due_us;
 }
 
 void
 curator_beat_note_far (CuratorSession *session, const CuratorStake *stake)
 {
-  if (session->far.length == 0)
+  if (session->stakes[CURATOR_STAKE_FAR].length == 0)
     {
-      const gint64 half = session->terms.session_us / 2;
-      session->far_due_us =
+      const gint64 half = curator_session_terms (session)->session_us / 2;
+      session->beat.far_due_us =
           MAX (stake->checked_us + half, now_us (session)) + random_us (session, half);
     }
 }
@@ -88,12 +90,13 @@ curator_beat_note_far (CuratorSession *session, const CuratorStake *stake)
 gint64
 curator_beat_next_due_us (const CuratorSession *session)
 {
-  if (session->held.length > 0)
+  if (curator_session_holds (session))
     {
       return held_due_us (session);
     }
-  gint64 due = session->far.length > 0 ? session->far_due_us : G_MAXINT64;
-  for (GList *link = session->near.head; link != NULL; link = link->next)
+  gint64 due =
+      session->stakes[CURATOR_STAKE_FAR].length > 0 ? session->beat.far_due_us : G_MAXINT64;
+  for (GList *link = session->stakes[CURATOR_STAKE_NEAR].head; link != NULL; link = link->next)
     {
       due = MIN (due, curator_beat_due_us (session, link->data));
     }
@@ -103,18 +106,19 @@ curator_beat_next_due_us (const CuratorSession *session)
 void
 curator_beat_note_far_sent (CuratorSession *session, gboolean is_all)
 {
-  const gint64 period = session->terms.session_us;
-  session->far_due_us = now_us (session)
-                        + (is_all ? period + random_us (session, period / FAR_SPREAD_SHARE)
-                                  : session->terms.period_us);
+  const gint64 period = curator_session_terms (session)->session_us;
+  session->beat.far_due_us = now_us (session)
+                             + (is_all ? period + random_us (session, period / FAR_SPREAD_SHARE)
+                                       : curator_session_terms (session)->period_us);
 }
 
 void
 curator_beat_spread_far (CuratorSession *session)
 {
   const gint64 now = now_us (session);
-  if (session->far_due_us <= now)
+  if (session->beat.far_due_us <= now)
     {
-      session->far_due_us = now + random_us (session, session->terms.session_us);
+      session->beat.far_due_us =
+          now + random_us (session, curator_session_terms (session)->session_us);
     }
 }

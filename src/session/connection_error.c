@@ -19,28 +19,40 @@
 /* A connection on which nothing was answered for this part of the session timeout is no connection. */
 #define SILENT_SHARE 3
 
+struct _CuratorConnectionErrors
+{
+  CuratorListeners listeners CURATOR_GUARDED; /* CuratorConnectionErrorListener */
+  CuratorTimer *timer CURATOR_GUARDED;
+  char *addresses CURATOR_GUARDED;      /* what the newest handle connects to */
+  GError *open_error CURATOR_GUARDED;   /* why no handle could be opened; NULL if one was */
+  char *cause_told CURATOR_GUARDED;     /* what the listeners were last notified of */
+  gint64 down_since_us CURATOR_GUARDED; /* monotonic; 0 while connected */
+  gint64 warned_us CURATOR_GUARDED;     /* of this outage, monotonic; 0: not yet */
+};
+
 /* In CURATOR_CONNECT_ERROR: the cause alone. known: whether something has failed already. */
 static CURATOR_LOCKED GError *
 cause_of (CuratorClient *client, gboolean *known)
 {
-  *known = client->open_error != NULL;
+  *known = client->errors->open_error != NULL;
   if (client->ops->is_shared)
     {
       return g_error_new_literal (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
                                   "the program's handle is not connected");
     }
-  if (client->open_error != NULL)
+  if (client->errors->open_error != NULL)
     {
-      return g_error_copy (client->open_error);
+      return g_error_copy (client->errors->open_error);
     }
   g_autofree char *hosts = curator_path_escape (client->connect_string);
-  if (client->addresses != NULL && client->ops->dup_failure == NULL)
+  if (client->errors->addresses != NULL && client->ops->dup_failure == NULL)
     {
-      return curator_connect_failures_error (client->addresses, client->down_since_us, known);
+      return curator_connect_failures_error (client->errors->addresses,
+                                             client->errors->down_since_us, known);
     }
-  if (client->addresses != NULL)
+  if (client->errors->addresses != NULL)
     {
-      GError *failure = client->ops->dup_failure (client->ops, client->down_since_us);
+      GError *failure = client->ops->dup_failure (client->ops, client->errors->down_since_us);
       *known = failure != NULL;
       return *known ? failure
                     : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
@@ -54,7 +66,7 @@ cause_of (CuratorClient *client, gboolean *known)
 static CURATOR_LOCKED GError *
 outage_error (CuratorClient *client, const char *what)
 {
-  const gint64 ms = (curator_client_now_us (client) - client->down_since_us) / 1000;
+  const gint64 ms = (curator_client_now_us (client) - client->errors->down_since_us) / 1000;
   gboolean known;
 
   if (client->auth_failed)
@@ -71,6 +83,13 @@ outage_error (CuratorClient *client, const char *what)
   return g_error_new (cause->domain, cause->code,
                       "%s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, ms,
                       cause->message);
+}
+
+gint64
+curator_connection_down_us (CuratorClient *client)
+{
+  const gint64 since_us = client->errors->down_since_us;
+  return since_us != 0 ? curator_client_now_us (client) - since_us : 0;
 }
 
 static CURATOR_LOCKED gboolean
@@ -135,7 +154,7 @@ curator_connection_error_suffix (CuratorClient *client)
     }
   g_autoptr (GError) cause = cause_of (client, &known);
   return g_strdup_printf (" (not connected for %" G_GINT64_FORMAT " ms: %s)",
-                          (curator_client_now_us (client) - client->down_since_us) / 1000,
+                          (curator_client_now_us (client) - client->errors->down_since_us) / 1000,
                           cause->message);
 }
 
@@ -176,18 +195,18 @@ call_error_listener (GCallback func, gpointer client, int value, gpointer user_d
 static CURATOR_LOCKED void
 notify_of_cause (CuratorClient *client)
 {
-  const gint64 down_us = curator_client_now_us (client) - client->down_since_us;
+  const gint64 down_us = curator_client_now_us (client) - client->errors->down_since_us;
   gboolean known;
   g_autoptr (GError) cause = cause_of (client, &known);
 
-  if ((!known && down_us < (gint64) client->connection_timeout_ms * 1000)
-      || g_strcmp0 (cause->message, client->cause_told) == 0)
+  if ((!known && down_us < (gint64) client->settings.connection_timeout_ms * 1000)
+      || g_strcmp0 (cause->message, client->errors->cause_told) == 0)
     {
       return;
     }
-  g_free (client->cause_told);
-  client->cause_told = g_strdup (cause->message);
-  curator_listeners_notify (&client->error_listeners, client, call_error_listener, client, NULL,
+  g_free (client->errors->cause_told);
+  client->errors->cause_told = g_strdup (cause->message);
+  curator_listeners_notify (&client->errors->listeners, client, call_error_listener, client, NULL,
                             NULL, 0);
 }
 
@@ -197,34 +216,47 @@ static CURATOR_LOCKED void
 on_poll (gpointer data)
 {
   CuratorClient *client = data;
-  client->error_timer = NULL;
+  client->errors->timer = NULL;
   notify_of_cause (client);
   poll_later (client);
 }
 
-static CURATOR_LOCKED gboolean
-has_listeners (CuratorClient *client)
+gboolean
+curator_connection_error_has_listeners (CuratorClient *client)
 {
-  return client->error_listeners.all != NULL && client->error_listeners.all->len > 0;
+  return curator_listeners_count (&client->errors->listeners) > 0;
 }
 
 static void
 poll_later (CuratorClient *client)
 {
-  if (client->error_timer == NULL && has_listeners (client) && curator_client_is_running (client)
-      && !client->auth_failed && !curator_client_is_connected (client))
+  if (client->errors->timer == NULL && curator_connection_error_has_listeners (client)
+      && curator_client_is_running (client) && !client->auth_failed
+      && !curator_client_is_connected (client))
     {
-      client->error_timer = curator_timer_after (client, POLL_US, on_poll, client);
+      client->errors->timer = curator_timer_after (client, POLL_US, on_poll, client);
     }
+}
+
+gboolean
+curator_connection_error_moved (CuratorClient *client, const char *addresses)
+{
+  const gboolean moved = g_strcmp0 (addresses, client->errors->addresses) != 0;
+
+  if (moved)
+    {
+      curator_connection_error_opened (client, addresses, NULL);
+    }
+  return moved;
 }
 
 void
 curator_connection_error_opened (CuratorClient *client, const char *addresses, GError *why)
 {
-  g_free (client->addresses);
-  g_clear_error (&client->open_error);
-  client->addresses = g_strdup (addresses);
-  client->open_error = why;
+  g_free (client->errors->addresses);
+  g_clear_error (&client->errors->open_error);
+  client->errors->addresses = g_strdup (addresses);
+  client->errors->open_error = why;
 }
 
 void
@@ -234,11 +266,11 @@ curator_connection_error_warn (CuratorClient *client)
   gboolean known;
 
   if (client->ops->is_shared || client->auth_failed
-      || (client->warned_us != 0 && now_us - client->warned_us < WARN_AGAIN_US))
+      || (client->errors->warned_us != 0 && now_us - client->errors->warned_us < WARN_AGAIN_US))
     {
       return;
     }
-  client->warned_us = now_us;
+  client->errors->warned_us = now_us;
   g_autoptr (GError) cause = cause_of (client, &known);
   curator_warn ("cannot connect to %s", cause->message);
 }
@@ -246,9 +278,9 @@ curator_connection_error_warn (CuratorClient *client)
 void
 curator_connection_error_down (CuratorClient *client)
 {
-  if (client->down_since_us == 0)
+  if (client->errors->down_since_us == 0)
     {
-      client->down_since_us = curator_client_now_us (client);
+      client->errors->down_since_us = curator_client_now_us (client);
     }
   poll_later (client);
 }
@@ -256,27 +288,36 @@ curator_connection_error_down (CuratorClient *client)
 void
 curator_connection_error_up (CuratorClient *client)
 {
-  client->down_since_us = 0;
-  client->warned_us = 0;
-  curator_timer_cancel (client, &client->error_timer);
-  g_clear_pointer (&client->cause_told, g_free);
+  client->errors->down_since_us = 0;
+  client->errors->warned_us = 0;
+  curator_timer_cancel (client, &client->errors->timer);
+  g_clear_pointer (&client->errors->cause_told, g_free);
 }
 
 void
 curator_connection_error_closed (CuratorClient *client)
 {
-  curator_timer_cancel (client, &client->error_timer);
+  curator_timer_cancel (client, &client->errors->timer);
+}
+
+void
+curator_connection_error_init (CuratorClient *client)
+{
+  client->errors = g_new0 (CuratorConnectionErrors, 1);
 }
 
 void
 curator_connection_error_clear (CuratorClient *client)
 {
+  CuratorConnectionErrors *errors = client->errors;
+
   curator_not_shared ();
   CURATOR_INSIDE_GATE;
-  g_free (client->addresses);
-  g_clear_error (&client->open_error);
-  g_free (client->cause_told);
-  curator_listeners_clear (&client->error_listeners);
+  g_free (errors->addresses);
+  g_clear_error (&errors->open_error);
+  g_free (errors->cause_told);
+  curator_listeners_clear (&errors->listeners);
+  g_free (errors);
 }
 
 guint
@@ -290,7 +331,7 @@ curator_client_add_connection_error_listener (CuratorClient *client,
       return 0;
     }
   curator_client_lock (client);
-  const guint id = curator_listeners_add (&client->error_listeners, client, G_CALLBACK (listener),
+  const guint id = curator_listeners_add (&client->errors->listeners, client, G_CALLBACK (listener),
                                           user_data, destroy);
   poll_later (client);
   curator_client_unlock (client);
@@ -303,6 +344,6 @@ curator_client_remove_connection_error_listener (CuratorClient *client, guint id
   g_return_if_fail (CURATOR_IS_CLIENT (client));
   if (curator_client_check_forked (client, NULL))
     {
-      curator_listeners_remove (&client->error_listeners, client, id);
+      curator_listeners_remove (&client->errors->listeners, client, id);
     }
 }

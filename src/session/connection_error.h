@@ -16,17 +16,25 @@ GError *curator_request_error (CuratorClient *client, int rc, const char *what, 
 /* For another error of a call: " (not connected for N ms: cause)", or "" while connected. */
 char *curator_connection_error_suffix (CuratorClient *client) CURATOR_LOCKED;
 
+/* How long there has been no connection: microseconds, 0 while there is one. */
+gint64 curator_connection_down_us (CuratorClient *client) CURATOR_LOCKED;
+
+gboolean curator_connection_error_has_listeners (CuratorClient *client) CURATOR_LOCKED;
 /* For session_states.c: what the newest handle connects to, or why no handle could be opened, in
  * CURATOR_CONNECT_ERROR. Takes why. */
 void curator_connection_error_opened (CuratorClient *client, const char *addresses,
                                       GError *why) CURATOR_LOCKED;
+/* The handle connects to these addresses now. FALSE: as before. */
+gboolean curator_connection_error_moved (CuratorClient *client,
+                                         const char *addresses) CURATOR_LOCKED;
 /* A warning with the cause: the first time in an outage, and then every ten minutes. */
 void curator_connection_error_warn (CuratorClient *client) CURATOR_LOCKED;
 /* For session_states.c: since now there is no connection, or one again. */
 void curator_connection_error_down (CuratorClient *client) CURATOR_LOCKED;
 void curator_connection_error_up (CuratorClient *client) CURATOR_LOCKED;
 void curator_connection_error_closed (CuratorClient *client) CURATOR_LOCKED;
-/* Needs no lock: no other thread knows the client any more. */
+/* The next two need no lock: no other thread knows the client. */
+void curator_connection_error_init (CuratorClient *client);
 void curator_connection_error_clear (CuratorClient *client);
 
 #endif

@@ -1,6 +1,6 @@
 /* The quorum heartbeat: one transaction of checks over what a session holds and waits with.
  *
- * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer lane,
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer thread,
  * answered on ZooKeeper's thread. What an answer proves, and for how long, is lease_clock.c's.
  */
 #include "session/heartbeat.h"
@@ -38,14 +38,14 @@ now_us (const CuratorSession *session)
 static CURATOR_LOCKED void
 beat_arm (CuratorSession *session, gint64 when_us)
 {
-  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED
-      || (session->beat_timer != NULL && session->beat_due_us <= when_us))
+  if (session->beat.request != NULL || session->state != CURATOR_SESSION_CONNECTED
+      || (session->beat.timer != NULL && session->beat.due_us <= when_us))
     {
       return;
     }
-  curator_timer_cancel (session->client, &session->beat_timer);
-  session->beat_due_us = when_us;
-  session->beat_timer = curator_timer_after (session->client, MAX (when_us - now_us (session), 0),
+  curator_timer_cancel (session->client, &session->beat.timer);
+  session->beat.due_us = when_us;
+  session->beat.timer = curator_timer_after (session->client, MAX (when_us - now_us (session), 0),
                                              on_beat_due, session);
 }
 
@@ -69,10 +69,9 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, CuratorSta
   stake->state = CURATOR_LEASE_HELD;
   stake->read = NULL;
   enqueue (stake, kind);
-  if (kind == CURATOR_STAKE_HELD && session->lapse_timer == NULL)
+  if (kind == CURATOR_STAKE_HELD)
     {
-      session->suspect = FALSE;
-      curator_lease_clock_update (session);
+      curator_lease_clock_note_hold (session);
     }
 }
 
@@ -129,7 +128,8 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
     }
   else if (rc == ZOK)
     {
-      stake->checked_us = MAX (stake->checked_us, stake->session->evidence.proof_us);
+      stake->checked_us =
+          MAX (stake->checked_us, curator_session_evidence (stake->session)->proof_us);
     }
 }
 
@@ -193,9 +193,9 @@ note_checked (GPtrArray *stakes, gint64 sent_us)
 static CURATOR_LOCKED gboolean
 is_worth_another (CuratorSession *session, int rc, gboolean in_time)
 {
-  const gboolean is_first = !session->was_late;
-  session->was_late = rc == ZOK && !in_time;
-  return session->was_late && is_first && session->held.length > 0;
+  const gboolean is_first = !session->beat.was_late;
+  session->beat.was_late = rc == ZOK && !in_time;
+  return session->beat.was_late && is_first && curator_session_holds (session);
 }
 
 static CURATOR_LOCKED void
@@ -213,11 +213,11 @@ static CURATOR_LOCKED void
 on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorSession *session = data;
-  g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat_stakes);
+  g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat.stakes);
   const gint64 trip_us = now_us (session) - sent_us;
-  const gboolean in_time = rc == ZOK && session->evidence.proof_us >= sent_us;
+  const gboolean in_time = rc == ZOK && curator_session_evidence (session)->proof_us >= sent_us;
 
-  session->beat = NULL;
+  session->beat.request = NULL;
   curator_count (session->client,
                  in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
   curator_trace (session->client, CURATOR_TRACE_HEARTBEAT, "", trip_us, session->id);
@@ -283,9 +283,10 @@ static CURATOR_LOCKED void
 add_far_stakes (Beat *beat, CuratorSession *session)
 {
   const gint64 now = now_us (session);
-  const gboolean is_due = session->far_due_us <= now;
+  const gboolean is_due = session->beat.far_due_us <= now;
   const guint n_before = beat->stakes->len;
-  const gboolean is_all = add_stakes (beat, &session->far, now - session->terms.session_us / 2);
+  const gboolean is_all = add_stakes (beat, &session->stakes[CURATOR_STAKE_FAR],
+                                      now - curator_session_terms (session)->session_us / 2);
 
   if (is_due || beat->stakes->len > n_before)
     {
@@ -326,17 +327,17 @@ checked_stakes (GPtrArray *stakes)
 static void
 beat_send (CuratorSession *session)
 {
-  if (session->beat != NULL || session->state != CURATOR_SESSION_CONNECTED)
+  if (session->beat.request != NULL || session->state != CURATOR_SESSION_CONNECTED)
     {
       return;
     }
   g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, G_MAXSIZE };
-  add_stakes (&beat, &session->held, G_MAXINT64);
+  add_stakes (&beat, &session->stakes[CURATOR_STAKE_HELD], G_MAXINT64);
   beat.n_left = MAX_WAITING_A_BEAT;
   beat.bytes_left = MAX_WAITING_BYTES_A_BEAT;
-  add_stakes (&beat, &session->near, G_MAXINT64);
+  add_stakes (&beat, &session->stakes[CURATOR_STAKE_NEAR], G_MAXINT64);
   add_far_stakes (&beat, session);
   if (stakes->len == 0)
     {
@@ -350,9 +351,9 @@ beat_send (CuratorSession *session)
       const CuratorStake *stake = g_ptr_array_index (stakes, 0);
       g_ptr_array_add (paths, g_path_get_dirname (stake->path));
     }
-  session->beat_sent_us = now_us (session);
-  session->beat_stakes = checked_stakes (stakes);
-  session->beat = curator_request_check (session, paths, on_beat, session);
+  session->beat.sent_us = now_us (session);
+  session->beat.stakes = checked_stakes (stakes);
+  session->beat.request = curator_request_check (session, paths, on_beat, session);
   read_stakes (session, stakes);
 }
 
@@ -360,8 +361,8 @@ static void
 on_beat_due (gpointer data)
 {
   CuratorSession *session = data;
-  session->beat_timer = NULL;
-  if (session->held.length > 0 || curator_beat_next_due_us (session) <= now_us (session))
+  session->beat.timer = NULL;
+  if (curator_session_holds (session) || curator_beat_next_due_us (session) <= now_us (session))
     {
       beat_send (session);
     }
@@ -377,15 +378,16 @@ on_idle (gpointer data)
 {
   CuratorSession *session = data;
   const gboolean has_pings = session->client->ops->report_pings != NULL;
-  const gint64 period = session->terms.session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);
+  const gint64 period =
+      curator_session_terms (session)->session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);
   const gint64 now = now_us (session);
-  const gint64 idle = now - MAX (session->asked_us, session->evidence.known_us);
+  const gint64 idle = now - MAX (session->asked_us, curator_session_evidence (session)->known_us);
 
   if (idle >= period)
     {
       curator_request_exists (session, "/", FALSE, NULL, NULL);
     }
-  session->idle_timer = curator_timer_after (
+  session->beat.idle_timer = curator_timer_after (
       session->client, idle >= period ? period : period - idle, on_idle, session);
 }
 
@@ -403,13 +405,13 @@ curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us, gint64 answer
 static CURATOR_LOCKED void
 stop_timers (CuratorSession *session)
 {
-  curator_timer_cancel (session->client, &session->idle_timer);
-  curator_timer_cancel (session->client, &session->beat_timer);
-  if (session->beat != NULL)
+  curator_timer_cancel (session->client, &session->beat.idle_timer);
+  curator_timer_cancel (session->client, &session->beat.timer);
+  if (session->beat.request != NULL)
     {
-      curator_request_forget (session->beat);
-      session->beat = NULL;
-      g_clear_pointer (&session->beat_stakes, g_ptr_array_unref);
+      curator_request_forget (session->beat.request);
+      session->beat.request = NULL;
+      g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
     }
 }
 
@@ -420,7 +422,7 @@ curator_heartbeat_connected (CuratorSession *session)
   stop_timers (session);
   session->asked_us = 0;
   curator_beat_spread_far (session);
-  if (session->held.length > 0)
+  if (curator_session_holds (session))
     {
       beat_send (session);
     }
@@ -435,7 +437,7 @@ void
 curator_heartbeat_suspended (CuratorSession *session)
 {
   stop_timers (session);
-  if (session->held.length > 0)
+  if (curator_session_holds (session))
     {
       curator_lease_clock_update (session);
     }

@@ -49,21 +49,21 @@ curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient *clien
 gint64
 curator_lease_clock_remaining_ms (CuratorSession *session)
 {
-  return curator_deadline_remaining_ms (&session->deadline_us, session->client);
+  return curator_deadline_remaining_ms (&session->clock.deadline_us, session->client);
 }
 
 gboolean
 curator_lease_clock_is_fresh (CuratorSession *session)
 {
   return session->state == CURATOR_SESSION_CONNECTED
-         && curator_lease_is_fresh (&session->evidence, &session->terms,
+         && curator_lease_is_fresh (&session->clock.evidence, &session->clock.terms,
                                     curator_client_boottime_us (session->client));
 }
 
 gint64
 curator_lease_clock_until_fresh_us (CuratorSession *session)
 {
-  return curator_lease_until_fresh (&session->evidence, &session->terms,
+  return curator_lease_until_fresh (&session->clock.evidence, &session->clock.terms,
                                     curator_client_boottime_us (session->client));
 }
 
@@ -72,20 +72,20 @@ curator_stake_is_checked (const CuratorStake *stake)
 {
   return stake->session != NULL
          && curator_client_boottime_us (stake->session->client) - stake->checked_us
-                <= curator_lease_newest_us (&stake->session->terms);
+                <= curator_lease_newest_us (&stake->session->clock.terms);
 }
 
 void
 curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us, gint64 now_us)
 {
-  curator_lease_note_answer (&session->evidence, &session->terms, sent_us, now_us);
+  curator_lease_note_answer (&session->clock.evidence, &session->clock.terms, sent_us, now_us);
 }
 
 static CURATOR_LOCKED void
 notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
 {
   GList *next;
-  for (GList *link = session->held.head; link != NULL; link = next)
+  for (GList *link = session->stakes[CURATOR_STAKE_HELD].head; link != NULL; link = next)
     {
       CuratorStake *stake = link->data;
       next = link->next;
@@ -106,9 +106,9 @@ lapse (CuratorSession *session)
   curator_warn ("session 0x%" G_GINT64_MODIFIER
                 "x: no quorum has confirmed it in time: its holds are lost",
                 session->id);
-  session->suspect = FALSE;
-  session->end_seen = FALSE;
-  session->lapsed = TRUE;
+  session->clock.suspect = FALSE;
+  session->clock.end_seen = FALSE;
+  session->clock.lapsed = TRUE;
   curator_client_set_state (session->client, CURATOR_STATE_LOST);
   notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
 }
@@ -117,26 +117,26 @@ lapse (CuratorSession *session)
 static CURATOR_LOCKED gboolean
 replace_deadline (CuratorSession *session, gint64 deadline)
 {
-  gint64 old = atomic_load (&session->deadline_us);
+  gint64 old = atomic_load (&session->clock.deadline_us);
   return curator_client_boottime_us (session->client) < old
-         && atomic_compare_exchange_strong (&session->deadline_us, &old, deadline);
+         && atomic_compare_exchange_strong (&session->clock.deadline_us, &old, deadline);
 }
 
 static CURATOR_LOCKED void
 publish (CuratorSession *session)
 {
-  const gint64 deadline = curator_lease_deadline (&session->evidence, &session->terms);
+  const gint64 deadline = curator_lease_deadline (&session->clock.evidence, &session->clock.terms);
 
   if (replace_deadline (session, deadline))
     {
       return;
     }
-  if (session->held.length > 0 || session->end_seen)
+  if (curator_session_holds (session) || session->clock.end_seen)
     {
-      curator_timer_cancel (session->client, &session->lapse_timer);
+      curator_timer_cancel (session->client, &session->clock.lapse_timer);
       lapse (session);
     }
-  atomic_store (&session->deadline_us, deadline);
+  atomic_store (&session->clock.deadline_us, deadline);
 }
 
 /* Runs on the timer thread, or where something has changed. */
@@ -144,28 +144,28 @@ static CURATOR_LOCKED void
 on_lapse_timer (gpointer data)
 {
   CuratorSession *session = data;
-  session->lapse_timer = NULL;
-  if (session->held.length == 0 && !session->end_seen)
+  session->clock.lapse_timer = NULL;
+  if (!curator_session_holds (session) && !session->clock.end_seen)
     {
       return;
     }
   const gint64 now = curator_client_boottime_us (session->client);
-  const gint64 deadline = atomic_load (&session->deadline_us);
-  if (now >= deadline || session->end_seen)
+  const gint64 deadline = atomic_load (&session->clock.deadline_us);
+  if (now >= deadline || session->clock.end_seen)
     {
       lapse (session);
       return;
     }
   const gint64 until_suspect =
-      curator_lease_until_suspect (&session->evidence, &session->terms, now);
+      curator_lease_until_suspect (&session->clock.evidence, &session->clock.terms, now);
   const gboolean suspect = session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0;
-  if (suspect != session->suspect)
+  if (suspect != session->clock.suspect)
     {
-      session->suspect = suspect;
+      session->clock.suspect = suspect;
       notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
                     CURATOR_COUNTER_LOST_CLOCK);
     }
-  session->lapse_timer = curator_timer_at_boottime (
+  session->clock.lapse_timer = curator_timer_at_boottime (
       session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
       session);
 }
@@ -173,8 +173,18 @@ on_lapse_timer (gpointer data)
 void
 curator_lease_clock_update (CuratorSession *session)
 {
-  curator_timer_cancel (session->client, &session->lapse_timer);
+  curator_timer_cancel (session->client, &session->clock.lapse_timer);
   on_lapse_timer (session);
+}
+
+void
+curator_lease_clock_note_hold (CuratorSession *session)
+{
+  if (session->clock.lapse_timer == NULL)
+    {
+      session->clock.suspect = FALSE;
+      curator_lease_clock_update (session);
+    }
 }
 
 void
@@ -182,9 +192,10 @@ curator_lease_clock_note_end (CuratorSession *session)
 {
   if (session->state != CURATOR_SESSION_DEAD)
     {
-      session->end_seen = TRUE;
-      curator_timer_cancel (session->client, &session->lapse_timer);
-      session->lapse_timer = curator_timer_after (session->client, 0, on_lapse_timer, session);
+      session->clock.end_seen = TRUE;
+      curator_timer_cancel (session->client, &session->clock.lapse_timer);
+      session->clock.lapse_timer =
+          curator_timer_after (session->client, 0, on_lapse_timer, session);
     }
 }
 
@@ -192,19 +203,19 @@ void
 curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
 {
   if (session->state == CURATOR_SESSION_DEAD
-      || !curator_lease_note_proof (&session->evidence, &session->terms, sent_us,
+      || !curator_lease_note_proof (&session->clock.evidence, &session->clock.terms, sent_us,
                                     curator_client_boottime_us (session->client)))
     {
       return;
     }
   publish (session);
-  if (session->suspect)
+  if (session->clock.suspect)
     {
       curator_lease_clock_update (session);
     }
-  if (session->lapsed && session->state == CURATOR_SESSION_CONNECTED)
+  if (session->clock.lapsed && session->state == CURATOR_SESSION_CONNECTED)
     {
-      session->lapsed = FALSE;
+      session->clock.lapsed = FALSE;
       curator_client_set_state (session->client, CURATOR_STATE_RECONNECTED);
     }
 }
@@ -212,8 +223,8 @@ curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
 void
 curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
 {
-  const CuratorClient *client = session->client;
-  const int believed_ms = session->terms.session_us != 0 ? session->timeout_ms : 0;
+  const CuratorSettings *settings = &session->client->settings;
+  const int believed_ms = session->clock.terms.session_us != 0 ? session->timeout_ms : 0;
 
   if (timeout_ms < believed_ms)
     {
@@ -222,33 +233,45 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
                     session->id, session->timeout_ms, timeout_ms);
     }
   session->timeout_ms = curator_lease_session_ms (believed_ms, timeout_ms);
-  session->terms = curator_lease_terms (session->timeout_ms, client->server_tick_ms,
-                                        client->has_heartbeat ? client->heartbeat_ms : 0);
-  if (believed_ms == 0 && curator_lease_terms_are_too_short (&session->terms))
+  session->clock.terms = curator_lease_terms (session->timeout_ms, settings->server_tick_ms,
+                                              settings->has_heartbeat ? settings->heartbeat_ms : 0);
+  if (believed_ms == 0 && curator_lease_terms_are_too_short (&session->clock.terms))
     {
       curator_warn ("the session timeout of %d ms is too short for servers that tick every %d ms: "
                     "holds are lost, or cannot be had, while all is well",
-                    session->timeout_ms, (int) (session->terms.half_tick_us / 500));
+                    session->timeout_ms, (int) (session->clock.terms.half_tick_us / 500));
     }
   publish (session);
-  if (session->held.length > 0)
+  if (curator_session_holds (session))
     {
       curator_lease_clock_update (session);
     }
 }
 
 void
+curator_lease_clock_connecting (CuratorSession *session)
+{
+  session->clock.connecting_us = curator_client_boottime_us (session->client);
+}
+
+gboolean
+curator_lease_clock_has_lapsed (const CuratorSession *session)
+{
+  return session->clock.lapsed;
+}
+
+void
 curator_lease_clock_connected (CuratorSession *session)
 {
-  session->lapsed = FALSE;
+  session->clock.lapsed = FALSE;
   /* Creating a session is the leader's own work. So is moving it to another connection, but nobody
    * knows how long before the answer that was. */
-  if (session->connecting_us != 0)
+  if (session->clock.connecting_us != 0)
     {
-      curator_lease_note_leader (&session->evidence, session->connecting_us);
-      session->connecting_us = 0;
+      curator_lease_note_leader (&session->clock.evidence, session->clock.connecting_us);
+      session->clock.connecting_us = 0;
     }
-  if (session->held.length > 0)
+  if (curator_session_holds (session))
     {
       curator_lease_clock_update (session);
     }
@@ -257,8 +280,8 @@ curator_lease_clock_connected (CuratorSession *session)
 void
 curator_lease_clock_died (CuratorSession *session)
 {
-  curator_timer_cancel (session->client, &session->lapse_timer);
-  atomic_store (&session->deadline_us, 0);
+  curator_timer_cancel (session->client, &session->clock.lapse_timer);
+  atomic_store (&session->clock.deadline_us, 0);
   notify_holds (session, CURATOR_LEASE_LOST,
                 curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
                                                             : CURATOR_COUNTER_LOST_CLOSED);

@@ -14,6 +14,22 @@
 #include "base/guards.h"
 #include "session/stakes.h"
 
+static inline CURATOR_LOCKED const CuratorLeaseTerms *
+curator_session_terms (const CuratorSession *session)
+{
+  return &session->clock.terms;
+}
+
+static inline CURATOR_LOCKED const CuratorLeaseEvidence *
+curator_session_evidence (const CuratorSession *session)
+{
+  return &session->clock.evidence;
+}
+
+/* The first attempt to connect begins. */
+void curator_lease_clock_connecting (CuratorSession *session) CURATOR_LOCKED;
+/* The clock ended holds, and LOST is the state told last. */
+gboolean curator_lease_clock_has_lapsed (const CuratorSession *session) CURATOR_LOCKED;
 /* What a server grants from now on. Before, a hold may have been thought to last longer. */
 void curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms) CURATOR_LOCKED;
 /* A server has answered a request of that moment, whatever it said. */
@@ -41,6 +57,8 @@ void curator_lease_clock_connected (CuratorSession *session) CURATOR_LOCKED;
 /* A hold was found to be over by the clock, and is LOST. The others, and the connection state, follow
  * at once, but not inside this call, whose caller may be in the middle of a grant. */
 void curator_lease_clock_note_end (CuratorSession *session) CURATOR_LOCKED;
+/* A hold has begun. */
+void curator_lease_clock_note_hold (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
 void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;
 void curator_lease_clock_died (CuratorSession *session) CURATOR_LOCKED;

@@ -165,7 +165,7 @@ send_to_library (CuratorRequest *request)
     {
     case REQUEST_CREATE:
       return ops->create (ops, handle, request->path, data != NULL ? data : "", (int) length,
-                          &session->client->acl, request->number, ticket);
+                          &session->client->settings.acl, request->number, ticket);
     case REQUEST_REMOVE:
       return ops->remove (ops, handle, request->path, -1, ticket);
     case REQUEST_GET:

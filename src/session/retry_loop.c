@@ -44,7 +44,7 @@ try_now (CuratorRetryLoop *loop)
     }
   loop->waiting = TRUE;
   g_queue_push_tail_link (&client->connection_waiters, &loop->link);
-  loop->timer = curator_timer_after (client, (gint64) client->connection_timeout_ms * 1000,
+  loop->timer = curator_timer_after (client, (gint64) client->settings.connection_timeout_ms * 1000,
                                      on_connect_timeout, loop);
 }
 
@@ -117,13 +117,13 @@ ask_later (CuratorRetryLoop *loop, guint count, gint64 elapsed_ms, int rc)
   CuratorRetryQuestion *question = g_new (CuratorRetryQuestion, 1);
 
   curator_client_memory_ref (loop->client);
-  *question =
-      (CuratorRetryQuestion){ .client = loop->client,
-                              .policy = curator_retry_policy_ref (loop->client->retry_policy),
-                              .loop = loop,
-                              .count = count,
-                              .elapsed_ms = elapsed_ms,
-                              .rc = rc };
+  *question = (CuratorRetryQuestion){ .client = loop->client,
+                                      .policy = curator_retry_policy_ref (
+                                          loop->client->settings.retry_policy),
+                                      .loop = loop,
+                                      .count = count,
+                                      .elapsed_ms = elapsed_ms,
+                                      .rc = rc };
   loop->question = question;
   curator_dispatch_question (loop->client, ask_user, question);
 }
@@ -131,7 +131,7 @@ ask_later (CuratorRetryLoop *loop, guint count, gint64 elapsed_ms, int rc)
 void
 curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 {
-  CuratorRetryPolicy *policy = loop->client->retry_policy;
+  CuratorRetryPolicy *policy = loop->client->settings.retry_policy;
   const gint64 elapsed_ms = (curator_client_now_us (loop->client) - loop->start_us) / 1000;
   const guint count = loop->count;
   gint64 sleep_ms = 0;

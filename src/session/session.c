@@ -23,7 +23,7 @@ curator_session_unref (CuratorSession *session)
     {
       g_assert (session->handle == NULL);
       g_hash_table_unref (session->watches);
-      g_hash_table_unref (session->lines);
+      curator_attached_free (session->attached);
       curator_client_memory_unref (session->client);
       g_free (session);
     }

@@ -8,13 +8,12 @@
 #define CURATOR_SESSION_H
 
 #include "base/guards.h"
-#include "base/lease_math.h"
 #include "core/client-record.h"
+#include "session/heartbeat-record.h"
+#include "session/lease_clock-record.h"
 
 #include <glib.h>
-#include <stdatomic.h>
 
-typedef struct _CuratorRequest CuratorRequest;
 typedef struct _CuratorSessionHook CuratorSessionHook;
 
 typedef enum
@@ -24,6 +23,15 @@ typedef enum
   CURATOR_SESSION_DISCONNECTED,
   CURATOR_SESSION_DEAD /* final */
 } CuratorSessionState;
+
+/* How often the heartbeat checks a node. */
+typedef enum
+{
+  CURATOR_STAKE_HELD,
+  CURATOR_STAKE_NEAR, /* waits right behind what holds the lock */
+  CURATOR_STAKE_FAR,  /* waits further back, or nobody knows where */
+  CURATOR_N_STAKE_KINDS
+} CuratorStakeKind;
 
 /* Called when the session dies. */
 struct _CuratorSessionHook
@@ -36,14 +44,13 @@ struct _CuratorSessionHook
   void (*died) (CuratorSessionHook *hook); /* with the mutex held; unlinked before */
 };
 
-/* Of the paths on which the session was behind another contender, the last ones by their hashes. */
-#define CURATOR_N_CONTENDED 64
-
+/* How the session gets the addresses of its servers; see client/session_servers.c. */
 typedef struct
 {
-  guint hash;
-  gint64 seen_us; /* monotonic; 0: unused */
-} CuratorContended;
+  void (*open) (gpointer session); /* waits for them; or NULL */
+  CuratorTimer *timer;
+  gint64 since_us; /* when it connected */
+} CuratorServerSearch;
 
 struct _CuratorSession
 {
@@ -57,13 +64,11 @@ struct _CuratorSession
   CuratorSessionState state CURATOR_GUARDED;
   /* The least that a server has granted; until then the wanted one. */
   int timeout_ms CURATOR_GUARDED;
-  CuratorTimer *loss_timer CURATOR_GUARDED;        /* SUSPENDED for too long, or never connected */
-  CuratorTimer *reopen_timer CURATOR_GUARDED;      /* to open a handle again */
-  CuratorTimer *attempt_timer CURATOR_GUARDED;     /* checks the attempt to reconnect */
-  void (*open) (gpointer session) CURATOR_GUARDED; /* waits for the servers' addresses; or NULL */
-  CuratorTimer *servers_timer CURATOR_GUARDED;     /* see session_servers.c */
-  gint64 servers_since_us CURATOR_GUARDED;         /* connected; see there */
-  guint attempts_ended CURATOR_GUARDED;            /* by us, since the disconnection */
+  CuratorTimer *loss_timer CURATOR_GUARDED;    /* SUSPENDED for too long, or never connected */
+  CuratorTimer *reopen_timer CURATOR_GUARDED;  /* to open a handle again */
+  CuratorTimer *attempt_timer CURATOR_GUARDED; /* checks the attempt to reconnect */
+  CuratorServerSearch seeking CURATOR_GUARDED;
+  guint attempts_ended CURATOR_GUARDED; /* by us, since the disconnection */
 
   gint64 opened_us CURATOR_GUARDED; /* monotonic; 0: there has been no handle */
   gboolean ever_connected CURATOR_GUARDED;
@@ -79,39 +84,14 @@ struct _CuratorSession
   GQueue backlog CURATOR_GUARDED;        /* CuratorRequest not sent yet */
   GHashTable *watches CURATOR_GUARDED;   /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes CURATOR_GUARDED;
-  guint64 n_rereads CURATOR_GUARDED; /* of watched nodes */
-  GQueue hooks CURATOR_GUARDED;      /* CuratorSessionHook */
-  GHashTable *lines CURATOR_GUARDED; /* full path -> CuratorLocalQueue, see lock/local_queue.h */
-  CuratorContended
-      contended[CURATOR_N_CONTENDED] CURATOR_GUARDED; /* by hash, see lock/local_queue.h */
-  GQueue idle_lines CURATOR_GUARDED;                  /* those that nobody uses, the oldest first */
+  guint64 n_rereads CURATOR_GUARDED;           /* of watched nodes */
+  GQueue hooks CURATOR_GUARDED;                /* CuratorSessionHook */
+  CuratorAttachment *attached CURATOR_GUARDED; /* what upper floors keep here */
 
-  /* The lease clock; see lease_clock.h. */
-  GQueue held CURATOR_GUARDED; /* CuratorStake, as in the next two */
-  GQueue near CURATOR_GUARDED; /* waiting right behind what holds the lock */
-  GQueue far CURATOR_GUARDED;  /* waiting further back, or nobody knows where */
-  CuratorLeaseTerms terms CURATOR_GUARDED;
-  CuratorLeaseEvidence evidence CURATOR_GUARDED;
-  /* Of all holds of this session, by CLOCK_BOOTTIME; 0 while there is no proof. Written with the mutex
-   * held, read without it. */
-  _Atomic gint64 deadline_us;
-  gint64 connecting_us
-      CURATOR_GUARDED;               /* CLOCK_BOOTTIME of the first attempt; 0: used or unknown */
-  gboolean end_seen CURATOR_GUARDED; /* a hold was over by the clock; the timer ends the others */
-  gboolean lapsed CURATOR_GUARDED;   /* the clock ended holds, and LOST is the state told last */
-  gboolean suspect CURATOR_GUARDED;  /* what the held stakes were told last */
-  gint64 asked_us CURATOR_GUARDED;   /* CLOCK_BOOTTIME when anything was sent last, or 0 */
-  CuratorTimer *idle_timer CURATOR_GUARDED;
-  CuratorTimer *beat_timer CURATOR_GUARDED;
-  /* By CLOCK_BOOTTIME: when beat_timer is due, the newest heartbeat was sent, and the far nodes are
-   * checked next. */
-  gint64 beat_due_us CURATOR_GUARDED;
-  gint64 beat_sent_us CURATOR_GUARDED;
-  gint64 far_due_us CURATOR_GUARDED;
-  CuratorTimer *lapse_timer CURATOR_GUARDED;
-  CuratorRequest *beat CURATOR_GUARDED;   /* the check in flight */
-  GPtrArray *beat_stakes CURATOR_GUARDED; /* what it checks; NULL where a stake was removed */
-  gboolean was_late CURATOR_GUARDED;      /* the newest answer to one, so that it proved nothing */
+  GQueue stakes[CURATOR_N_STAKE_KINDS] CURATOR_GUARDED; /* CuratorStake, see stakes.h */
+  gint64 asked_us CURATOR_GUARDED; /* CLOCK_BOOTTIME when anything was sent last, or 0 */
+  CuratorLeaseClock clock;
+  CuratorHeartbeat beat CURATOR_GUARDED;
 };
 
 CuratorSession *curator_session_ref (CuratorSession *session);

@@ -7,10 +7,7 @@
 GQueue *
 curator_stake_queue (const CuratorStake *stake)
 {
-  CuratorSession *session = stake->session;
-  return stake->kind == CURATOR_STAKE_HELD   ? &session->held
-         : stake->kind == CURATOR_STAKE_NEAR ? &session->near
-                                             : &session->far;
+  return &stake->session->stakes[stake->kind];
 }
 
 void
@@ -25,9 +22,9 @@ curator_stake_replace_in_beat (CuratorSession *session, CuratorStake *stake, Cur
 {
   guint index;
 
-  if (session->beat_stakes != NULL && g_ptr_array_find (session->beat_stakes, stake, &index))
+  if (session->beat.stakes != NULL && g_ptr_array_find (session->beat.stakes, stake, &index))
     {
-      session->beat_stakes->pdata[index] = to;
+      session->beat.stakes->pdata[index] = to;
     }
 }
 
@@ -60,11 +57,9 @@ curator_stake_unregister (CuratorStake *stake)
 gboolean
 curator_session_has_stake (CuratorSession *session, const char *path)
 {
-  GQueue *const queues[] = { &session->held, &session->near, &session->far };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (session->stakes); i++)
     {
-      for (GList *link = queues[i]->head; link != NULL; link = link->next)
+      for (GList *link = session->stakes[i].head; link != NULL; link = link->next)
         {
           const CuratorStake *stake = link->data;
           if (g_str_equal (stake->path, path))

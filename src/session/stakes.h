@@ -7,13 +7,6 @@
 
 /* A node that is held (state) or waits in a queue (no state): what the heartbeat looks after. */
 typedef struct _CuratorStake CuratorStake;
-/* How often the heartbeat checks a node. */
-typedef enum
-{
-  CURATOR_STAKE_HELD,
-  CURATOR_STAKE_NEAR, /* waits right behind what holds the lock */
-  CURATOR_STAKE_FAR   /* waits further back */
-} CuratorStakeKind;
 /* A read of a stake's node, which may outlive the stake. */
 typedef struct
 {
@@ -51,5 +44,11 @@ gboolean curator_session_has_stake (CuratorSession *session, const char *path) C
 void curator_stake_replace_in_beat (CuratorSession *session, CuratorStake *stake,
                                     CuratorStake *to) CURATOR_LOCKED;
 GQueue *curator_stake_queue (const CuratorStake *stake) CURATOR_LOCKED;
+
+static inline CURATOR_LOCKED gboolean
+curator_session_holds (const CuratorSession *session)
+{
+  return session->stakes[CURATOR_STAKE_HELD].length > 0;
+}
 
 #endif

@@ -25,6 +25,20 @@ typedef struct
   char *host;
 } LookUp;
 
+/* The names that are being looked up. */
+static CURATOR_LOCKED GHashTable *
+names_of (CuratorClient *client)
+{
+  static const CuratorAttachmentType type = { sizeof (GHashTable *), curator_attached_clear_table };
+  GHashTable **names = curator_attached (&client->attached, &type);
+
+  if (*names == NULL)
+    {
+      *names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    }
+  return *names;
+}
+
 static int
 compare (gconstpointer a, gconstpointer b)
 {
@@ -79,7 +93,7 @@ store (CuratorClient *client, const char *host, char **addresses, const char *wh
           curator_server_resolved (server, g_strdupv (addresses), g_strdup (why));
         }
     }
-  g_hash_table_remove (client->looking_up, host);
+  g_hash_table_remove (names_of (client), host);
 }
 
 static void
@@ -117,12 +131,12 @@ start_one (CuratorClient *client, CuratorServer *server, void (*found) (CuratorC
 
   *job = (LookUp){ client, found, g_strdup (server->host) };
   curator_client_memory_ref (client);
-  g_hash_table_add (client->looking_up, g_strdup (server->host));
+  g_hash_table_add (names_of (client), g_strdup (server->host));
   const int failed = curator_thread_start_detached ("curator-name", look_up, job);
   if (failed != 0)
     {
       curator_client_memory_unref (client);
-      g_hash_table_remove (client->looking_up, server->host);
+      g_hash_table_remove (names_of (client), server->host);
       free_look_up (job);
       curator_server_resolved (server, NULL, g_strdup ("the system has no threads left"));
     }
@@ -134,7 +148,7 @@ curator_resolve_start (CuratorClient *client, void (*found) (CuratorClient *clie
   for (guint i = 0; i < client->known->len; i++)
     {
       CuratorServer *server = client->known->pdata[i];
-      if (!server->is_numeric && !g_hash_table_contains (client->looking_up, server->host))
+      if (!server->is_numeric && !g_hash_table_contains (names_of (client), server->host))
         {
           start_one (client, server, found);
         }
@@ -147,7 +161,7 @@ curator_resolve_is_busy (CuratorClient *client)
   for (guint i = 0; i < client->known->len; i++)
     {
       const CuratorServer *server = client->known->pdata[i];
-      if (g_hash_table_contains (client->looking_up, server->host))
+      if (g_hash_table_contains (names_of (client), server->host))
         {
           return TRUE;
         }

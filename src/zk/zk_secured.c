@@ -153,8 +153,8 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   CuratorZkSecured *secured = g_new0 (CuratorZkSecured, 1);
   const CuratorChannelSetup setup = {
     .servers = client->known,
-    .tls = client->tls,
-    .sasl = client->sasl,
+    .tls = client->settings.tls,
+    .sasl = client->settings.sasl,
     .failed = on_failed,
     .warned = on_warned,
     .pinged = on_pinged,

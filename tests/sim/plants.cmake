@@ -173,7 +173,7 @@ curator_plant(
   CHANGE "if (node->may_exist)" "if (FALSE)")
 curator_plant(
   mutex_no_deadline RECIPE mutex FILE session/lease_clock.c EXPECT "${two_holders}"
-  CHANGE "curator_lease_deadline (&session->evidence, &session->terms)" "G_MAXINT64 / 2")
+  CHANGE "curator_lease_deadline (&session->clock.evidence, &session->clock.terms)" "G_MAXINT64 / 2")
 
 # --- what a hold is: a session, its timeout as it is now, and a czxid ---
 curator_plant(
@@ -432,8 +432,8 @@ curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
   CHANGE "  attempt->contender_shown = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
          "  attempt->contender_shown = FALSE@
-  attempt->session->evidence.proof_us = attempt->session->evidence.known_us = curator_client_boottime_us (attempt->op.client)@
-  atomic_store (&attempt->session->deadline_us, curator_lease_deadline (&attempt->session->evidence, &attempt->session->terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
+  attempt->session->clock.evidence.proof_us = attempt->session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
+  atomic_store (&attempt->session->clock.deadline_us, curator_lease_deadline (&attempt->session->clock.evidence, &attempt->session->clock.terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/front.c EXPECT "expectation failed"
@@ -517,7 +517,7 @@ curator_plant(
 curator_plant(
   waiting_looks_too_early TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
   CHANGE "  if (!front->has_looked && front->look == NULL)"
-         "  if (!front->has_looked && front->look == NULL && curator_own_node_internals (front->own)->client->long_queue > 3)")
+         "  if (!front->has_looked && front->look == NULL && curator_own_node_internals (front->own)->client->settings.long_queue > 3)")
 # A node of the same name is taken for the own one, by the read and by the check before the grant.
 curator_plant(
   waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/front.c EXPECT "test_node_replaced"
@@ -528,7 +528,7 @@ curator_plant(
 # The node of a far waiter counts as checked recently, as that of a near one.
 curator_plant(
   waiting_far_taken_as_near TEST test_sim_waiting.c SCENE test_node_gone FILE session/lease_clock.c EXPECT "test_node_gone"
-  CHANGE "<= curator_lease_newest_us (&stake->session->terms)" "<= stake->session->terms.session_us")
+  CHANGE "<= curator_lease_newest_us (&stake->session->clock.terms)" "<= stake->session->clock.terms.session_us")
 # So does the proof of its session.
 curator_plant(
   waiting_old_proof_is_fresh TEST test_sim_waiting.c SCENE test_old_proof FILE base/lease_math.c EXPECT "test_old_proof"
@@ -536,14 +536,14 @@ curator_plant(
          "curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms)" "1")
 curator_plant(
   waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE session/beat_due.c EXPECT "test_election"
-  CHANGE "if (session->far_due_us <= now)" "if (TRUE)"
-         "now + random_us (session, session->terms.session_us)" "now")
+  CHANGE "if (session->beat.far_due_us <= now)" "if (TRUE)"
+         "now + random_us (session, curator_session_terms (session)->session_us)" "now")
 curator_plant(
   waiting_few_at_a_time TEST test_sim_waiting.c SCENE test_deleted_nodes_are_found FILE session/heartbeat.c EXPECT "test_deleted_nodes_are_found"
   CHANGE "#define MAX_WAITING_A_BEAT       1000" "#define MAX_WAITING_A_BEAT 16")
 curator_plant(
   waiting_slow_by_policy TEST test_sim_waiting.c SCENE test_slow_confirmation FILE lock/attempt_confirm.c EXPECT "test_slow_confirmation"
-  CHANGE "curator_lease_terms_are_too_short (&session->terms)" "TRUE")
+  CHANGE "curator_lease_terms_are_too_short (curator_session_terms (session))" "TRUE")
 curator_plant(
   waiting_all_are_near TEST test_sim_waiting.c SCENE test_rates FILE lock/verdict.c EXPECT "test_rates"
   CHANGE "index < max_leases)" "TRUE)")

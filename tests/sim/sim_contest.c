@@ -70,7 +70,7 @@ add_member (SimContest *contest, int i)
       curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (member->process));
   curator_retry_policy_unref (policy);
   curator_client_set_session_timeout (member->client, contest->rules.session_timeout_ms);
-  member->client->long_queue = LONG_QUEUE;
+  member->client->settings.long_queue = LONG_QUEUE;
   sim_world_add_client (contest->world, member->process, member->client);
   if (!curator_client_start (member->client, &error))
     {

@@ -590,7 +590,7 @@ expire_behind_three (gpointer data)
   SceneMachine *a = &scene->machines[0];
   const gboolean second_first = g_rand_boolean (sim_world_rand (scene->world));
   const char *const others[] = { SCENE_PATH "/lock-0000000001", SCENE_PATH "/lock-0000000002" };
-  a->client->long_queue = G_N_ELEMENTS (others) + 2;
+  a->client->settings.long_queue = G_N_ELEMENTS (others) + 2;
   g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
 
   EXPECT (scene, first != NULL);

@@ -63,7 +63,7 @@ n_lists (Scene *scene)
 static void
 stand_around (Scene *scene)
 {
-  scene->machines[0].client->long_queue = LONG_QUEUE;
+  scene->machines[0].client->settings.long_queue = LONG_QUEUE;
   AWAIT (scene, scene->waited);
   put_nodes (scene, FIRST_IN_FRONT, LAST_IN_FRONT);
   scene->held = TRUE;

@@ -378,7 +378,8 @@ three_new (guint32 seed)
   three.holder = machine_at (three.world, "A");
   three.second = machine_at (three.world, "B");
   three.third = machine_at (three.world, "C");
-  three.third->client->long_queue = seed % 2 == 0 ? 3 : three.third->client->long_queue;
+  three.third->client->settings.long_queue =
+      seed % 2 == 0 ? 3 : three.third->client->settings.long_queue;
   sim_process_prefer_server (three.third->process, 1);
   sim_process_prefer_server (three.second->process, 2);
   sim_process_prefer_server (three.holder->process, 2);

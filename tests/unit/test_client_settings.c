@@ -64,10 +64,10 @@ test_shortest_heartbeat (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (short_ms); i++)
     {
       curator_client_set_heartbeat_interval (client, short_ms[i]);
-      assert_int_equal (client->heartbeat_ms, 100);
+      assert_int_equal (client->settings.heartbeat_ms, 100);
     }
   curator_client_set_heartbeat_interval (client, 101);
-  assert_int_equal (client->heartbeat_ms, 101);
+  assert_int_equal (client->settings.heartbeat_ms, 101);
 }
 
 /* After a failed start, start may be called again. */
@@ -126,12 +126,12 @@ test_namespace (void **state)
   g_autoptr (GError) error = NULL;
 
   assert_true (curator_client_set_namespace (client, "first", &error));
-  assert_string_equal (client->prefix, "/root/first");
+  assert_string_equal (client->settings.prefix, "/root/first");
   assert_true (curator_client_set_namespace (client, "", &error));
-  assert_string_equal (client->prefix, "/root");
+  assert_string_equal (client->settings.prefix, "/root");
   assert_true (curator_client_set_namespace (client, "second", &error));
   assert_true (curator_client_set_namespace (client, NULL, &error));
-  assert_string_equal (client->prefix, "/root");
+  assert_string_equal (client->settings.prefix, "/root");
   assert_string_equal (curator_client_user_path (client, "/root/a"), "/a");
   assert_string_equal (curator_client_user_path (client, "/rooted"), "/rooted");
   g_autofree char *root = curator_client_full_path (client, "/");
@@ -226,22 +226,22 @@ test_set_twice (void **state)
   assert_int_equal (g_bytes_get_size (client->default_data), 5);
   curator_client_set_callback_context (client, context);
   curator_client_set_callback_context (client, context);
-  assert_ptr_equal (client->callback_context, context);
+  assert_ptr_equal (client->settings.callback_context, context);
   curator_client_set_callback_context (client, NULL);
-  assert_null (client->callback_context);
+  assert_null (client->settings.callback_context);
   curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
   curator_client_set_acl (client, &ZOO_READ_ACL_UNSAFE);
-  assert_int_equal (client->acl.count, 1);
+  assert_int_equal (client->settings.acl.count, 1);
   curator_client_set_acl (client, &none);
-  assert_int_equal (client->acl.count, 0);
+  assert_int_equal (client->settings.acl.count, 0);
   curator_client_set_acl (client, NULL);
-  assert_int_equal (client->acl.count, 0);
+  assert_int_equal (client->settings.acl.count, 0);
   curator_client_set_trace (client, ignore_event, &n_freed, count);
   curator_client_set_trace (client, ignore_event, &n_freed, count);
   assert_int_equal (g_atomic_int_get (&n_freed), 1);
   curator_client_add_auth (client, "digest", NULL, 0);
   assert_true (curator_client_start (client, &error));
-  assert_int_equal (client->acl.count, 1);
+  assert_int_equal (client->settings.acl.count, 1);
   curator_client_close (client);
   g_clear_pointer (&client, curator_client_unref);
   /* A client's threads release its memory when they exit. */

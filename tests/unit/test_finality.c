@@ -103,7 +103,7 @@ prove (CuratorSession *session)
 {
   curator_client_lock (session->client);
   const gint64 sent_us = curator_client_boottime_us (session->client) - TRIP_US;
-  curator_lease_note_leader (&session->evidence, sent_us);
+  curator_lease_note_leader (&session->clock.evidence, sent_us);
   curator_lease_clock_note_proof (session, sent_us);
   curator_client_unlock (session->client);
 }
@@ -133,8 +133,8 @@ play_round (CuratorSession *session, CuratorLease *lease, GRand *rand)
   g_atomic_pointer_set (&asked, lease);
   while (!is_over (lease))
     {
-      const gint64 moment =
-          atomic_load (&session->deadline_us) + g_rand_int_range (rand, -AROUND_US, AROUND_US);
+      const gint64 moment = atomic_load (&session->clock.deadline_us)
+                            + g_rand_int_range (rand, -AROUND_US, AROUND_US);
       while (boottime_us (NULL) < moment)
         {
         }
@@ -211,14 +211,14 @@ check_end (CuratorSession *session, CuratorLockInternals *internals, gint64 left
 {
   g_autoptr (CuratorLease) lease = grant (session, internals);
 
-  shown_us = atomic_load (&session->deadline_us) - left_us;
+  shown_us = atomic_load (&session->clock.deadline_us) - left_us;
   const gboolean ended = curator_lease_get_remaining_ms (lease) == 0;
   assert_int_equal (ended, left_us < 1000);
   prove (session);
   assert_int_equal (is_over (lease), ended);
   if (!ended)
     {
-      shown_us = atomic_load (&session->deadline_us);
+      shown_us = atomic_load (&session->clock.deadline_us);
       prove (session);
       assert_true (is_over (lease));
     }

@@ -156,11 +156,11 @@ static CURATOR_NOT_ANALYSED Written
 written (const CuratorClient *client)
 {
   return (Written){
-    { client->namespace_, client->tls, client->sasl, client->default_data, client->callback_context,
-      client->acl.data, client->prefix },
-    { client->session_timeout_ms, client->connection_timeout_ms, client->server_tick_ms,
-      client->has_server_tick, client->heartbeat_ms, (int) client->auths->len, client->compression,
-      client->follows_configuration, client->acl.count, client->trace != NULL }
+    { client->settings.namespace_, client->settings.tls, client->settings.sasl, client->default_data, client->settings.callback_context,
+      client->settings.acl.data, client->settings.prefix },
+    { client->settings.session_timeout_ms, client->settings.connection_timeout_ms, client->settings.server_tick_ms,
+      client->settings.has_server_tick, client->settings.heartbeat_ms, (int) client->settings.auths->len, client->settings.compression,
+      client->settings.follows_configuration, client->settings.acl.count, client->settings.trace != NULL }
   };
 }
 

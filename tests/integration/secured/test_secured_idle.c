@@ -48,7 +48,7 @@ static CuratorLeaseEvidence
 evidence_of (CuratorClient *client)
 {
   curator_client_lock (client);
-  const CuratorLeaseEvidence evidence = client->session->evidence;
+  const CuratorLeaseEvidence evidence = client->session->clock.evidence;
   curator_client_unlock (client);
   return evidence;
 }

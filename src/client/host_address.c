@@ -3,7 +3,7 @@
  * Mirrors InetAddress.getLocalHost(). Threads: a detached one for each client, which owns a memory
  * reference of it. A resolver may take many seconds, and neither start nor close waits for it.
  */
-#include "core/host_address.h"
+#include "client/host_address.h"
 
 #include "base/fork_gate.h"
 #include "base/lookup.h"
@@ -76,7 +76,7 @@ look_up (void *data)
 
   curator_client_lock (client);
   store (client, address);
-  client->address_pending = FALSE;
+  client->opening.address_pending = FALSE;
   if (job->found != NULL)
     {
       job->found (client);
@@ -92,7 +92,7 @@ look_up (void *data)
 void
 curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClient *client))
 {
-  if (!client->wants_address)
+  if (!client->settings.wants_address)
     {
       return;
     }
@@ -104,8 +104,9 @@ curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClien
   LookUp *job = g_new (LookUp, 1);
   *job = (LookUp){ client, found };
   curator_client_memory_ref (client);
-  client->address_pending = curator_thread_start_detached ("curator-host", look_up, job) == 0;
-  if (!client->address_pending)
+  client->opening.address_pending =
+      curator_thread_start_detached ("curator-host", look_up, job) == 0;
+  if (!client->opening.address_pending)
     {
       curator_client_memory_unref (client);
       g_free (job);
