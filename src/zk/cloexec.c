@@ -3,9 +3,7 @@
  * Mirrors nothing. Threads: the session lane and ZooKeeper's completion thread; no lock.
  *
  * NOTES: the descriptors that the library's IO thread polls belong to the library (io_thread.h). If
- * the system does not show them, all descriptors are examined: the wake-up pipe is the non-blocking
- * pipe that is new after the handle was opened, the socket is recognised by its peer. If a descriptor
- * of the program matches too, children do not inherit it, which programs rarely want anyway.
+ * the system does not show them, children inherit them.
  */
 #include "zk/cloexec.h"
 
@@ -15,8 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-GArray *
-curator_open_fds (void)
+static GArray *
+open_fds (void)
 {
   CURATOR_INSIDE_GATE;
   GArray *fds = g_array_new (FALSE, FALSE, sizeof (int));
@@ -40,43 +38,6 @@ curator_open_fds (void)
   return fds;
 }
 
-/* It is non-blocking, and children would inherit it. */
-static gboolean
-is_candidate (int fd)
-{
-  const int flags = fcntl (fd, F_GETFL);
-  const int fd_flags = fcntl (fd, F_GETFD);
-  return flags >= 0 && (flags & O_NONBLOCK) != 0 && fd_flags >= 0 && (fd_flags & FD_CLOEXEC) == 0;
-}
-
-static gboolean
-contains (const GArray *fds, int fd)
-{
-  for (guint i = 0; i < fds->len; i++)
-    {
-      if (g_array_index (fds, int, i) == fd)
-        {
-          return TRUE;
-        }
-    }
-  return FALSE;
-}
-
-void
-curator_cloexec_new_pipes (GArray *before)
-{
-  g_autoptr (GArray) now = curator_open_fds ();
-
-  for (guint i = 0; i < now->len; i++)
-    {
-      const int fd = g_array_index (now, int, i);
-      if (!contains (before, fd) && is_candidate (fd) && curator_fd_inode (fd, S_IFIFO) != 0)
-        {
-          fcntl (fd, F_SETFD, FD_CLOEXEC);
-        }
-    }
-}
-
 static gboolean
 has_peer (int fd, const struct sockaddr *peer, socklen_t length)
 {
@@ -84,21 +45,6 @@ has_peer (int fd, const struct sockaddr *peer, socklen_t length)
   socklen_t found_length = sizeof found;
   return getpeername (fd, (struct sockaddr *) &found, &found_length) == 0 && found_length == length
          && memcmp (&found, peer, length) == 0;
-}
-
-void
-curator_cloexec_sockets (const struct sockaddr *peer, socklen_t length)
-{
-  g_autoptr (GArray) now = curator_open_fds ();
-
-  for (guint i = 0; i < now->len; i++)
-    {
-      const int fd = g_array_index (now, int, i);
-      if (is_candidate (fd) && has_peer (fd, peer, length))
-        {
-          fcntl (fd, F_SETFD, FD_CLOEXEC);
-        }
-    }
 }
 
 /* The other end of the pipe. Both usually got the two lowest free numbers. */
@@ -115,7 +61,7 @@ other_end (const CuratorIoThread *io, int end)
           return likely[i];
         }
     }
-  g_autoptr (GArray) all = curator_open_fds ();
+  g_autoptr (GArray) all = open_fds ();
   for (guint i = 0; i < all->len; i++)
     {
       const int fd = g_array_index (all, int, i);
@@ -137,21 +83,19 @@ hide_pipe (const CuratorIoThread *io, int end)
     }
 }
 
-gboolean
+void
 curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us)
 {
   int pipe;
   int sock;
 
-  if (!curator_io_thread_wait (io, patience_us, &pipe, &sock))
+  if (curator_io_thread_wait (io, patience_us, &pipe, &sock))
     {
-      return FALSE;
+      hide_pipe (io, pipe);
     }
-  hide_pipe (io, pipe);
-  return TRUE;
 }
 
-gboolean
+void
 curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct sockaddr *peer,
                         socklen_t length)
 {
@@ -164,7 +108,7 @@ curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct so
   curator_gate_resume (depth);
   if (!is_seen)
     {
-      return FALSE;
+      return;
     }
   hide_pipe (io, pipe);
   /* Without that peer it is the socket of the next attempt: the connection is lost already. */
@@ -172,5 +116,4 @@ curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct so
     {
       fcntl (sock, F_SETFD, FD_CLOEXEC);
     }
-  return TRUE;
 }

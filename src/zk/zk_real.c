@@ -44,10 +44,9 @@ hide_socket (CuratorZkHandle *handle, zhandle_t *zh)
   socklen_t length = sizeof peer;
   pthread_mutex_lock (&handle->opening);
   pthread_mutex_unlock (&handle->opening);
-  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL
-      && !curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length))
+  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL)
     {
-      curator_cloexec_sockets ((struct sockaddr *) &peer, length);
+      curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length);
     }
 }
 
@@ -173,7 +172,6 @@ static void
 open_hidden (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
              int session_timeout_ms)
 {
-  g_autoptr (GArray) before = curator_io_thread_is_shown () ? NULL : curator_open_fds ();
   sigset_t all;
   sigset_t mask;
 
@@ -185,11 +183,7 @@ open_hidden (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
   pthread_mutex_unlock (&handle->opening);
   const int error = errno;
   pthread_sigmask (SIG_SETMASK, &mask, NULL);
-  if (handle->zh != NULL && before != NULL)
-    {
-      curator_cloexec_new_pipes (before);
-    }
-  else if (handle->zh != NULL)
+  if (handle->zh != NULL)
     {
       curator_cloexec_pipe (&handle->io, PATIENCE_OPENING_US);
     }
