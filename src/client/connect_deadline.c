@@ -1,6 +1,6 @@
 /* A deadline for each attempt to reconnect.
  *
- * Mirrors nothing. Threads: timer lane; guarded by the client's mutex.
+ * Mirrors nothing. Threads: the timer thread; guarded by the client's mutex.
  *
  * NOTES: if a server accepts a connection and does not answer, the library waits 2/3 of the session
  * timeout, which is longer than a lease lasts. Later attempts get more time than the first ones, in case

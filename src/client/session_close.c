@@ -95,7 +95,7 @@ end_cleanup (CuratorSession *session)
   close_now (session);
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_drain_timeout (gpointer data)
 {

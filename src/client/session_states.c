@@ -1,7 +1,7 @@
 /* Opens sessions, follows their connection states and replaces a session that died.
  *
  * Mirrors ConnectionState and HandleHolder. Threads: events run on libzookeeper's completion
- * thread, timeouts on the timer lane, opening and closing on the session lane. Guarded by the
+ * thread, timeouts on the timer thread, opening and closing on the session lane. Guarded by the
  * client's mutex.
  *
  * NOTES: the library reports an expiry only after it has reached a server again, and never reports
@@ -53,7 +53,7 @@ set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
   session->loss_timer = curator_timer_after (client, after_ms * 1000, func, session);
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_session_timeout (gpointer data)
 {
@@ -87,7 +87,7 @@ why_not_open (CuratorClient *client, int number)
                       why_not (number));
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_never_connected (gpointer data)
 {
@@ -327,7 +327,7 @@ on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
   curator_thread_restore_role (before);
 }
 
-/* Runs on the timer lane, or on the thread that found this host's address. */
+/* Runs on the timer thread, or on the thread that found this host's address. */
 static void
 on_reopen (gpointer data)
 {

@@ -32,10 +32,10 @@ typedef struct
 struct _CuratorDispatch
 {
   CuratorTimers timers;
-  CuratorAlarm alarm; /* the timer lane waits for it; open while that lane runs */
+  CuratorAlarm alarm; /* the timer thread waits for it; open while that lane runs */
   gint64
       asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
-  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* CuratorTask; the timer lane has none */
+  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
   guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
@@ -46,7 +46,7 @@ struct _CuratorDispatch
 
 /* Of close(), for the server and for callbacks: longer than a handle needs to close. */
 #define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
-/* Where no descriptor or no thread can be had, the timer lane looks that often. */
+/* Where no descriptor or no thread can be had, the timer thread looks that often. */
 #define SHORTAGE_US (10 * 1000)
 
 CuratorDispatch *
@@ -196,7 +196,7 @@ void
 curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
                            GDestroyNotify destroy)
 {
-  post_callback (client, CURATOR_LANE_CALLBACKS, func, data, destroy);
+  post_callback (client, CURATOR_LANE_CALLS, func, data, destroy);
 }
 
 void
@@ -299,7 +299,7 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* The timer lane gives the mutex back by hand, since no condition variable knows its clock. Without a
+/* The timer thread gives the mutex back by hand, since no condition variable knows its clock. Without a
  * descriptor to wait for it looks again and again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
@@ -400,7 +400,7 @@ static gboolean
 start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 {
   static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
-                                                      [CURATOR_LANE_CALLBACKS] = "curator-calls",
+                                                      [CURATOR_LANE_CALLS] = "curator-calls",
                                                       [CURATOR_LANE_SESSION] = "curator-session",
                                                       [CURATOR_LANE_STATES] = "curator-states",
                                                       [CURATOR_LANE_QUESTIONS] = "curator-asks" };

@@ -24,7 +24,7 @@
 typedef enum
 {
   CURATOR_LANE_TIMERS,
-  CURATOR_LANE_CALLBACKS,
+  CURATOR_LANE_CALLS,
   CURATOR_LANE_SESSION,
   CURATOR_LANE_STATES,
   CURATOR_LANE_QUESTIONS,
@@ -35,7 +35,7 @@ typedef struct _CuratorDispatch CuratorDispatch;
 typedef struct _CuratorTimer CuratorTimer;
 typedef void (*CuratorWork) (gpointer data);
 
-/* Runs func once on the timer lane, with the client's mutex held, at or after when_us (monotonic);
+/* Runs func once on the timer thread, with the client's mutex held, at or after when_us (monotonic);
  * never after curator_timer_cancel(). The timer frees itself when it fires or is cancelled: func
  * must clear the pointer to it, and cancelling sets it to NULL. Cancelling NULL does nothing. */
 CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func,

@@ -4,7 +4,7 @@
  * Threads: any; guarded by the client's mutex.
  *
  * NOTES: the attempt, its retries and its lease are those of every lock. A new attempt starts on the
- * timer lane, because a lease may end while its session is being taken apart.
+ * timer thread, because a lease may end while its session is being taken apart.
  */
 #include "leader/candidate.h"
 

@@ -19,7 +19,7 @@
 /* Numbers for each node, at most, where they are ordered by their places. */
 #define MAX_SPREAD 4
 /* So many nodes are sorted on the stack. */
-#define FEW 8
+#define ENTRIES_ON_STACK 8
 
 typedef struct
 {
@@ -183,8 +183,8 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
           || !curator_queue_parse_number (entry.key, &entry.number))
         {
           queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
-          queue->other_recipe =
-              queue->other_recipe != NULL ? queue->other_recipe : curator_queue_recipe_of (children[i]);
+          queue->other_recipe = queue->other_recipe != NULL ? queue->other_recipe
+                                                            : curator_queue_recipe_of (children[i]);
           queue->n_foreign++;
           continue;
         }
@@ -257,8 +257,8 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
     {
       return;
     }
-  Entry few[FEW];
-  g_autofree Entry *many = n_children > FEW ? g_new (Entry, n_children) : NULL;
+  Entry few[ENTRIES_ON_STACK];
+  g_autofree Entry *many = n_children > ENTRIES_ON_STACK ? g_new (Entry, n_children) : NULL;
   Entry *entries = many != NULL ? many : few;
   gsize n = collect_entries (queue, entries, children, n_children, key, user_data);
 

@@ -4,7 +4,7 @@
 
 #include "base/guards.h"
 #include "core/timers.h"
-#include "nodes/delete_group.h"
+#include "nodes/batch_delete.h"
 #include "nodes/reaper.h"
 
 typedef struct
@@ -19,10 +19,10 @@ typedef struct
   GBytes *payload;
   char *sequential_name; /* search by name: the name before the sequence number */
   CuratorRequest *request CURATOR_GUARDED;
-  gboolean deleting CURATOR_GUARDED;           /* the request deletes a node that was read before */
-  gboolean by_exists CURATOR_GUARDED;          /* the node may not be read: ask whether it exists */
-  gboolean is_refused CURATOR_GUARDED;         /* for lack of a permission, which was reported */
-  CuratorGroupMember together CURATOR_GUARDED; /* in a group that is deleted */
+  gboolean deleting CURATOR_GUARDED;          /* the request deletes a node that was read before */
+  gboolean by_exists CURATOR_GUARDED;         /* the node may not be read: ask whether it exists */
+  gboolean is_refused CURATOR_GUARDED;        /* for lack of a permission, which was reported */
+  CuratorBatchedNode batched CURATOR_GUARDED; /* in a batch that is deleted */
   CuratorTimer *pause CURATOR_GUARDED;
   CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
@@ -36,7 +36,7 @@ struct _CuratorReaper
   CuratorClient *client;
   GQueue items CURATOR_GUARDED;
   gboolean closed CURATOR_GUARDED;
-  CuratorDeleteGroup *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
+  CuratorBatchDelete *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
 };
 
 /* prefix: of a search, or NULL. */

@@ -111,7 +111,7 @@ item_end (CuratorReaperItem *item, GError *error)
     {
       curator_request_forget (item->request);
     }
-  curator_delete_group_leave (&item->together);
+  curator_batch_delete_leave (&item->batched);
   curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
   g_free (item->prefix);
@@ -361,31 +361,31 @@ curator_reaper_item_new (CuratorClient *client, const char *path, const char *pr
 }
 
 static CURATOR_LOCKED void
-on_group_answered (CuratorGroupMember *member, int rc)
+on_batch_answered (CuratorBatchedNode *member, int rc)
 {
-  item_answered (CURATOR_CONTAINER (member, CuratorReaperItem, together), rc);
+  item_answered (CURATOR_CONTAINER (member, CuratorReaperItem, batched), rc);
 }
 
 static CURATOR_LOCKED void
-on_group_failed (CuratorGroupMember *member)
+on_batch_failed (CuratorBatchedNode *member)
 {
-  item_try (CURATOR_CONTAINER (member, CuratorReaperItem, together));
+  item_try (CURATOR_CONTAINER (member, CuratorReaperItem, batched));
 }
 
 static CURATOR_LOCKED gboolean
-joins_group (CuratorReaperItem *item)
+joins_batch (CuratorReaperItem *item)
 {
-  CuratorDeleteGroup *group = item->client->reaper->gathering;
+  CuratorBatchDelete *batch = item->client->reaper->gathering;
 
-  if (group == NULL || item->prefix != NULL || item->sequential_name != NULL
+  if (batch == NULL || item->prefix != NULL || item->sequential_name != NULL
       || !curator_client_is_connected (item->client) || must_be_checked (item))
     {
       return FALSE;
     }
-  item->together = (CuratorGroupMember){ .path = item->path,
-                                         .answered = on_group_answered,
-                                         .alone = on_group_failed };
-  curator_delete_group_add (group, &item->together);
+  item->batched = (CuratorBatchedNode){ .path = item->path,
+                                        .answered = on_batch_answered,
+                                        .alone = on_batch_failed };
+  curator_batch_delete_add (batch, &item->batched);
   return TRUE;
 }
 
@@ -408,7 +408,7 @@ curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorRe
     {
       item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
     }
-  if (!joins_group (item))
+  if (!joins_batch (item))
     {
       item_try (item);
     }
@@ -440,13 +440,13 @@ void
 curator_reaper_gather (CuratorReaper *reaper)
 {
   g_assert (reaper->gathering == NULL);
-  reaper->gathering = curator_delete_group_new ();
+  reaper->gathering = curator_batch_delete_new ();
 }
 
 void
 curator_reaper_send_gathered (CuratorReaper *reaper)
 {
-  curator_delete_group_send (g_steal_pointer (&reaper->gathering), reaper->client);
+  curator_batch_delete_send (g_steal_pointer (&reaper->gathering), reaper->client);
 }
 
 void
@@ -458,7 +458,7 @@ curator_reaper_connected (CuratorReaper *reaper)
       CuratorReaperItem *item = link->data;
       next = link->next;
       /* After a failure the pause still applies: the request may have cost the connection. */
-      if (item->request == NULL && item->pause == NULL && item->together.group == NULL)
+      if (item->request == NULL && item->pause == NULL && item->batched.batch == NULL)
         {
           item_try (item);
         }

@@ -138,7 +138,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   curator_thread_restore_role (before);
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_failure (gpointer data)
 {

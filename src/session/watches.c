@@ -86,7 +86,7 @@ entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
   notify_spent (&users, event, rc);
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_retry_due (gpointer data)
 {
@@ -301,7 +301,7 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_reread_due (gpointer data)
 {
@@ -331,7 +331,7 @@ reread_later (CuratorWatchEntry *entry)
   entry->reread_timer = curator_timer_after (session->client, pause, on_reread_due, entry);
 }
 
-/* Runs on the timer lane. */
+/* Runs on the timer thread. */
 static CURATOR_LOCKED void
 on_newcomers_due (gpointer data)
 {

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* A new thread gets the next free id. Other threads may be created at the same time. */
-#define NEAR 16
+#define MAX_TID_DISTANCE 16
 
 static gboolean
 read_file (const char *path, char *text, gsize size)
@@ -176,7 +176,7 @@ curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest
     {
       return;
     }
-  for (int i = 1; i <= NEAR && io->tids[1] == 0; i++)
+  for (int i = 1; i <= MAX_TID_DISTANCE && io->tids[1] == 0; i++)
     {
       char tid[16];
       g_snprintf (tid, sizeof tid, "%d", (int) newest + i);

@@ -125,7 +125,7 @@ on_multi (int rc, const void *data)
 }
 
 static CuratorZkTicket *
-begin (CuratorZkHandle *handle, CuratorZkTicket *ticket)
+begin_call (CuratorZkHandle *handle, CuratorZkTicket *ticket)
 {
   return handle->begin == NULL ? ticket : handle->begin (handle, ticket);
 }
@@ -309,7 +309,7 @@ static int
 real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
              int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   return undo_if_refused (
       handle, ticket, zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
 }
@@ -318,7 +318,7 @@ static int
 real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
              CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   return undo_if_refused (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
 }
 
@@ -326,7 +326,7 @@ static int
 real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
           CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   return undo_if_refused (handle, ticket,
                           zoo_awget (handle->zh, path, watch ? handle->watch : NULL,
                                      handle->watch_context, on_data, ticket));
@@ -336,7 +336,7 @@ static int
 real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
              CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   return undo_if_refused (handle, ticket,
                           zoo_awexists (handle->zh, path, watch ? handle->watch : NULL,
                                         handle->watch_context, on_stat, ticket));
@@ -346,7 +346,7 @@ static int
 real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
                    CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   return undo_if_refused (handle, ticket,
                           zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
                                               handle->watch_context, on_strings, ticket));
@@ -356,7 +356,7 @@ static int
 real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
           int length, int version, CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   return undo_if_refused (handle, ticket,
                           zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
@@ -365,7 +365,7 @@ static int
 send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
             void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   CuratorZkMulti *multi = curator_zk_multi_new (paths, n_paths, init_op);
   ticket->ops_data = multi;
   ticket->ops_free = curator_zk_multi_free;
@@ -392,7 +392,7 @@ static int
 real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                          ZooWatcherType type, CuratorZkTicket *ticket)
 {
-  ticket = begin (handle, ticket);
+  ticket = begin_call (handle, ticket);
   /* The header declares the completion as a pointer to the function type by mistake. */
   void_completion_t *done = (void_completion_t *) on_void;
   if (handle->begin != NULL)

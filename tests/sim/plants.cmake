@@ -327,7 +327,7 @@ curator_plant(
     }")
 curator_plant(
   multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
-  FILE nodes/delete_group.c EXPECT "expectation failed"
+  FILE nodes/batch_delete.c EXPECT "expectation failed"
   CHANGE "member->alone (member)@\n        }\n      else" "member->answered (member, ZOK)@\n        }\n      else")
 
 # --- leaders ---

@@ -219,7 +219,7 @@ sim_ops_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex)
 
   if (world->running == NULL)
     {
-      sim_world_fail (world, "blocked on a thread that must not block (delivery or timer lane)");
+      sim_world_fail (world, "blocked on a thread that must not block (delivery or timer thread)");
       sim_trace_print (world);
       g_error ("cannot go on");
     }

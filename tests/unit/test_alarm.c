@@ -1,4 +1,4 @@
-/* The alarm that the timer lane waits for, on real descriptors, and the order of timers of both clocks. */
+/* The alarm that the timer thread waits for, on real descriptors, and the order of timers of both clocks. */
 #include "base/alarm.h"
 #include "core/client-record.h"
 #include "core/dispatch-private.h"

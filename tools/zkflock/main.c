@@ -49,7 +49,7 @@ main (int argc, char **argv)
   setlocale (LC_ALL, "");
   if (options_parse (&options, argc, argv, &code))
     {
-      outcome_start ();
+      outcome_start_clock ();
       if (options.syslog)
         {
           message_use_syslog ();

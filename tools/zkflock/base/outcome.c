@@ -10,7 +10,7 @@
 static gint64 start_us;
 
 void
-outcome_start (void)
+outcome_start_clock (void)
 {
   start_us = g_get_monotonic_time ();
 }

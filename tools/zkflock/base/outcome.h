@@ -8,7 +8,7 @@
 /* Prints the message with the time since the start, if --verbose was given. */
 void print_verbose (const Options *options, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Starts the clock of print_verbose(). */
-void outcome_start (void);
+void outcome_start_clock (void);
 
 /* Whether the error only says that no server has answered in time. */
 gboolean is_no_answer (const GError *error);
