@@ -33,9 +33,8 @@ struct _CuratorDispatch
 {
   CuratorTimers timers;
   CuratorAlarm alarm; /* the timer thread waits for it; open while that lane runs */
-  gint64
-      asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while the lane is awake */
-  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED;         /* CuratorTask; the timer thread has none */
+  gint64 asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while it is awake */
+  GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
   guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
@@ -46,8 +45,7 @@ struct _CuratorDispatch
 
 /* Of close(), for the server and for callbacks: longer than a handle needs to close. */
 #define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
-/* Where no descriptor or no thread can be had, the timer thread looks that often. */
-#define SHORTAGE_US (10 * 1000)
+#define SHORTAGE_US       (10 * 1000) /* between two looks, where no descriptor or thread can be had */
 
 CuratorDispatch *
 curator_dispatch_new (void)
@@ -147,15 +145,14 @@ start_expected (CuratorClient *client, GError **error)
   return TRUE;
 }
 
-/* Runs on the timer lane: a thread could not be had when its work came. */
+/* Runs on the timer thread: a thread could not be had when its work came. */
 static CURATOR_LOCKED void
 start_missing (gpointer data)
 {
   CuratorClient *client = data;
+  const gboolean done = start_expected (client, NULL);
   client->dispatch->shortage_timer =
-      start_expected (client, NULL)
-          ? NULL
-          : curator_timer_after (client, SHORTAGE_US, start_missing, client);
+      done ? NULL : curator_timer_after (client, SHORTAGE_US, start_missing, client);
 }
 
 static CURATOR_LOCKED void
@@ -299,8 +296,7 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* The timer thread gives the mutex back by hand, since no condition variable knows its clock. Without a
- * descriptor to wait for it looks again and again. */
+/* By hand, since no condition variable knows its clock. Without a descriptor it looks again and again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
 {

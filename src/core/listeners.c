@@ -59,7 +59,7 @@ curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCall
     }
   g_ptr_array_add (listeners->all, listener);
   curator_dispatch_expect (client, listeners->on_state_lane ? CURATOR_LANE_STATES
-                                                            : CURATOR_LANE_CALLBACKS);
+                                                            : CURATOR_LANE_CALLS);
   return listener->id;
 }
 

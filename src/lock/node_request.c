@@ -4,7 +4,7 @@
  */
 #include "base/tag.h"
 #include "core/payload.h"
-#include "core/uuid.h"
+#include "nodes/uuid.h"
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 

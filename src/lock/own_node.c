@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/payload.h"
-#include "core/uuid.h"
+#include "nodes/uuid.h"
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
 #include "lock/queue.h"

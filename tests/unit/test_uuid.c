@@ -1,5 +1,5 @@
 /* The random part of names: its form, and that it is unique, even after a fork(). */
-#include "core/uuid.h"
+#include "nodes/uuid.h"
 #include "unit.h"
 
 #include <sys/wait.h>

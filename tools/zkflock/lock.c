@@ -30,6 +30,12 @@
 
 typedef struct
 {
+  guint timer; /* the connection is lost, and may be back at once */
+  gboolean told;
+} Outage;
+
+typedef struct
+{
   const Options *options;
   gboolean has_helpers;
   Launcher launcher;
@@ -52,8 +58,7 @@ typedef struct
   int signal;            /* the signal that ended the wait, or 0 */
   gboolean unreachable;
   gboolean was_connected;
-  guint outage_timer; /* the connection is lost, and may be back at once */
-  gboolean told_outage;
+  Outage outage;
   Place *place;
   GMainLoop *loop;
   gint64 connect_by_us;
@@ -217,8 +222,8 @@ on_outage (gpointer data)
   Run *run = data;
   g_autoptr (GError) cause = curator_client_dup_connection_error (run->client);
 
-  run->outage_timer = 0;
-  run->told_outage = TRUE;
+  run->outage.timer = 0;
+  run->outage.told = TRUE;
   print_error (run->options->paths[0], "no server answers any more%s%s; still waiting",
                cause != NULL ? ": " : "", cause != NULL ? cause->message : "");
   notify_status ("waiting: no server answers");
@@ -234,16 +239,16 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 
   if (state == CURATOR_STATE_SUSPENDED || state == CURATOR_STATE_LOST)
     {
-      if (run->outage_timer == 0 && !run->told_outage)
+      if (run->outage.timer == 0 && !run->outage.told)
         {
-          run->outage_timer = g_timeout_add (OUTAGE_MS, on_outage, run);
+          run->outage.timer = g_timeout_add (OUTAGE_MS, on_outage, run);
         }
       return;
     }
-  g_clear_handle_id (&run->outage_timer, g_source_remove);
-  if (run->told_outage)
+  g_clear_handle_id (&run->outage.timer, g_source_remove);
+  if (run->outage.told)
     {
-      run->told_outage = FALSE;
+      run->outage.told = FALSE;
       print_error (run->options->paths[0], "a server answers again; still waiting");
       notify_status ("waiting");
     }
@@ -285,7 +290,7 @@ iterate_until_decided (Run *run)
     }
   curator_client_remove_state_listener (run->client, listener);
   g_clear_handle_id (&run->connect_timer, g_source_remove);
-  g_clear_handle_id (&run->outage_timer, g_source_remove);
+  g_clear_handle_id (&run->outage.timer, g_source_remove);
   g_clear_pointer (&run->place, place_stop);
   g_cancellable_cancel (run->looking);
   signals_set_handler (NULL, NULL);

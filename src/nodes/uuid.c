@@ -5,7 +5,7 @@
  * NOTES: after a fork(), g_uuid_string_random () gives parent and child the same UUIDs. Their nodes
  * would have the same names, and each would delete the other's.
  */
-#include "core/uuid.h"
+#include "nodes/uuid.h"
 
 char *
 curator_uuid_new (CuratorZkOps *ops)
