@@ -128,7 +128,7 @@ dispatch (int calls)
       curator_client_lock (client);
       curator_dispatch_callback (client, count_up, &counter, NULL);
       curator_client_unlock (client);
-      curator_dispatch_step (client, CURATOR_LANE_CALLBACKS);
+      curator_dispatch_step (client, CURATOR_LANE_CALLS);
     }
   if (counter != calls)
     {

@@ -106,7 +106,7 @@ test_fails (void **state)
       fails (curator::make<curator::mutex> (client, "no slash"), CURATOR_ERROR_INVALID_ARGUMENT));
   assert_true (
       fails (curator::make<curator::mutex> (client, with_nul), CURATOR_ERROR_INVALID_ARGUMENT));
-  assert_true (fails (curator::make<curator::semaphore> (client, "/quiet", 0),
+  assert_true (fails (curator::make<curator::semaphore> (client, "/quiet", 0U),
                       CURATOR_ERROR_INVALID_ARGUMENT));
   assert_true (fails (curator::find_locks (client, with_nul), CURATOR_ERROR_INVALID_ARGUMENT));
   assert_true (fails (client.attempt_revoke (with_nul), CURATOR_ERROR_INVALID_ARGUMENT));

@@ -130,7 +130,7 @@ public:
   /** The same, until a point in time. Ignores later adjustments of that clock. */
   template <class Clock, class Duration>
   [[nodiscard]] result<std::vector<lease>>
-  try_acquire_n_until (int n, const std::chrono::time_point<Clock, Duration> &time,
+  try_acquire_n_until (guint n, const std::chrono::time_point<Clock, Duration> &time,
                        GCancellable *cancellable = nullptr)
   {
     return try_acquire_n_for (n, detail::left_until (time), cancellable);
