@@ -42,8 +42,9 @@ typedef struct
   CuratorLockInternals *internals;
   void (*granted) (CuratorLease *lease, gpointer data); /* takes the lease; or NULL */
   CuratorAttemptHook *batch_hook CURATOR_GUARDED; /* while it may be granted by its first list */
-  AttemptState state CURATOR_GUARDED;
-  /* Bits, because there may be thousands of attempts. */
+  /* Small, because there may be thousands of attempts. */
+  guint32 question CURATOR_GUARDED; /* counts the questions to a user's driver */
+  AttemptState state : 8 CURATOR_GUARDED;
   unsigned once : 1;
   unsigned linked : 1 CURATOR_GUARDED;
   unsigned restarting : 1 CURATOR_GUARDED;
@@ -53,23 +54,27 @@ typedef struct
   unsigned only_litter : 1 CURATOR_GUARDED; /* only what this client is deleting is in front */
   GList link;                               /* in internals->attempts while it has a node */
 
-  CuratorSession *session CURATOR_GUARDED; /* the one that the node belongs to */
   CuratorSessionHook session_hook CURATOR_GUARDED;
   CuratorRetryLoop tries CURATOR_GUARDED;     /* of the current step */
   CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node or its session vanished */
 
   CuratorOwnNode own CURATOR_GUARDED;
   CuratorFront front CURATOR_GUARDED;
-  CuratorRequest *confirmation CURATOR_GUARDED; /* in flight; or NULL */
   CuratorParents *parents CURATOR_GUARDED;
   CuratorLocalQueue *local_queue CURATOR_GUARDED;
   CuratorQueueSlot slot CURATOR_GUARDED;
   CuratorListingUser listing CURATOR_GUARDED;
   guint64 create_number CURATOR_GUARDED; /* counted by the local queue */
-  guint64 question CURATOR_GUARDED;      /* counts the questions to a user's driver */
   gint64 called_us;
   GError *failure CURATOR_GUARDED; /* the operation's error, while DELETING */
 } Attempt;
+
+/* NULL while it has joined none. */
+static inline CURATOR_LOCKED CuratorSession *
+curator_attempt_session (const Attempt *attempt)
+{
+  return curator_own_node_session (&attempt->own);
+}
 
 /* NULL until our node exists. */
 static inline CURATOR_LOCKED const char *

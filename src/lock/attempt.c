@@ -51,8 +51,8 @@ static CURATOR_LOCKED void
 make_parents (Attempt *attempt)
 {
   curator_attempt_set_state (attempt, ATTEMPT_PARENTS);
-  attempt->parents =
-      curator_parents_make (attempt->session, attempt->internals->base, on_parents, attempt);
+  attempt->parents = curator_parents_make (curator_attempt_session (attempt),
+                                           attempt->internals->base, on_parents, attempt);
 }
 
 static CURATOR_LOCKED void
@@ -82,9 +82,8 @@ on_not_created (CuratorOwnNode *node, int rc)
 }
 
 static CURATOR_LOCKED void
-take_slot (Attempt *attempt)
+take_slot (Attempt *attempt, gint64 number)
 {
-  const gint64 number = curator_own_node_number (&attempt->own);
   if (number >= 0 && curator_own_node_has_neighbours (&attempt->own))
     {
       curator_queue_slot_take (&attempt->slot, attempt->local_queue, attempt->internals->lock_name,
@@ -93,19 +92,19 @@ take_slot (Attempt *attempt)
 }
 
 static CURATOR_LOCKED void
-on_there (CuratorOwnNode *node)
+on_there (CuratorOwnNode *node, gint64 number)
 {
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
 
   g_queue_push_tail_link (&attempt->internals->attempts, &attempt->link);
   attempt->linked = TRUE;
-  if (curator_own_node_number (&attempt->own) > CURATOR_QUEUE_LAST_NUMBER)
+  if (number > CURATOR_QUEUE_LAST_NUMBER)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
       curator_attempt_apply_verdict (attempt, &verdict);
       return;
     }
-  take_slot (attempt);
+  take_slot (attempt, number);
   const CuratorQueueSlot *ahead = attempt->slot.ahead;
   curator_own_node_register (&attempt->own, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
                                                                              : CURATOR_STAKE_NEAR);
@@ -122,8 +121,8 @@ on_there (CuratorOwnNode *node)
       return;
     }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  const gint64 number = attempt->slot.local != NULL ? attempt->slot.number : -1;
-  if (!curator_front_place (&attempt->front, number) && attempt->listing.listing == NULL)
+  if (!curator_front_place (&attempt->front, attempt->slot.local != NULL ? number : -1)
+      && attempt->listing.listing == NULL)
     {
       curator_attempt_enter (attempt, ATTEMPT_LISTING);
     }
@@ -255,10 +254,10 @@ adopt_session (Attempt *attempt)
 {
   CuratorSession *current = attempt->op.client->session;
 
-  if (attempt->session != current)
+  if (curator_attempt_session (attempt) != current)
     {
-      g_assert (attempt->session == NULL);
-      attempt->session = curator_session_ref (current);
+      g_assert (curator_attempt_session (attempt) == NULL);
+      curator_own_node_join (&attempt->own, current);
       attempt->session_hook.died = on_session_died;
       curator_session_add_hook (current, &attempt->session_hook);
       attempt->local_queue = curator_local_queue_join (current, attempt->internals->base);
@@ -312,7 +311,7 @@ create_node (gpointer data)
   share_hold_number (attempt);
   attempt->create_number = curator_local_queue_note_create (attempt->local_queue);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
-  curator_own_node_create (&attempt->own, attempt->session);
+  curator_own_node_create (&attempt->own);
   if (lists_after_create (attempt) && !comes_back (attempt))
     {
       curator_attempt_list (attempt);

@@ -17,7 +17,7 @@ curator_attempt_lost_required_hold (Attempt *attempt)
 {
   CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
   if (hold == NULL
-      || (curator_lease_get_session (hold) == attempt->session
+      || (curator_lease_get_session (hold) == curator_attempt_session (attempt)
           && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
     {
       return FALSE;
@@ -32,7 +32,7 @@ curator_attempt_lost_required_hold (Attempt *attempt)
 static CURATOR_LOCKED void
 finish_granted (Attempt *attempt)
 {
-  CuratorSession *session = attempt->session;
+  CuratorSession *session = curator_attempt_session (attempt);
 
   if (curator_attempt_lost_required_hold (attempt))
     {
@@ -56,7 +56,7 @@ finish_granted (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 is_proven (Attempt *attempt)
 {
-  return curator_lease_clock_is_fresh (attempt->session)
+  return curator_lease_clock_is_fresh (curator_attempt_session (attempt))
          && curator_stake_is_checked (curator_own_node_stake (&attempt->own));
 }
 
@@ -64,7 +64,7 @@ is_proven (Attempt *attempt)
 static CURATOR_LOCKED void
 grant_if_proven (Attempt *attempt, gint64 checked_us)
 {
-  CuratorSession *session = attempt->session;
+  CuratorSession *session = curator_attempt_session (attempt);
   CuratorStake *stake = curator_own_node_stake (&attempt->own);
   const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
 
@@ -95,10 +95,11 @@ static CURATOR_LOCKED void
 on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Attempt *attempt = data;
-  attempt->confirmation = NULL;
+  *curator_own_node_in_flight (&attempt->own) = NULL;
   if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
     {
-      grant_if_proven (attempt, curator_session_evidence (attempt->session)->proof_us);
+      grant_if_proven (attempt,
+                       curator_session_evidence (curator_attempt_session (attempt))->proof_us);
     }
   else if (rc == ZOK || rc == ZNONODE)
     {
@@ -116,11 +117,11 @@ on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data
   Attempt *attempt = data;
   CuratorStake *stake = curator_own_node_stake (&attempt->own);
 
-  attempt->confirmation = NULL;
+  *curator_own_node_in_flight (&attempt->own) = NULL;
   if (rc == ZOK && stake->needs_read)
     {
-      attempt->confirmation =
-          curator_request_exists (attempt->session, stake->path, FALSE, on_own_node_read, attempt);
+      *curator_own_node_in_flight (&attempt->own) = curator_request_exists (
+          curator_attempt_session (attempt), stake->path, FALSE, on_own_node_read, attempt);
     }
   else if (rc == ZOK)
     {
@@ -151,7 +152,8 @@ curator_attempt_confirm (gpointer data)
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (paths, g_strdup (stake->refuses_check ? attempt->internals->base : stake->path));
   curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
-  attempt->confirmation = curator_request_check (attempt->session, paths, on_confirmed, attempt);
+  *curator_own_node_in_flight (&attempt->own) =
+      curator_request_check (curator_attempt_session (attempt), paths, on_confirmed, attempt);
 }
 
 /* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs

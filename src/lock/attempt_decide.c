@@ -115,7 +115,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 typedef struct
 {
   Attempt *attempt;
-  guint64 number;
+  guint32 number;
   int max_leases;
   char *own;
   GPtrArray *children;

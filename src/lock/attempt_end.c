@@ -83,7 +83,6 @@ curator_attempt_not_first (Attempt *attempt)
 void
 curator_attempt_enter (Attempt *attempt, AttemptState state)
 {
-  g_clear_pointer (&attempt->confirmation, curator_request_forget);
   if (state != ATTEMPT_LISTING)
     {
       curator_listing_leave (&attempt->listing);
@@ -123,7 +122,6 @@ curator_attempt_reset (Attempt *attempt)
     {
       curator_retry_loop_stop (attempt->restarts);
     }
-  g_clear_pointer (&attempt->confirmation, curator_request_forget);
   curator_listing_leave (&attempt->listing);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_front_stop (&attempt->front);
@@ -131,7 +129,7 @@ curator_attempt_reset (Attempt *attempt)
   attempt->contender_shown = FALSE;
   attempt->only_litter = FALSE;
   curator_session_remove_hook (&attempt->session_hook);
-  g_clear_pointer (&attempt->session, curator_session_unref);
+  curator_own_node_leave (&attempt->own);
 }
 
 gint64
@@ -152,7 +150,9 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
     {
       curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
     }
-  curator_trace (client, kind, path, took_us, attempt->session != NULL ? attempt->session->id : 0);
+  curator_trace (client, kind, path, took_us,
+                 curator_attempt_session (attempt) != NULL ? curator_attempt_session (attempt)->id
+                                                           : 0);
   return now;
 }
 

@@ -54,19 +54,19 @@ set_state (CuratorFront *front, CuratorFrontState state)
     }
 }
 
-void
-curator_front_init (CuratorFront *front, const CuratorFrontClass *klass, CuratorOwnNode *own)
+static CURATOR_LOCKED gboolean
+is_looking (const CuratorFront *front)
 {
-  front->klass = klass;
-  front->own = own;
+  return *curator_own_node_in_flight (front->own) != NULL;
 }
-
-/* --- our own node ----------------------------------------------------------------------------- */
 
 static CURATOR_LOCKED void
 forget_look (CuratorFront *front)
 {
-  g_clear_pointer (&front->look, curator_request_forget);
+  if (curator_own_node_path (front->own) != NULL)
+    {
+      g_clear_pointer (curator_own_node_in_flight (front->own), curator_request_forget);
+    }
   front->is_unseen = FALSE;
 }
 
@@ -74,7 +74,7 @@ forget_look (CuratorFront *front)
 static CURATOR_LOCKED void
 clear_if_answered (CuratorFront *front)
 {
-  if (front->state == CURATOR_FRONT_UNSEEN && front->look == NULL)
+  if (front->state == CURATOR_FRONT_UNSEEN && !is_looking (front))
     {
       set_state (front, CURATOR_FRONT_NOTHING);
       front->klass->clear (front, !front->is_unseen);
@@ -86,7 +86,7 @@ on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer 
 {
   CuratorFront *front = data;
 
-  front->look = NULL;
+  *curator_own_node_in_flight (front->own) = NULL;
   front->is_unseen = rc != ZOK;
   if (rc == ZNONODE
       || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (front->own)->czxid))
@@ -102,7 +102,7 @@ static CURATOR_LOCKED void
 look_at_own_node (CuratorFront *front)
 {
   front->is_unseen = TRUE;
-  front->look =
+  *curator_own_node_in_flight (front->own) =
       curator_request_exists (curator_own_node_session (front->own),
                               curator_own_node_path (front->own), FALSE, on_own_node_read, front);
 }
@@ -159,8 +159,11 @@ forget_rest (CuratorFront *front)
 static CURATOR_LOCKED void
 forget_known (CuratorFront *front)
 {
-  curator_timer_cancel (curator_own_node_internals (front->own)->client, &front->pause);
-  g_clear_pointer (&front->known, curator_known_node_free);
+  if (front->known != NULL)
+    {
+      curator_timer_cancel (curator_own_node_internals (front->own)->client, &front->known->pause);
+      curator_known_node_free (g_steal_pointer (&front->known));
+    }
 }
 
 void
@@ -198,8 +201,6 @@ watch_second (CuratorFront *front, const char *leaf)
       front->second = leaf != NULL ? watch_node (front, leaf, CURATOR_WATCH_OPTIONAL) : NULL;
     }
 }
-
-/* --- what a list has shown -------------------------------------------------------------------- */
 
 static CURATOR_LOCKED CuratorFrontState
 state_by (const CuratorFront *front, const CuratorFrontView *view)
@@ -251,8 +252,6 @@ curator_front_wait_for_neighbour (CuratorFront *front)
   set_state (front, CURATOR_FRONT_NEIGHBOUR);
 }
 
-/* --- few are left ----------------------------------------------------------------------------- */
-
 /* The reads are sent together: one round trip shows which of them have gone. */
 static CURATOR_LOCKED void
 watch_rest (CuratorFront *front, const GPtrArray *names)
@@ -284,7 +283,7 @@ go_on (CuratorFront *front)
     {
       watch_rest (front, names);
     }
-  if (!front->has_looked && front->look == NULL)
+  if (!front->has_looked && !is_looking (front))
     {
       look_at_own_node (front);
     }
@@ -346,6 +345,7 @@ curator_front_place (CuratorFront *front, gint64 number)
       curator_front_stop (front);
       return FALSE;
     }
+  front->known->distance = distance;
   note_known (front, TRUE, front->is_there);
   return TRUE;
 }
@@ -355,7 +355,7 @@ list_now (gpointer data)
 {
   CuratorFront *front = data;
 
-  front->pause = NULL;
+  front->known->pause = NULL;
   curator_front_stop (front);
   front->klass->list (front, NULL);
 }
@@ -364,9 +364,9 @@ list_now (gpointer data)
 static CURATOR_LOCKED void
 on_known_gone (CuratorFront *front)
 {
-  const gint64 distance = curator_own_node_number (front->own) - front->known->number;
+  const CuratorKnownNode *known = front->known;
   const gint64 pause_us = waits_behind_known (front)
-                              ? curator_return_guess_pause_us (&front->known->guess, distance)
+                              ? curator_return_guess_pause_us (&known->guess, known->distance)
                               : 0;
 
   if (!front->is_placed)
@@ -379,8 +379,8 @@ on_known_gone (CuratorFront *front)
     }
   else
     {
-      front->pause = curator_timer_after (curator_own_node_internals (front->own)->client, pause_us,
-                                          list_now, front);
+      front->known->pause = curator_timer_after (curator_own_node_internals (front->own)->client,
+                                                 pause_us, list_now, front);
     }
 }
 

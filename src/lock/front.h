@@ -57,9 +57,6 @@ struct _CuratorFront
       CURATOR_GUARDED; /* FEW: leaf names, watched when one of the two has ended; or NULL */
   GPtrArray *rest_watches CURATOR_GUARDED; /* on them, when there is no second one; or NULL */
   CuratorKnownNode *known CURATOR_GUARDED; /* RETURN; or NULL */
-  CuratorTimer *pause
-      CURATOR_GUARDED; /* RETURN: the known node has ended, and a list is due; or NULL */
-  CuratorRequest *look CURATOR_GUARDED; /* the read of our own node, in flight; or NULL */
 };
 
 /* What a list has shown. */
@@ -74,7 +71,13 @@ typedef struct
       is_long; /* both of two nodes in front may end before any answer: our own one is read with them */
 } CuratorFrontView;
 
-void curator_front_init (CuratorFront *front, const CuratorFrontClass *klass, CuratorOwnNode *own);
+static inline void
+curator_front_init (CuratorFront *front, const CuratorFrontClass *klass, CuratorOwnNode *own)
+{
+  front->klass = klass;
+  front->own = own;
+}
+
 /* Waits for what is in view. FALSE if the session cannot watch the first of it. */
 gboolean curator_front_wait (CuratorFront *front, const CuratorFrontView *view,
                              CuratorWatchNeed need) CURATOR_LOCKED;

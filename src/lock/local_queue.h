@@ -23,7 +23,9 @@ typedef struct
   char *kind; /* the lock name of its nodes */
   char *leaf;
   gint64 number;
-  CuratorReturnGuess guess; /* of the one who comes back behind it */
+  CuratorReturnGuess guess;            /* of the one who comes back behind it */
+  gint64 distance CURATOR_GUARDED;     /* numbers between it and that one's node */
+  CuratorTimer *pause CURATOR_GUARDED; /* it has ended, and a list is due; or NULL */
 } CuratorKnownNode;
 
 void curator_known_node_free (CuratorKnownNode *known);

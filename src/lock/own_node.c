@@ -158,14 +158,13 @@ adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
   node->may_exist = FALSE;
   node->path = g_strdup (path);
   g_clear_pointer (&node->prefix, g_free);
-  node->number = parse_number (node);
   node->stake.path = node->path;
   node->stake.czxid = czxid;
   node->stake.checked_us = checked_us;
   node->stake.needs_read = !node->request->protected_;
   node->stake.refuses_check = FALSE;
   node->stake.changed = on_stake_changed;
-  node->klass->there (node);
+  node->klass->there (node, parse_number (node));
 }
 
 static CURATOR_LOCKED void
@@ -173,7 +172,8 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorOwnNode *node = data;
 
-  node->create = NULL;
+  node->in_flight = NULL;
+  node->is_creating = FALSE;
   if (rc == ZOK)
     {
       adopt (node, reply->path, reply->stat->czxid, sent_us);
@@ -184,23 +184,35 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 }
 
 void
-curator_own_node_create (CuratorOwnNode *node, CuratorSession *session)
+curator_own_node_join (CuratorOwnNode *node, CuratorSession *session)
+{
+  node->session = curator_session_ref (session);
+}
+
+void
+curator_own_node_leave (CuratorOwnNode *node)
+{
+  g_clear_pointer (&node->session, curator_session_unref);
+}
+
+void
+curator_own_node_create (CuratorOwnNode *node)
 {
   static const int modes[] = { [CURATOR_CREATE_PERSISTENT] = 0,
                                [CURATOR_CREATE_PERSISTENT_SEQUENTIAL] = 2,
                                [CURATOR_CREATE_EPHEMERAL] = 1,
                                [CURATOR_CREATE_EPHEMERAL_SEQUENTIAL] = 3 };
 
-  node->session = session;
   if (node->request->protected_ && node->prefix == NULL)
     {
-      g_autofree char *uuid = curator_uuid_new (session->client->ops);
+      g_autofree char *uuid = curator_uuid_new (node->session->client->ops);
       node->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
     }
   choose_payload (node);
   g_autofree char *path = path_to_create (node);
-  node->create = curator_request_create (session, path, node->payload, modes[node->request->mode],
-                                         on_created, node);
+  node->is_creating = TRUE;
+  node->in_flight = curator_request_create (node->session, path, node->payload,
+                                            modes[node->request->mode], on_created, node);
 }
 
 void
@@ -235,7 +247,7 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   CuratorOwnNode *node = data;
   g_autofree char *path = curator_take_first (node->candidates);
 
-  node->search = NULL;
+  node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
       node->klass->search_failed (node, rc, "reading the node in");
@@ -263,8 +275,8 @@ read_next_candidate (CuratorOwnNode *node)
 {
   if (node->candidates->len > 0)
     {
-      node->search = curator_request_get (node->session, g_ptr_array_index (node->candidates, 0),
-                                          FALSE, on_candidate_read, node);
+      node->in_flight = curator_request_get (node->session, g_ptr_array_index (node->candidates, 0),
+                                             FALSE, on_candidate_read, node);
       return;
     }
   node->may_exist = FALSE;
@@ -307,7 +319,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorOwnNode *node = data;
 
-  node->search = NULL;
+  node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
       node->klass->search_failed (node, rc, "looking for our node in");
@@ -339,7 +351,7 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 {
   CuratorOwnNode *node = data;
 
-  node->search = NULL;
+  node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
       node->klass->search_failed (node, rc, "looking for our node in");
@@ -350,7 +362,7 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
       curator_own_node_check_owner (node);
       return;
     }
-  node->search =
+  node->in_flight =
       curator_request_get_children (node->session, node->internals->base, FALSE, on_found, node);
 }
 
@@ -359,7 +371,7 @@ curator_own_node_search (CuratorOwnNode *node)
 {
   GPtrArray *parent = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (parent, g_strdup (node->internals->base));
-  node->search = curator_request_check (node->session, parent, on_quorum_reached, node);
+  node->in_flight = curator_request_check (node->session, parent, on_quorum_reached, node);
 }
 
 /* --- given away or discarded ------------------------------------------------------------------ */
@@ -394,17 +406,18 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
                                          .wants_parents = wants_parents,
                                          .payload = node->payload };
 
-  g_clear_pointer (&node->search, curator_request_forget);
   curator_stake_unregister (&node->stake);
   g_clear_pointer (&node->own_watch, curator_own_watch_free);
-  if (node->create != NULL)
+  if (node->is_creating)
     {
-      curator_reaper_adopt_create (client, g_steal_pointer (&node->create), &unknown);
+      curator_reaper_adopt_create (client, g_steal_pointer (&node->in_flight), &unknown);
     }
   else if (node->path != NULL)
     {
       delete_node (node);
     }
+  g_clear_pointer (&node->in_flight, curator_request_forget);
+  node->is_creating = FALSE;
   if (node->may_exist)
     {
       curator_reaper_delete_unknown (client, &unknown);
@@ -412,7 +425,6 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
   node->may_exist = FALSE;
   forget_candidates (node);
   g_clear_pointer (&node->prefix, g_free);
-  node->session = NULL;
   return g_steal_pointer (&node->path);
 }
 

@@ -16,8 +16,9 @@ typedef struct _CuratorOwnNode CuratorOwnNode;
 /* What a node tells its owner, with the client's mutex held. */
 typedef struct
 {
-  /* It exists: it was created, or the search has found it. */
-  void (*there) (CuratorOwnNode *node);
+  /* It exists: it was created, or the search has found it. number: -1 if it has none, and for a user's driver,
+   * which is never called with the mutex held; one beyond CURATOR_QUEUE_LAST_NUMBER if the counter broke. */
+  void (*there) (CuratorOwnNode *node, gint64 number);
   /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See curator_own_node_may_exist(). */
   void (*not_created) (CuratorOwnNode *node, int rc);
   /* The search has shown that it does not exist. */
@@ -32,20 +33,18 @@ typedef struct
 struct _CuratorOwnNode
 {
   const CuratorOwnNodeClass *klass;
-  CuratorLockInternals *internals; /* the owner has a reference */
-  CuratorNodeRequest *request;     /* its own, or the shared default */
-  CuratorSession *session
-      CURATOR_GUARDED;          /* the one that it belongs to; the owner has a reference */
-  char *prefix CURATOR_GUARDED; /* "_c_<uuid>-", if protected; NULL once it exists */
+  CuratorLockInternals *internals;         /* the owner has a reference */
+  CuratorNodeRequest *request;             /* its own, or the shared default */
+  CuratorSession *session CURATOR_GUARDED; /* the one that it belongs to: a reference; or NULL */
+  char *prefix CURATOR_GUARDED;            /* "_c_<uuid>-", if protected; NULL once it exists */
   GBytes *payload CURATOR_GUARDED;
-  char *path CURATOR_GUARDED;             /* full; NULL until it exists */
-  gint64 number CURATOR_GUARDED;          /* -1: none that we know */
-  CuratorRequest *create CURATOR_GUARDED; /* in flight; or NULL */
-  CuratorRequest *search CURATOR_GUARDED; /* for a node of unknown outcome; or NULL */
-  GPtrArray *candidates CURATOR_GUARDED;  /* full paths; the first one is being read; or NULL */
+  char *path CURATOR_GUARDED;                /* full; NULL until it exists */
+  CuratorRequest *in_flight CURATOR_GUARDED; /* the create, or a read of it; or NULL */
+  GPtrArray *candidates CURATOR_GUARDED;     /* full paths; the first one is being read; or NULL */
   CuratorStake stake CURATOR_GUARDED;
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
-  gboolean may_exist CURATOR_GUARDED; /* a create of this session may have succeeded unseen */
+  unsigned is_creating : 1 CURATOR_GUARDED; /* the create is in flight */
+  unsigned may_exist : 1 CURATOR_GUARDED;   /* a create of this session may have succeeded unseen */
 };
 
 /* request: transfer full, or the default. */
@@ -56,7 +55,9 @@ void curator_own_node_clear (CuratorOwnNode *node);
 
 /* FALSE with an error if its payload is too large. */
 gboolean curator_own_node_check_payload (CuratorOwnNode *node, GError **error) CURATOR_LOCKED;
-void curator_own_node_create (CuratorOwnNode *node, CuratorSession *session) CURATOR_LOCKED;
+void curator_own_node_join (CuratorOwnNode *node, CuratorSession *session) CURATOR_LOCKED;
+void curator_own_node_leave (CuratorOwnNode *node) CURATOR_LOCKED;
+void curator_own_node_create (CuratorOwnNode *node) CURATOR_LOCKED;
 /* After a create of unknown outcome: looks for the node by its GUID, or by its payload. */
 void curator_own_node_search (CuratorOwnNode *node) CURATOR_LOCKED;
 /* Its name exists: reads whether that node is ours. */
@@ -81,12 +82,11 @@ curator_own_node_path (const CuratorOwnNode *node)
   return node->path;
 }
 
-/* -1 without a number, and for a user's driver, which is never called with the mutex held. One beyond
- * CURATOR_QUEUE_LAST_NUMBER if the counter broke. */
-static inline CURATOR_LOCKED gint64
-curator_own_node_number (const CuratorOwnNode *node)
+/* There is never more than one request of it in flight: its create, the search, or a read of the owner's. */
+static inline CURATOR_LOCKED CuratorRequest **
+curator_own_node_in_flight (CuratorOwnNode *node)
 {
-  return node->number;
+  return &node->in_flight;
 }
 
 static inline CuratorLockInternals *
@@ -95,7 +95,7 @@ curator_own_node_internals (const CuratorOwnNode *node)
   return node->internals;
 }
 
-/* NULL before the first create. */
+/* NULL while it has joined none. */
 static inline CURATOR_LOCKED CuratorSession *
 curator_own_node_session (const CuratorOwnNode *node)
 {

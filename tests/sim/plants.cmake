@@ -119,16 +119,15 @@ curator_plant(
          "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
-      g_clear_pointer (&attempt->confirmation, curator_request_forget)@
+      g_clear_pointer (curator_own_node_in_flight (&attempt->own), curator_request_forget)@
       curator_listing_leave (&attempt->listing)@
       curator_front_stop (&attempt->front)@
       curator_stake_unregister (&attempt->own.stake)@
       leave_queue (attempt, attempt->own.path)@
-      curator_session_unref (attempt->session)@
-      attempt->session = curator_session_ref (attempt->op.client->session)@
-      attempt->own.session = attempt->session@
-      attempt->local_queue = curator_local_queue_join (attempt->session, attempt->internals->base)@
-      curator_session_add_hook (attempt->session, &attempt->session_hook)@
+      curator_own_node_leave (&attempt->own)@
+      curator_own_node_join (&attempt->own, attempt->op.client->session)@
+      attempt->local_queue = curator_local_queue_join (attempt->own.session, attempt->internals->base)@
+      curator_session_add_hook (attempt->own.session, &attempt->session_hook)@
       attempt->state = ATTEMPT_WAITING@
       curator_attempt_enter (attempt, ATTEMPT_LISTING)@
       return@
@@ -432,8 +431,8 @@ curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
   CHANGE "  attempt->contender_shown = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
          "  attempt->contender_shown = FALSE@
-  attempt->session->clock.evidence.proof_us = attempt->session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
-  atomic_store (&attempt->session->clock.deadline_us, curator_lease_deadline (&attempt->session->clock.evidence, &attempt->session->clock.terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
+  attempt->own.session->clock.evidence.proof_us = attempt->own.session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
+  atomic_store (&attempt->own.session->clock.deadline_us, curator_lease_deadline (&attempt->own.session->clock.evidence, &attempt->own.session->clock.terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/front.c EXPECT "expectation failed"
@@ -494,8 +493,8 @@ curator_plant(
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
-  CHANGE "static CURATOR_LOCKED void\ntake_slot (Attempt *attempt)\n{"
-         "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_slot (Attempt *attempt)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) curator_own_node_number (&attempt->own) + 1) << 16 | attempt->session->epoch))@ follows = before > 0 && before >> 16 == (gsize) curator_own_node_number (&attempt->own) && (before & 0xffff) != attempt->session->epoch@"
+  CHANGE "static CURATOR_LOCKED void\ntake_slot (Attempt *attempt, gint64 number)\n{"
+         "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_slot (Attempt *attempt, gint64 number)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number + 1) << 16 | attempt->own.session->epoch))@ follows = before > 0 && before >> 16 == (gsize) number && (before & 0xffff) != attempt->own.session->epoch@"
          "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
          "  if (follows) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
 
@@ -511,13 +510,13 @@ curator_plant(
 # Both nodes in front end before the answer that shows the own one.
 curator_plant(
   waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
-  CHANGE "front->state == CURATOR_FRONT_UNSEEN && front->look == NULL" "front->state == CURATOR_FRONT_UNSEEN"
+  CHANGE "front->state == CURATOR_FRONT_UNSEEN && !is_looking (front)" "front->state == CURATOR_FRONT_UNSEEN"
          "  front->is_unseen = TRUE@" "")
 # A read from before the end of a node in front is taken for one from after it.
 curator_plant(
   waiting_looks_too_early TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
-  CHANGE "  if (!front->has_looked && front->look == NULL)"
-         "  if (!front->has_looked && front->look == NULL && curator_own_node_internals (front->own)->client->settings.long_queue > 3)")
+  CHANGE "  if (!front->has_looked && !is_looking (front))"
+         "  if (!front->has_looked && !is_looking (front) && curator_own_node_internals (front->own)->client->settings.long_queue > 3)")
 # A node of the same name is taken for the own one, by the read and by the check before the grant.
 curator_plant(
   waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/front.c EXPECT "test_node_replaced"

@@ -235,7 +235,7 @@ set_up (void **state)
   world.watches = g_ptr_array_new ();
   memset (&front, 0, sizeof front);
   own.path = (char *) BASE "/own";
-  own.number = OWN_NUMBER;
+  own.in_flight = NULL;
   own.stake.czxid = 7;
   curator_front_init (&front, &klass, &own);
   return 0;
@@ -463,6 +463,18 @@ test_last_is_ours (void **state)
   armed ("a");
   gone ("a");
   expect ("+a LIST");
+}
+
+/* Our own node does not exist yet: its create is in flight, and goes on. */
+static void
+test_create_goes_on (void **state)
+{
+  own.path = NULL;
+  own.in_flight = (CuratorRequest *) &world;
+  wait_for ((CuratorFrontView){ .first = "a" });
+  curator_front_stop (&front);
+  assert_non_null (own.in_flight);
+  expect ("+a -a");
 }
 
 /* --- few -------------------------------------------------------------------------------------- */
@@ -876,6 +888,7 @@ main (void)
     front_test (test_first_watch_fails),
     front_test (test_last),
     front_test (test_last_is_ours),
+    front_test (test_create_goes_on),
     front_test (test_few_by_any_end),
     front_test (test_rest_is_watched_at_the_first_end),
     front_test (test_long_queue),
