@@ -431,6 +431,7 @@ curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
   CHANGE "  attempt->contender_shown = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
          "  attempt->contender_shown = FALSE@
+  gint64 curator_client_boottime_us (CuratorClient *)@
   attempt->own.session->clock.evidence.proof_us = attempt->own.session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
   atomic_store (&attempt->own.session->clock.deadline_us, curator_lease_deadline (&attempt->own.session->clock.evidence, &attempt->own.session->clock.terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
