@@ -21,8 +21,9 @@
 
 /* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
-/* Four lanes, and two of libzookeeper's. */
-#define CLIENT_THREADS 6
+/* Timers and session work, and two of libzookeeper's; a client with a listener has one more from the start. */
+#define CLIENT_THREADS 4
+#define LIBRARYS_THREADS 2
 
 static gint refused_call; /* atomic; the first, second ... call from now is refused, 0: none */
 static gint n_alive;      /* atomic; threads that were created here */
@@ -99,13 +100,31 @@ wait_for (gint *counter, gint value)
   assert_true (g_atomic_int_get (counter) >= value);
 }
 
+static void
+ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+}
+
+static CuratorClient *
+client_new (const char *address, gboolean listens)
+{
+  CuratorClient *client = curator_client_new (address, NULL);
+  if (listens)
+    {
+      curator_client_add_state_listener (client, ignore_state, NULL, NULL);
+    }
+  return client;
+}
+
 /* If any of its threads cannot be created, the client is not started, and may be started later. */
 static void
-test_no_thread_at_start (void **state)
+check_no_thread_at_start (gboolean listens)
 {
-  for (int nth = 1; nth <= 3; nth++)
+  const int n_own = CLIENT_THREADS - LIBRARYS_THREADS + listens;
+
+  for (int nth = 1; nth <= n_own; nth++)
     {
-      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+      g_autoptr (CuratorClient) client = client_new (NOWHERE, listens);
       g_autoptr (GError) error = NULL;
 
       g_atomic_int_set (&refused_call, nth);
@@ -117,6 +136,13 @@ test_no_thread_at_start (void **state)
       assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
       curator_client_close (client);
     }
+}
+
+static void
+test_no_thread_at_start (void **state)
+{
+  check_no_thread_at_start (FALSE);
+  check_no_thread_at_start (TRUE);
 }
 
 /* Listens on an address of its own. */
@@ -155,8 +181,9 @@ wait_for_no_thread (void)
 /* Whatever number of threads the system has left, from none to more than a client takes: no abort, and
  * the client connects as soon as there are enough. */
 static void
-test_few_threads (void **state)
+check_few_threads (gboolean listens)
 {
+  const int n_needed = CLIENT_THREADS + listens;
   int n_retried = 0;
   int n_not_started = 0;
 
@@ -165,7 +192,7 @@ test_few_threads (void **state)
       g_autofree char *address = NULL;
       g_autoptr (GError) error = NULL;
       const int fd = listen_somewhere (&address);
-      g_autoptr (CuratorClient) client = curator_client_new (address, NULL);
+      g_autoptr (CuratorClient) client = client_new (address, listens);
       const int refused = g_atomic_int_get (&n_refused);
 
       wait_for_no_thread ();
@@ -178,7 +205,7 @@ test_few_threads (void **state)
           g_clear_error (&error);
           assert_true (curator_client_start (client, &error));
         }
-      else if (left < CLIENT_THREADS)
+      else if (left < n_needed)
         {
           wait_for (&n_refused, refused + 2);
           assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
@@ -189,8 +216,15 @@ test_few_threads (void **state)
       curator_client_close (client);
       close (fd);
     }
-  assert_int_equal (n_not_started, 4);
-  assert_int_equal (n_retried, 2);
+  assert_int_equal (n_not_started, n_needed - LIBRARYS_THREADS);
+  assert_int_equal (n_retried, LIBRARYS_THREADS);
+}
+
+static void
+test_few_threads (void **state)
+{
+  check_few_threads (FALSE);
+  check_few_threads (TRUE);
 }
 
 static void
