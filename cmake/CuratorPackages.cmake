@@ -98,7 +98,7 @@ if(CURATOR_PACKAGES)
     execute_process(COMMAND "${GZIP_PROGRAM}" -9nc "${from}" OUTPUT_FILE "${control}/${to}" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
   # Debian requires compressed manual pages. This runs after the install rules of all folders.
-  foreach(component IN ITEMS Development Tools)
+  foreach(component IN ITEMS Development Testing Tools)
     install(
       CODE "file(GLOB_RECURSE pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/*.[1-8]\")
 foreach(page IN LISTS pages)

@@ -31,6 +31,9 @@ typedef enum
   CHAOS_MULTI  /* of the mutex "first" and the semaphore mutex CHAOS_SECOND */
 } ChaosRecipe;
 
+/* How often a worker looks whether its process runs. */
+#define TICK_OF_WATCH_MS 20
+
 typedef struct
 {
   ChaosRecipe recipe;
@@ -68,6 +71,7 @@ typedef struct
 {
   guint32 phase;
   guint32 ready[CHAOS_PROCESSES]; /* connected */
+  guint32 stalled_ms[CHAOS_PROCESSES]; /* of each process, in which it did not run */
   guint32 idle[CHAOS_PROCESSES];  /* threads that are quiet */
   guint32 unexpected;             /* errors without a fault that explains them */
   guint32 in_namespace;           /* processes with another boot time than the driver */

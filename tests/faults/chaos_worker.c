@@ -25,7 +25,6 @@
 #define LOOK_US          5000
 #define LOG_EVENTS       50000
 #define LONGEST_ASK      3000
-#define TICK_OF_WATCH_MS 20
 #define STALL_MS         100
 #define QUOTA_EXCEEDED   (-125) /* libzookeeper has no name for it */
 
@@ -465,6 +464,7 @@ watch_clock (void *data)
       if (late_ms >= STALL_MS)
         {
           recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
+          chaos_cell_add (&worker->cells->stalled_ms[worker->process], (int) late_ms);
         }
       tell_if_asked (worker, &told);
     }
