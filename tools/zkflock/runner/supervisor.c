@@ -49,7 +49,8 @@ struct _Supervisor
   gboolean stopped; /* by the terminal or another process */
   guint stop_timer;
   gboolean asked_for_loss; /* TERM was sent, and the hold is still in danger */
-  gboolean was_asked_for_loss;
+  gint64 obeys_until_us;   /* CLOCK_BOOTTIME: an end until then is the answer to that TERM */
+  gboolean obeyed;         /* whatever its exit code is */
   gboolean killed_for_loss;
   gboolean asked_for_maximum; /* TERM was sent: the hold has nearly lasted its maximum */
   gboolean killed_for_maximum;
@@ -251,6 +252,8 @@ check_deadline (Supervisor *self, gint64 left_ms)
                          "the hold ends in %d ms unless the server answers: TERM to the command",
                          (int) left_ms);
           self->asked_for_loss = TRUE;
+          self->obeys_until_us =
+              boottime_us () + (self->moments.term - self->moments.kill) * 1000;
           ask_to_end (self, "loss");
         }
     }
@@ -258,7 +261,6 @@ check_deadline (Supervisor *self, gint64 left_ms)
     {
       print_verbose (self->job->options, "the hold is proven again: no KILL");
       self->asked_for_loss = FALSE;
-      self->was_asked_for_loss = TRUE;
     }
 }
 
@@ -465,6 +467,9 @@ on_child (Supervisor *self)
       self->ended = TRUE;
       self->end = info;
       self->kill_at_us = 0;
+      self->obeyed = boottime_us () < self->obeys_until_us
+                     || (self->obeys_until_us != 0 && info.si_code == CLD_KILLED
+                         && info.si_status == SIGTERM);
       check_lease (self);
     }
 }
@@ -573,13 +578,12 @@ exit_code (Supervisor *self, gboolean *lost)
       return EXIT_CODE_LOST;
     }
   *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
-          || (self->was_asked_for_loss && by_signal && self->end.si_status == SIGTERM)
           || (self->doubted && self->left_at_death_ms == 0);
   if (*lost)
     {
       return report_loss (self);
     }
-  if (self->doubted)
+  if (self->doubted || self->obeyed)
     {
       print_error (self->job->path,
                    "the hold was in doubt: the command was ended; the lock was not "
