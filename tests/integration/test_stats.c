@@ -379,7 +379,8 @@ test_trace (void **state)
   assert_string_equal (trace.lines->str, wanted);
   assert_int_equal (trace.session, session);
   assert_true (trace.durations[0] > 0 && trace.durations[0] < LONG_MS * 1000);
-  assert_true (trace.durations[1] >= 900 * 1000);
+  /* The call's deadline is taken before its beginning: on a busy machine a little earlier. */
+  assert_true (trace.durations[1] >= 450 * 1000 && trace.durations[1] <= trace.durations[2]);
   assert_true (trace.durations[2] >= 900 * 1000);
   pthread_mutex_unlock (&trace.mutex);
   g_string_free (trace.lines, TRUE);
