@@ -32,7 +32,7 @@ typedef struct
 struct _CuratorDispatch
 {
   CuratorTimers timers;
-  CuratorAlarm alarm; /* the timer thread waits for it; open while that lane runs */
+  CuratorAlarm alarm; /* the timer thread waits for it; open while that runs */
   gint64 asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while it is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];

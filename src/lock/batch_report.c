@@ -30,44 +30,44 @@ curator_batch_report_new (guint n, CuratorReleaseDone done, gpointer data)
       call_done (done, NULL, data);
       return NULL;
     }
-  CuratorBatchReport *gather = g_new0 (CuratorBatchReport, 1);
-  pthread_mutex_init (&gather->mutex, NULL);
-  gather->pending = n;
-  gather->done = done;
-  gather->data = data;
-  return gather;
+  CuratorBatchReport *report = g_new0 (CuratorBatchReport, 1);
+  pthread_mutex_init (&report->mutex, NULL);
+  report->pending = n;
+  report->done = done;
+  report->data = data;
+  return report;
 }
 
 static void
-add_error (CuratorBatchReport *gather, const GError *error)
+add_error (CuratorBatchReport *report, const GError *error)
 {
-  if (gather->error == NULL)
+  if (report->error == NULL)
     {
-      gather->error = g_error_copy (error);
+      report->error = g_error_copy (error);
       return;
     }
-  char *message = g_strconcat (gather->error->message, "; ", error->message, NULL);
-  g_free (gather->error->message);
-  gather->error->message = message;
+  char *message = g_strconcat (report->error->message, "; ", error->message, NULL);
+  g_free (report->error->message);
+  report->error->message = message;
 }
 
 void
 curator_batch_report_one (const GError *error, gpointer data)
 {
-  CuratorBatchReport *gather = data;
+  CuratorBatchReport *report = data;
 
-  pthread_mutex_lock (&gather->mutex);
+  pthread_mutex_lock (&report->mutex);
   if (error != NULL)
     {
-      add_error (gather, error);
+      add_error (report, error);
     }
-  const gboolean last = --gather->pending == 0;
-  pthread_mutex_unlock (&gather->mutex);
+  const gboolean last = --report->pending == 0;
+  pthread_mutex_unlock (&report->mutex);
   if (last)
     {
-      call_done (gather->done, gather->error, gather->data);
-      pthread_mutex_destroy (&gather->mutex);
-      g_clear_error (&gather->error);
-      g_free (gather);
+      call_done (report->done, report->error, report->data);
+      pthread_mutex_destroy (&report->mutex);
+      g_clear_error (&report->error);
+      g_free (report);
     }
 }

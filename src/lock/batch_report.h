@@ -11,6 +11,6 @@ typedef struct _CuratorBatchReport CuratorBatchReport;
  * 0. */
 CuratorBatchReport *curator_batch_report_new (guint n, CuratorReleaseDone done, gpointer data);
 /* A CuratorReleaseDone, to be called without a lock. */
-void curator_batch_report_one (const GError *error, gpointer gather);
+void curator_batch_report_one (const GError *error, gpointer report);
 
 #endif

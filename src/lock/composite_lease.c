@@ -72,7 +72,7 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
 
 /* Ends the leases from first to end, which are of one client. */
 static CURATOR_UNLOCKED void
-release_of_client (CuratorBatchReport *gather, gint64 timeout_ms, GPtrArray *leases, guint first,
+release_of_client (CuratorBatchReport *report, gint64 timeout_ms, GPtrArray *leases, guint first,
                    guint end)
 {
   CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
@@ -85,20 +85,20 @@ release_of_client (CuratorBatchReport *gather, gint64 timeout_ms, GPtrArray *lea
     {
       CuratorLease *lease = g_ptr_array_index (leases, i);
       n_over += curator_lease_end (lease, patience_us,
-                                   gather != NULL ? curator_batch_report_one : NULL, gather)
+                                   report != NULL ? curator_batch_report_one : NULL, report)
                     ? 0
                     : 1;
     }
   curator_reaper_send_gathered (client->reaper);
   curator_client_unlock (client);
-  for (guint i = 0; gather != NULL && i < n_over; i++)
+  for (guint i = 0; report != NULL && i < n_over; i++)
     {
-      curator_batch_report_one (NULL, gather);
+      curator_batch_report_one (NULL, report);
     }
 }
 
 void
-curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport *gather)
+curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport *report)
 {
   guint first = 0;
 
@@ -108,7 +108,7 @@ curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport
           || curator_lease_get_client (g_ptr_array_index (leases, i))
                  != curator_lease_get_client (g_ptr_array_index (leases, first)))
         {
-          release_of_client (gather, timeout_ms, leases, first, i);
+          release_of_client (report, timeout_ms, leases, first, i);
           first = i;
         }
     }
@@ -118,7 +118,7 @@ curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport
 static void
 composite_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
 {
-  CuratorBatchReport *gather = curator_batch_report_new (lease->members->len, done, data);
+  CuratorBatchReport *report = curator_batch_report_new (lease->members->len, done, data);
 
   g_atomic_int_set (&lease->is_ending, TRUE);
   g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
@@ -126,7 +126,7 @@ composite_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone do
     {
       g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
     }
-  curator_leases_release (reversed, timeout_ms, gather);
+  curator_leases_release (reversed, timeout_ms, report);
 }
 
 static CURATOR_UNLOCKED void

@@ -60,9 +60,9 @@ void curator_lease_release_start (CuratorLease *lease, gint64 timeout_ms, Curato
                                   gpointer data) CURATOR_UNLOCKED;
 
 /* Ends leases of single nodes, in this order; those of one client are deleted together. Each reports
- * to gather, which may be NULL, within timeout_ms. */
+ * to report, which may be NULL, within timeout_ms. */
 void curator_leases_release (GPtrArray *leases, gint64 timeout_ms,
-                             CuratorBatchReport *gather) CURATOR_UNLOCKED;
+                             CuratorBatchReport *report) CURATOR_UNLOCKED;
 
 /* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);

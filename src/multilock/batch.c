@@ -87,7 +87,7 @@ unref_lease (gpointer lease)
 }
 
 static void
-leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *gather, GPtrArray *leases)
+leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *report, GPtrArray *leases)
 {
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = member->klass->leave (member, owner, &error);
@@ -95,27 +95,27 @@ leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *gather, GP
     {
       g_ptr_array_add (leases, lease);
     }
-  else if (gather != NULL)
+  else if (report != NULL)
     {
-      curator_batch_report_one (error, gather);
+      curator_batch_report_one (error, report);
     }
 }
 
 static void
-release_member (CuratorLock *member, guint64 owner, gint64 timeout_ms, CuratorBatchReport *gather)
+release_member (CuratorLock *member, guint64 owner, gint64 timeout_ms, CuratorBatchReport *report)
 {
   g_autoptr (GError) error = NULL;
   if (!member->klass->release (member, owner, timeout_ms,
-                               gather != NULL ? curator_batch_report_one : NULL, gather, &error)
-      && gather != NULL)
+                               report != NULL ? curator_batch_report_one : NULL, report, &error)
+      && report != NULL)
     {
-      curator_batch_report_one (error, gather);
+      curator_batch_report_one (error, report);
     }
 }
 
 void
 curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
-                       CuratorBatchReport *gather)
+                       CuratorBatchReport *report)
 {
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
@@ -124,14 +124,14 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeou
       CuratorLock *member = g_ptr_array_index (members, i);
       if (member->klass->leave != NULL)
         {
-          leave_member (member, owner, gather, leases);
+          leave_member (member, owner, report, leases);
           continue;
         }
-      curator_leases_release (leases, timeout_ms, gather);
+      curator_leases_release (leases, timeout_ms, report);
       g_ptr_array_set_size (leases, 0);
-      release_member (member, owner, timeout_ms, gather);
+      release_member (member, owner, timeout_ms, report);
     }
-  curator_leases_release (leases, timeout_ms, gather);
+  curator_leases_release (leases, timeout_ms, report);
 }
 
 /* A path without an attempt or hold of this session, on which nobody was in front lately. */

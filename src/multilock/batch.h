@@ -39,9 +39,9 @@ CuratorLease *curator_batch_steal_lease (CuratorBatch *batch, guint index) CURAT
 void curator_batch_cancel (CuratorBatch *batch, GError *reason) CURATOR_UNLOCKED;
 void curator_batch_unref (CuratorBatch *batch);
 
-/* Ends one level of owner's hold of the first n members, in reverse. Each reports to gather, which may
+/* Ends one level of owner's hold of the first n members, in reverse. Each reports to report, which may
  * be NULL, within timeout_ms. */
 void curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
-                            CuratorBatchReport *gather) CURATOR_UNLOCKED;
+                            CuratorBatchReport *report) CURATOR_UNLOCKED;
 
 #endif

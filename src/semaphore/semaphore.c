@@ -167,17 +167,17 @@ curator_semaphore_get_path (CuratorSemaphore *semaphore)
 
 /* A lease may be another client's, of before a fork. */
 static CURATOR_UNLOCKED void
-start_return (CuratorLease *lease, gint64 timeout_ms, CuratorBatchReport *gather)
+start_return (CuratorLease *lease, gint64 timeout_ms, CuratorBatchReport *report)
 {
   g_autoptr (GError) error = NULL;
 
   if (curator_client_check_forked (curator_lease_get_client (lease), &error))
     {
-      curator_lease_release_start (lease, timeout_ms, curator_batch_report_one, gather);
+      curator_lease_release_start (lease, timeout_ms, curator_batch_report_one, report);
     }
   else
     {
-      curator_batch_report_one (error, gather);
+      curator_batch_report_one (error, report);
     }
 }
 
@@ -196,11 +196,11 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
       return FALSE;
     }
   CuratorConfirmation *confirmation = curator_confirmation_new (semaphore->client);
-  CuratorBatchReport *gather =
+  CuratorBatchReport *report =
       curator_batch_report_new (leases->len, curator_confirmation_done, confirmation);
   for (guint i = 0; i < leases->len; i++)
     {
-      start_return (g_ptr_array_index (leases, i), timeout_ms, gather);
+      start_return (g_ptr_array_index (leases, i), timeout_ms, report);
     }
   return curator_confirmation_await (confirmation, cancellable, error);
 }
