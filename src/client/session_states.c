@@ -133,13 +133,14 @@ curator_session_open (CuratorClient *client)
   client->session = session;
   client->sessions_open++;
   curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
-  set_loss_timer (session, client->settings.connection_timeout_ms, on_never_connected);
+  const gint64 pause_ms = client->opening.open_failures > 0 ? reopen_pause_ms (client) : 0;
+  /* The session may be over sooner than the pause: its time begins behind it, or no handle would ever be opened. */
+  set_loss_timer (session, pause_ms + client->settings.connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
   curator_follow_configuration (session);
-  if (client->opening.address_pending || client->opening.open_failures > 0)
+  if (client->opening.address_pending || pause_ms > 0)
     {
-      reopen_later (session, client->opening.address_pending ? ADDRESS_PATIENCE_MS
-                                                             : reopen_pause_ms (client));
+      reopen_later (session, client->opening.address_pending ? ADDRESS_PATIENCE_MS : pause_ms);
       return;
     }
   curator_session_servers_find (session, open_handle);
