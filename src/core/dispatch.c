@@ -38,8 +38,8 @@ struct _CuratorDispatch
   pthread_cond_t work_added[CURATOR_N_LANES];
   guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
-  gboolean expected[CURATOR_N_LANES] CURATOR_GUARDED; /* callbacks may come */
-  CuratorTimer *shortage_timer CURATOR_GUARDED;       /* while a lane has work and no thread */
+  CuratorExpected expected[CURATOR_N_LANES] CURATOR_GUARDED;
+  CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
 };
 
@@ -127,15 +127,17 @@ is_ours (CuratorLane lane)
   return lane == CURATOR_LANE_TIMERS || lane == CURATOR_LANE_SESSION;
 }
 
-/* With a GMainContext of the user's few callbacks need a thread. */
+/* With a GMainContext of the user's only cancellations need a thread. */
 static CURATOR_LOCKED gboolean
 start_expected (CuratorClient *client, GError **error)
 {
   CuratorDispatch *dispatch = client->dispatch;
+  const CuratorExpected least = client->settings.callback_context == NULL
+                                    ? CURATOR_EXPECTED_CALLBACKS
+                                    : CURATOR_EXPECTED_CANCEL;
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
     {
-      const gboolean is_expected =
-          is_ours (lane) || (dispatch->expected[lane] && client->settings.callback_context == NULL);
+      const gboolean is_expected = is_ours (lane) || dispatch->expected[lane] >= least;
       if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
           && !start_lane (client, lane, error))
         {
@@ -420,9 +422,9 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
 }
 
 void
-curator_dispatch_expect (CuratorClient *client, CuratorLane lane)
+curator_dispatch_expect (CuratorClient *client, CuratorLane lane, CuratorExpected what)
 {
-  client->dispatch->expected[lane] = TRUE;
+  client->dispatch->expected[lane] = MAX (client->dispatch->expected[lane], what);
   if (client->dispatch->running[CURATOR_LANE_TIMERS])
     {
       start_expected (client, NULL);

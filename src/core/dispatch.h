@@ -56,9 +56,17 @@ void curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointe
 void curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
                                       GDestroyNotify destroy) CURATOR_LOCKED;
 
-/* User code may be called on the lane from now on: its thread is started, if the client runs and has no
- * GMainContext, because there may be no thread left when the work comes. */
-void curator_dispatch_expect (CuratorClient *client, CuratorLane lane) CURATOR_LOCKED;
+typedef enum
+{
+  CURATOR_EXPECTED_NOTHING,
+  CURATOR_EXPECTED_CALLBACKS, /* which a GMainContext of the user's runs, if there is one */
+  CURATOR_EXPECTED_CANCEL     /* curator_dispatch_cancel () */
+} CuratorExpected;
+
+/* User code may be called on the lane from now on: its thread is started, if the client runs, because there
+ * may be no thread left when the work comes. */
+void curator_dispatch_expect (CuratorClient *client, CuratorLane lane,
+                              CuratorExpected what) CURATOR_LOCKED;
 
 /* Cancels on the states lane, whatever the user's GMainContext: the handlers are user code. */
 void curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable) CURATOR_LOCKED;

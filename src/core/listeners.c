@@ -58,8 +58,9 @@ curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCall
       listeners->all = g_ptr_array_new_with_free_func (listener_unref);
     }
   g_ptr_array_add (listeners->all, listener);
-  curator_dispatch_expect (client, listeners->on_state_lane ? CURATOR_LANE_STATES
-                                                            : CURATOR_LANE_CALLS);
+  curator_dispatch_expect (client,
+                           listeners->on_state_lane ? CURATOR_LANE_STATES : CURATOR_LANE_CALLS,
+                           CURATOR_EXPECTED_CALLBACKS);
   return listener->id;
 }
 

@@ -283,7 +283,7 @@ curator_lease_get_cancellable (CuratorLease *lease)
   if (lease->cancellable == NULL)
     {
       lease->cancellable = g_cancellable_new ();
-      curator_dispatch_expect (lease->client, CURATOR_LANE_STATES);
+      curator_dispatch_expect (lease->client, CURATOR_LANE_STATES, CURATOR_EXPECTED_CANCEL);
     }
   GCancellable *cancellable = lease->cancellable;
   curator_client_unlock (lease->client);
