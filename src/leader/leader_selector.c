@@ -178,6 +178,7 @@ on_granted (gpointer owner)
   CuratorLeaderSelector *selector = owner;
 
   selector->cancellable = g_cancellable_new ();
+  curator_dispatch_expect (selector->client, CURATOR_LANE_STATES, CURATOR_EXPECTED_CANCEL);
   memory_ref (selector);
   CuratorZkOps *ops = selector->client->ops;
   const int failed = ops->start_thread (ops, "curator-leader", lead, selector);
