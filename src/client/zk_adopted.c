@@ -375,10 +375,8 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
         {
           curator_session_die (session, ZSESSIONEXPIRED);
         }
-      else if (session != NULL)
-        {
-          curator_session_reopen (client);
-        }
+      /* A pause is for the handle before. */
+      curator_session_reopen (client);
     }
   curator_client_unlock (client);
   return can_adopt;
