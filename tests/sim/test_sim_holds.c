@@ -294,6 +294,7 @@ wait_behind_it (gpointer data)
   Scene *scene = data;
   AWAIT (scene, scene->held);
   g_autoptr (CuratorLease) lease = acquire (scene, scene->machines[1].mutex);
+  assert_non_null (lease);
   EXPECT (scene, scene->over);
 }
 
