@@ -12,6 +12,11 @@
 
 #include <string.h>
 
+#ifdef __clang__
+/* Nothing is shared: there is one thread. */
+#pragma clang diagnostic ignored "-Wthread-safety-analysis"
+#endif
+
 #define BASE "/base"
 
 /* --- what a front asks for -------------------------------------------------------------------- */
@@ -46,7 +51,7 @@ static CuratorNodeRequest request;
 static CuratorOwnNode own = { .internals = &internals, .request = &request, .session = &session };
 static CuratorFront front;
 
-static void
+static void G_GNUC_PRINTF (1, 2)
 note (const char *format, ...)
 {
   va_list arguments;
