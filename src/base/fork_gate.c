@@ -178,18 +178,20 @@ count_others (void)
   return depth > 0 ? n - 1 : n;
 }
 
-/* What a hook or another library's handler calls meanwhile must not wait for this thread. */
+/* What a hook or another library's handler calls meanwhile must not wait for this thread. Pauses are counted, since
+ * clocks go on while the process is stopped and the others are not. */
 static void
 before_fork (void)
 {
-  const gint64 until_us = g_get_monotonic_time () + PATIENCE_US;
+  gulong waited_us = 0;
 
   pthread_mutex_lock (&closing);
   atomic_store (&is_closed, true);
-  for (gulong pause_us = 10; count_others () > 0 && g_get_monotonic_time () < until_us;
+  for (gulong pause_us = 10; count_others () > 0 && waited_us < PATIENCE_US;
        pause_us = MIN (pause_us * 2, LONGEST_US))
     {
       g_usleep (pause_us);
+      waited_us += pause_us;
     }
   atomic_fetch_add (&own_counter ()->n, depth == 0 ? 1 : 0);
   depth++;

@@ -2,10 +2,10 @@
  *
  * Mirrors InetAddress.getAllByName. Threads: any; a mutex of its own.
  *
- * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing. A child that
- * inherits one locked hangs in its own first look-up. So fork() waits for the look-ups under way, but
- * not longer than a second after the last one has begun: then they wait for a name server, without a
- * lock.
+ * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing, such as that of the list of
+ * this machine's addresses. A child that inherits one locked hangs in its own first look-up. So fork() waits
+ * for the look-ups under way, until the last one has begun a second ago: then they wait for a name server,
+ * without a lock. A clock goes on while the process is stopped, so fork() looks a number of times at least.
  */
 #include "base/lookup.h"
 
@@ -13,30 +13,40 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
-#define FORK_PATIENCE_S 1
+#define PATIENCE_US G_USEC_PER_SEC
+#define LOOKS       200 /* at least */
+#define PAUSE_US    500 /* between two looks */
 
 #ifndef AI_IDN
 #define AI_IDN 0 /* names are ASCII there */
 #endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* locked while fork() runs */
-static pthread_cond_t is_idle = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER; /* locked while fork() waits and runs */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;     /* locked while fork() runs; guards: */
 static guint n_under_way[CURATOR_N_LOOKUPS];
-static struct timespec last_began[CURATOR_N_LOOKUPS]; /* of those under way */
+static gint64 last_began_us[CURATOR_N_LOOKUPS]; /* of those under way */
+
+static gboolean
+may_have_locks (int kind, int looks)
+{
+  return n_under_way[kind] > 0
+         && (looks < LOOKS || g_get_monotonic_time () < last_began_us[kind] + PATIENCE_US);
+}
 
 static void
 before_fork (void)
 {
+  pthread_mutex_lock (&entrance);
   pthread_mutex_lock (&gate);
   for (int kind = 0; kind < CURATOR_N_LOOKUPS; kind++)
     {
-      struct timespec until = last_began[kind];
-      until.tv_sec += FORK_PATIENCE_S;
-      while (n_under_way[kind] > 0 && pthread_cond_timedwait (&is_idle, &gate, &until) == 0)
+      for (int looks = 0; may_have_locks (kind, looks); looks++)
         {
+          pthread_mutex_unlock (&gate);
+          g_usleep (PAUSE_US);
+          pthread_mutex_lock (&gate);
         }
     }
 }
@@ -45,6 +55,7 @@ static void
 in_parent (void)
 {
   pthread_mutex_unlock (&gate);
+  pthread_mutex_unlock (&entrance);
 }
 
 /* The threads that looked up do not exist here, nor do those that waited for them. */
@@ -52,8 +63,7 @@ static void
 in_child (void)
 {
   memset (n_under_way, 0, sizeof n_under_way);
-  pthread_cond_init (&is_idle, NULL);
-  pthread_mutex_unlock (&gate);
+  in_parent ();
 }
 
 static void
@@ -72,20 +82,19 @@ void
 curator_lookup_enter (CuratorLookupKind kind)
 {
   curator_lookup_watch_forks ();
+  pthread_mutex_lock (&entrance);
   pthread_mutex_lock (&gate);
   n_under_way[kind]++;
-  clock_gettime (CLOCK_REALTIME, &last_began[kind]);
+  last_began_us[kind] = g_get_monotonic_time ();
   pthread_mutex_unlock (&gate);
+  pthread_mutex_unlock (&entrance);
 }
 
 void
 curator_lookup_leave (CuratorLookupKind kind)
 {
   pthread_mutex_lock (&gate);
-  if (--n_under_way[kind] == 0)
-    {
-      pthread_cond_broadcast (&is_idle);
-    }
+  n_under_way[kind]--;
   pthread_mutex_unlock (&gate);
 }
 

@@ -1,10 +1,11 @@
-/* The end of a thread that has passed the gate: fork () waits for the destructors of its keys, in which
- * GLib works with its locks. */
+/* What fork () waits for: the end of a thread that has passed the gate, in whose destructors GLib works with its
+ * locks; threads inside the gate and in a look-up, also while the process is stopped. */
 #include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/thread_end.h"
 #include "unit.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -236,10 +237,121 @@ test_fork_joins_a_thread (void **state)
   alarm (0);
 }
 
+/* --- a process that is stopped ------------------------------------------------------------------ */
+
+#define STOPPED_US 1300000 /* longer than fork () waits for anybody */
+#define STEPS      30      /* of a millisecond, which are left after the stop */
+
+typedef struct
+{
+  void (*enter) (void);
+  void (*leave) (void);
+} Room;
+
+static gint fork_has_begun; /* atomic */
+static gint has_left;       /* atomic */
+
+static void
+note_fork (void)
+{
+  g_atomic_int_set (&fork_has_begun, 1);
+}
+
+static void
+enter_lookup_by_us (void)
+{
+  curator_lookup_enter (CURATOR_LOOKUP_BY_US);
+}
+
+static void
+leave_lookup_by_us (void)
+{
+  curator_lookup_leave (CURATOR_LOOKUP_BY_US);
+}
+
+static void
+enter_lookup_by_library (void)
+{
+  curator_lookup_enter (CURATOR_LOOKUP_BY_LIBRARY);
+}
+
+static void
+leave_lookup_by_library (void)
+{
+  curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
+}
+
+static void *
+run_stopped (void *data)
+{
+  const Room *room = data;
+
+  room->enter ();
+  g_atomic_int_set (&has_passed, 1);
+  wait_for (&fork_has_begun);
+  kill (getpid (), SIGSTOP);
+  for (int i = 0; i < STEPS; i++)
+    {
+      g_usleep (1000);
+    }
+  g_atomic_int_set (&has_left, 1);
+  room->leave ();
+  return NULL;
+}
+
+/* Forks while the other thread is inside. Its child says whether it was when it began. */
+static G_NORETURN void
+fork_inside (const Room *room)
+{
+  pthread_t thread;
+  int status = -1;
+
+  alarm (HANGS_AFTER_S);
+  curator_lookup_watch_forks ();
+  pthread_atfork (note_fork, NULL, NULL);
+  g_atomic_int_set (&has_passed, 0);
+  g_atomic_int_set (&fork_has_begun, 0);
+  pthread_create (&thread, NULL, run_stopped, (void *) room);
+  wait_for (&has_passed);
+  const pid_t pid = fork ();
+  if (pid == 0)
+    {
+      _exit (g_atomic_int_get (&has_left) ? 0 : 1);
+    }
+  waitpid (pid, &status, 0);
+  pthread_join (thread, NULL);
+  _exit (status == 0 ? 0 : 1);
+}
+
+static void
+test_fork_waits_through_a_stop (void **state)
+{
+  const Room rooms[] = { { curator_gate_enter, curator_gate_leave },
+                         { enter_lookup_by_us, leave_lookup_by_us },
+                         { enter_lookup_by_library, leave_lookup_by_library } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rooms); i++)
+    {
+      int status;
+      const pid_t pid = fork ();
+      if (pid == 0)
+        {
+          fork_inside (&rooms[i]);
+        }
+      assert_int_equal (waitpid (pid, &status, WUNTRACED), pid);
+      assert_true (WIFSTOPPED (status));
+      g_usleep (STOPPED_US);
+      kill (pid, SIGCONT);
+      assert_int_equal (waitpid (pid, &status, 0), pid);
+      assert_int_equal (status, 0);
+    }
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test (test_fork_waits_through_a_stop),
     cmocka_unit_test (test_order),
     cmocka_unit_test (test_fork_waits_for_the_end),
     cmocka_unit_test (test_fork_joins_a_thread),
