@@ -12,8 +12,8 @@
 
 #define N_COUNTERS  64
 #define CACHE_LINE  64
-#define PATIENCE_US G_USEC_PER_SEC
-#define LONGEST_US  1000 /* between two looks */
+#define PATIENCE_US G_USEC_PER_SEC /* of pauses: clocks go on while the process is stopped */
+#define LONGEST_US  1000           /* between two looks */
 #define MOST_HOOKS  8
 
 typedef struct
@@ -84,17 +84,16 @@ curator_gate_leave (void)
 static void
 enter_to_end (void)
 {
-  struct timespec until;
+  gulong waited_us = 0;
 
-  clock_gettime (CLOCK_REALTIME, &until);
-  until.tv_sec += PATIENCE_US / G_USEC_PER_SEC;
   while (depth == 0 && !try_enter ())
     {
-      if (pthread_mutex_timedlock (&closing, &until) != 0)
+      if (waited_us >= PATIENCE_US)
         {
           return;
         }
-      pthread_mutex_unlock (&closing);
+      g_usleep (LONGEST_US);
+      waited_us += LONGEST_US;
     }
   depth++;
 }
@@ -178,8 +177,7 @@ count_others (void)
   return depth > 0 ? n - 1 : n;
 }
 
-/* What a hook or another library's handler calls meanwhile must not wait for this thread. Pauses are counted, since
- * clocks go on while the process is stopped and the others are not. */
+/* What a hook or another library's handler calls meanwhile must not wait for this thread. */
 static void
 before_fork (void)
 {

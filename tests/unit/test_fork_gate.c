@@ -240,7 +240,8 @@ test_fork_joins_a_thread (void **state)
 /* --- a process that is stopped ------------------------------------------------------------------ */
 
 #define STOPPED_US 1300000 /* longer than fork () waits for anybody */
-#define STEPS      30      /* of a millisecond, which are left after the stop */
+#define STEPS      8       /* of a millisecond, which are left after the stop; shorter than a destructor */
+#define SETTLES_US 5000    /* then fork () waits, as a rule */
 
 typedef struct
 {
@@ -248,6 +249,7 @@ typedef struct
   void (*leave) (void);
 } Room;
 
+static gint is_ready;       /* atomic */
 static gint fork_has_begun; /* atomic */
 static gint has_left;       /* atomic */
 
@@ -289,6 +291,7 @@ run_stopped (void *data)
   room->enter ();
   g_atomic_int_set (&has_passed, 1);
   wait_for (&fork_has_begun);
+  g_usleep (2 * SETTLES_US);
   kill (getpid (), SIGSTOP);
   for (int i = 0; i < STEPS; i++)
     {
@@ -299,27 +302,46 @@ run_stopped (void *data)
   return NULL;
 }
 
-/* Forks while the other thread is inside. Its child says whether it was when it began. */
+/* Ends at the closed gate. */
+static void *
+run_to_end (void *data)
+{
+  curator_gate_enter ();
+  curator_gate_leave ();
+  pthread_setspecific (slow, &slow);
+  g_atomic_int_set (&is_ready, 1);
+  wait_for (&fork_has_begun);
+  g_usleep (SETTLES_US);
+  return NULL;
+}
+
+/* Forks while one thread is inside and another one ends. Its child says whether they were where they have locks. */
 static G_NORETURN void
 fork_inside (const Room *room)
 {
   pthread_t thread;
+  pthread_t ending;
   int status = -1;
 
   alarm (HANGS_AFTER_S);
   curator_lookup_watch_forks ();
+  pthread_key_create (&slow, destroy_slowly);
   pthread_atfork (note_fork, NULL, NULL);
   g_atomic_int_set (&has_passed, 0);
   g_atomic_int_set (&fork_has_begun, 0);
   pthread_create (&thread, NULL, run_stopped, (void *) room);
+  pthread_create (&ending, NULL, run_to_end, NULL);
   wait_for (&has_passed);
+  wait_for (&is_ready);
   const pid_t pid = fork ();
   if (pid == 0)
     {
-      _exit (g_atomic_int_get (&has_left) ? 0 : 1);
+      const gboolean ends = g_atomic_int_get (&is_ending) && !g_atomic_int_get (&has_ended);
+      _exit (g_atomic_int_get (&has_left) && !ends ? 0 : 1);
     }
   waitpid (pid, &status, 0);
   pthread_join (thread, NULL);
+  pthread_join (ending, NULL);
   _exit (status == 0 ? 0 : 1);
 }
 
