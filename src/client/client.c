@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "client/host_address.h"
 #include "client/session_close.h"
+#include "client/session_servers.h"
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/dispatch-private.h"
@@ -172,7 +173,7 @@ curator_client_start (CuratorClient *client, GError **error)
   if (started)
     {
       g_atomic_int_set (&client->life, CURATOR_LIFE_STARTED);
-      curator_host_address_look_up (client, curator_session_reopen);
+      curator_host_address_look_up (client, curator_session_servers_hurry);
       curator_session_open (client);
     }
   curator_client_unlock (client);

@@ -44,7 +44,6 @@ curator_session_tear_down (CuratorSession *session)
 {
   session->state = CURATOR_SESSION_DEAD;
   curator_timer_cancel (session->client, &session->loss_timer);
-  curator_timer_cancel (session->client, &session->reopen_timer);
   curator_connect_deadline_stop (session);
   curator_session_servers_stop (session);
   notify_end (session);

@@ -45,7 +45,7 @@ open_now (CuratorSession *session)
 gboolean
 curator_session_servers_are_sought (const CuratorSession *session)
 {
-  return session->seeking.open != NULL;
+  return session->seeking.open != NULL && session->seeking.pause == NULL;
 }
 
 static CURATOR_LOCKED gboolean
@@ -67,12 +67,11 @@ on_patience_over (gpointer data)
     }
 }
 
-void
-curator_session_servers_find (CuratorSession *session, CuratorWork open)
+static CURATOR_LOCKED void
+find_now (CuratorSession *session)
 {
   CuratorClient *client = session->client;
 
-  session->seeking.open = open;
   if (client->known != NULL)
     {
       curator_resolve_start (client, on_names_found);
@@ -84,6 +83,40 @@ curator_session_servers_find (CuratorSession *session, CuratorWork open)
     }
   curator_timer_cancel (client, &session->seeking.timer);
   session->seeking.timer = curator_timer_after (client, PATIENCE_US, on_patience_over, session);
+}
+
+static CURATOR_LOCKED void
+on_pause_over (gpointer data)
+{
+  CuratorSession *session = data;
+
+  session->seeking.pause = NULL;
+  find_now (session);
+}
+
+void
+curator_session_servers_find (CuratorSession *session, gint64 pause_ms, CuratorWork open)
+{
+  session->seeking.open = open;
+  if (pause_ms > 0)
+    {
+      session->seeking.pause =
+          curator_timer_after (session->client, pause_ms * 1000, on_pause_over, session);
+      return;
+    }
+  find_now (session);
+}
+
+void
+curator_session_servers_hurry (CuratorClient *client)
+{
+  CuratorSession *session = client->session;
+
+  if (session != NULL && session->seeking.pause != NULL)
+    {
+      curator_timer_cancel (client, &session->seeking.pause);
+      find_now (session);
+    }
 }
 
 /* What the handle should have now: transfer full. */
@@ -182,7 +215,7 @@ on_names_found (CuratorClient *client)
     {
       tick_later (session, tell_handle (session));
     }
-  else if (session->seeking.open != NULL
+  else if (session->seeking.open != NULL && session->seeking.pause == NULL
            && (!curator_resolve_is_busy (client)
                || (session->seeking.timer == NULL && are_known (client))))
     {
@@ -212,9 +245,15 @@ curator_session_servers_connected (CuratorSession *session)
     }
 }
 
+/* A pause is for the servers before, unless it is for this host's address. */
 void
 curator_session_servers_replaced (CuratorClient *client)
 {
+  if (client->opening.open_failures > 0)
+    {
+      client->opening.open_failures = 0;
+      curator_session_servers_hurry (client);
+    }
   curator_resolve_start (client, on_names_found);
   on_names_found (client);
 }
@@ -223,5 +262,6 @@ void
 curator_session_servers_stop (CuratorSession *session)
 {
   session->seeking.open = NULL;
+  curator_timer_cancel (session->client, &session->seeking.pause);
   curator_timer_cancel (session->client, &session->seeking.timer);
 }

@@ -43,7 +43,6 @@
 #define ADDRESS_PATIENCE_MS 250
 
 static void open_handle (gpointer data) CURATOR_UNLOCKED;
-static void on_reopen (gpointer data) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
@@ -105,13 +104,6 @@ on_never_connected (gpointer data)
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
 
-static CURATOR_LOCKED void
-reopen_later (CuratorSession *session, gint64 pause_ms)
-{
-  session->reopen_timer =
-      curator_timer_after (session->client, pause_ms * 1000, on_reopen, session);
-}
-
 /* Grows with each attempt that has brought no session, or one that did not last. */
 static CURATOR_LOCKED gint64
 reopen_pause_ms (const CuratorClient *client)
@@ -138,12 +130,8 @@ curator_session_open (CuratorClient *client)
   set_loss_timer (session, pause_ms + client->settings.connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
   curator_follow_configuration (session);
-  if (client->opening.address_pending || pause_ms > 0)
-    {
-      reopen_later (session, client->opening.address_pending ? ADDRESS_PATIENCE_MS : pause_ms);
-      return;
-    }
-  curator_session_servers_find (session, open_handle);
+  curator_session_servers_find (
+      session, client->opening.address_pending ? ADDRESS_PATIENCE_MS : pause_ms, open_handle);
 }
 
 /* Whoever answers on a server's port may end each session at once. */
@@ -328,26 +316,6 @@ on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
   curator_thread_restore_role (before);
 }
 
-/* Runs on the timer thread, or on the thread that found this host's address. */
-static void
-on_reopen (gpointer data)
-{
-  CuratorSession *session = data;
-  session->reopen_timer = NULL;
-  curator_session_servers_find (session, open_handle);
-}
-
-void
-curator_session_reopen (CuratorClient *client)
-{
-  CuratorSession *session = client->session;
-  if (session != NULL && session->reopen_timer != NULL)
-    {
-      curator_timer_cancel (session->client, &session->reopen_timer);
-      on_reopen (session);
-    }
-}
-
 /* why: in CURATOR_CONNECT_ERROR. Takes it. */
 static CURATOR_LOCKED void
 open_failed (CuratorSession *session, GError *why)
@@ -357,7 +325,7 @@ open_failed (CuratorSession *session, GError *why)
   client->opening.open_failures++;
   curator_connection_error_opened (client, NULL, why);
   curator_connection_error_warn (client);
-  reopen_later (session, reopen_pause_ms (client));
+  curator_session_servers_find (session, reopen_pause_ms (client), open_handle);
 }
 
 static CURATOR_LOCKED void

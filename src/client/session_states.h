@@ -8,7 +8,5 @@
 void curator_session_open (CuratorClient *client) CURATOR_LOCKED;
 /* LOST: ends the session, and opens the next one unless the authentication was refused. */
 void curator_session_die (CuratorSession *session, int rc) CURATOR_LOCKED;
-/* Opens the handle now if the session waits to open it again. */
-void curator_session_reopen (CuratorClient *client) CURATOR_LOCKED;
 
 #endif

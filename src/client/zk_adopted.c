@@ -13,6 +13,7 @@
 #include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/tag.h"
+#include "client/session_servers.h"
 #include "client/session_states.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -376,7 +377,7 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
           curator_session_die (session, ZSESSIONEXPIRED);
         }
       /* A pause is for the handle before. */
-      curator_session_reopen (client);
+      curator_session_servers_hurry (client);
     }
   curator_client_unlock (client);
   return can_adopt;

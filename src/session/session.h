@@ -48,6 +48,7 @@ struct _CuratorSessionHook
 typedef struct
 {
   void (*open) (gpointer session); /* waits for them; or NULL */
+  CuratorTimer *pause;             /* until they are looked up */
   CuratorTimer *timer;
   gint64 since_us; /* when it connected */
 } CuratorServerSearch;
@@ -65,7 +66,6 @@ struct _CuratorSession
   /* The least that a server has granted; until then the wanted one. */
   int timeout_ms CURATOR_GUARDED;
   CuratorTimer *loss_timer CURATOR_GUARDED;    /* SUSPENDED for too long, or never connected */
-  CuratorTimer *reopen_timer CURATOR_GUARDED;  /* to open a handle again */
   CuratorTimer *attempt_timer CURATOR_GUARDED; /* checks the attempt to reconnect */
   CuratorServerSearch seeking CURATOR_GUARDED;
   guint attempts_ended CURATOR_GUARDED; /* by us, since the disconnection */
