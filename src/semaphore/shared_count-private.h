@@ -22,7 +22,8 @@ struct _CuratorSharedCount
   gint32 seed;
 
   gboolean started CURATOR_GUARDED;
-  gboolean known CURATOR_GUARDED; /* the node was read */
+  gboolean known CURATOR_GUARDED;    /* the node was read */
+  gboolean is_stale CURATOR_GUARDED; /* the last read brought no value */
   gint32 value CURATOR_GUARDED;
   gint32 version CURATOR_GUARDED;
   gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */

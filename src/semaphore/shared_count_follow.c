@@ -100,16 +100,22 @@ curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 vers
     }
 }
 
+/* A node without a readable count is read again and again, and warned of once. */
 static CURATOR_LOCKED void
 store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
 {
   gint32 value;
+
   if (curator_count_decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
     {
+      count->is_stale = FALSE;
       curator_shared_count_store (count, value, reply->stat->version, reply->stat->mzxid);
-      return;
     }
-  curator_warn ("%s holds no shared count: its payload cannot be read as one", count->path);
+  else if (!count->is_stale)
+    {
+      count->is_stale = TRUE;
+      curator_warn ("no shared count can be read at %s: its last value is kept", count->path);
+    }
 }
 
 static CURATOR_LOCKED void

@@ -1,6 +1,8 @@
 /* Shared counts, by the names of TestSharedCount's tests; and semaphores that follow one. */
 #include "taking.h"
 
+#include <string.h>
+
 static CuratorSharedCount *
 count_new (CuratorClient *client, const char *path, gint32 seed)
 {
@@ -310,6 +312,84 @@ test_unusable_payload_and_missing_node (void **state)
   assert_int_equal (curator_shared_count_get (count), 7);
 }
 
+static gint n_warnings; /* atomic; of counts */
+
+static GLogWriterOutput
+count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if ((level & G_LOG_LEVEL_WARNING) != 0 && strcmp (fields[i].key, "MESSAGE") == 0
+          && strstr (fields[i].value, "no shared count can be read") != NULL)
+        {
+          g_atomic_int_inc (&n_warnings);
+          return G_LOG_WRITER_HANDLED;
+        }
+    }
+  return g_log_writer_default (level, fields, n_fields, data);
+}
+
+static void
+write_payload (Fixture *fixture, const char *path, const char *payload)
+{
+  const int reads = proxy_count (fixture->proxy, PROXY_GET_DATA);
+
+  assert_int_equal (raw_zk_set (fixture->raw, path, payload), ZOK);
+  for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_GET_DATA) == reads; i++)
+    {
+      wait_ms (1);
+    }
+}
+
+/* Each write is read: the first that brings no count is warned of, and so is the next one after a count. */
+static void
+test_payload_becomes_unusable (void **state)
+{
+  static const char *const counts[] = { "\1\1\1\1", "\2\2\2\2" };
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/broken", 1);
+
+  for (gsize round = 0; round < G_N_ELEMENTS (counts); round++)
+    {
+      g_atomic_int_set (&n_warnings, 0);
+      for (int i = 0; i < 5; i++)
+        {
+          write_payload (fixture, "/count/broken", i % 2 == 0 ? "ab" : "");
+        }
+      write_payload (fixture, "/count/broken", counts[round]);
+      assert_value (count, 0x01010101 * ((gint32) round + 1));
+      assert_int_equal (g_atomic_int_get (&n_warnings), 1);
+    }
+  curator_client_close (client);
+}
+
+/* Such a node is read several times a second. */
+static void
+test_node_becomes_unreadable (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/secret", 3);
+  struct Stat stat;
+
+  g_atomic_int_set (&n_warnings, 0);
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/count/secret", ZOO_PERM_ALL & ~ZOO_PERM_READ),
+                    ZOK);
+  fixture_expire (fixture);
+  proxy_reset_counts (fixture->proxy);
+  for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_EXISTS) < 5; i++)
+    {
+      wait_ms (1);
+    }
+  assert_in_range (proxy_count (fixture->proxy, PROXY_EXISTS), 5, G_MAXINT);
+  /* Some servers say that it is there, and some nothing. */
+  const gboolean is_shown = raw_zk_stat (fixture->raw, "/count/secret", &stat) == ZOK;
+  assert_int_equal (g_atomic_int_get (&n_warnings), is_shown);
+  assert_int_equal (curator_shared_count_get (count), 3);
+  curator_client_close (client);
+}
+
 static CuratorSemaphore *
 semaphore_of (CuratorClient *client, const char *path, CuratorSharedCount *count)
 {
@@ -378,7 +458,11 @@ main (void)
     heal_and_test (test_no_version_is_refused),
     heal_and_test (test_try_set_answer_lost),
     heal_and_test (test_unusable_payload_and_missing_node),
+    heal_and_test (test_payload_becomes_unusable),
+    heal_and_test (test_node_becomes_unreadable),
     heal_and_test (test_p30_resize_while_running),
   };
+
+  g_log_set_writer_func (count_warnings, NULL, NULL);
   return cmocka_run_group_tests_name ("shared count", tests, fixture_start, fixture_stop);
 }
