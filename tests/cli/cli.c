@@ -39,17 +39,14 @@ become (char *const *argv, int in, int out, int err)
   _exit (125);
 }
 
-Cli *
-cli_start_strv (char *const *argv)
+static void
+start (Cli *cli, char *const *argv, int err)
 {
-  Cli *cli = g_new0 (Cli, 1);
   int ends[2];
 
   cli->out = cli_new_file ();
-  cli->err = cli_new_file ();
   assert_int_equal (pipe2 (ends, O_CLOEXEC), 0);
   const int out = open_output (cli->out);
-  const int err = open_output (cli->err);
   cli->pid = fork ();
   if (cli->pid == 0)
     {
@@ -58,8 +55,27 @@ cli_start_strv (char *const *argv)
   assert_true (cli->pid > 0);
   close (ends[0]);
   close (out);
-  close (err);
   cli->stdin_fd = ends[1];
+}
+
+Cli *
+cli_start_strv (char *const *argv)
+{
+  Cli *cli = g_new0 (Cli, 1);
+
+  cli->err = cli_new_file ();
+  const int err = open_output (cli->err);
+  start (cli, argv, err);
+  close (err);
+  return cli;
+}
+
+Cli *
+cli_start_with_stderr (char *const *argv, int err)
+{
+  Cli *cli = g_new0 (Cli, 1);
+
+  start (cli, argv, err);
   return cli;
 }
 
@@ -177,7 +193,10 @@ cli_free (Cli *cli)
       process_kill (cli->pid);
     }
   g_unlink (cli->out);
-  g_unlink (cli->err);
+  if (cli->err != NULL)
+    {
+      g_unlink (cli->err);
+    }
   g_free (cli->out);
   g_free (cli->err);
   g_free (cli);

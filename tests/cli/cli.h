@@ -19,13 +19,15 @@ typedef struct
   pid_t pid;
   int stdin_fd; /* to close */
   char *out;    /* files */
-  char *err;
+  char *err;    /* NULL: it writes to a descriptor of the test's */
 } Cli;
 
 /* Starts argv[0] with the arguments that follow, up to NULL. It dies with the test. stdin is a pipe
  * that stays open until cli_close_stdin() or cli_free(). */
 Cli *cli_start (const char *program, ...) G_GNUC_NULL_TERMINATED;
 Cli *cli_start_strv (char *const *argv);
+/* The same, and its stderr is that descriptor. */
+Cli *cli_start_with_stderr (char *const *argv, int err);
 void cli_close_stdin (Cli *cli);
 /* The exit code, 1000 + n if it died of signal n, -1 if it still runs. */
 int cli_wait (Cli *cli, int timeout_ms);

@@ -1,0 +1,132 @@
+/* Results that come while zkflock's main thread is busy are all there when it looks again, the first of which
+ * ends its wait. A stderr that nobody reads keeps it busy. */
+#include "cli.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PATH "/busy"
+/* Until then it must have lost its connection and have begun to say so. */
+#define WAIT    "10"
+#define WAIT_MS 10000
+/* Then its deadline has passed in any case. */
+#define LATER_MS 1000
+
+typedef struct
+{
+  Cli *cli;
+  int err[2]; /* its stderr: the test reads it later */
+} Busy;
+
+/* A pipe that is full. */
+static void
+fill (int pipe[2])
+{
+  char byte = '\n';
+
+  assert_int_equal (pipe2 (pipe, O_CLOEXEC | O_NONBLOCK), 0);
+  while (write (pipe[1], &byte, 1) == 1)
+    {
+    }
+  fcntl (pipe[1], F_SETFL, 0);
+}
+
+static char *
+file_of (const Busy *busy, const char *name)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/%s", (int) busy->cli->pid, name);
+  char *text = NULL;
+  return g_file_get_contents (path, &text, NULL, NULL) ? text : g_strdup ("");
+}
+
+static gboolean
+is_writing (gpointer data)
+{
+  g_autofree char *call = file_of (data, "syscall");
+  g_autofree char *wanted = g_strdup_printf ("%d 0x2 ", (int) SYS_write);
+  return g_str_has_prefix (call, wanted);
+}
+
+/* A thread of that name lists the paths for other kinds. */
+static gboolean
+is_looking (gpointer data)
+{
+  const Busy *busy = data;
+  g_autofree char *folder = g_strdup_printf ("/proc/%d/task", (int) busy->cli->pid);
+  g_autoptr (GDir) tasks = g_dir_open (folder, 0, NULL);
+  const char *task;
+
+  while (tasks != NULL && (task = g_dir_read_name (tasks)) != NULL)
+    {
+      g_autofree char *file = g_strdup_printf ("task/%s/comm", task);
+      g_autofree char *name = file_of (busy, file);
+      if (strcmp (name, "kinds\n") == 0)
+        {
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static gboolean
+has_looked (gpointer data)
+{
+  return !is_looking (data);
+}
+
+static void
+empty (const Busy *busy)
+{
+  char bytes[4096];
+
+  while (read (busy->err[0], bytes, sizeof bytes) > 0)
+    {
+    }
+}
+
+/* The look goes on until the wait has ended, and its result comes after that of the wait. */
+static void
+other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, PATH);
+  g_autoptr (GError) error = NULL;
+  Busy busy;
+
+  assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
+  fill (busy.err);
+  proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLE_BEFORE);
+  const char *const argv[] = {
+    ZKFLOCK, "-Z", fixture_proxy (fixture), "--session-timeout", "40", "-w", WAIT, PATH, "true", NULL
+  };
+  busy.cli = cli_start_with_stderr ((char *const *) argv, busy.err[1]);
+  const gint64 started_ms = wait_now_ms ();
+  assert_true (wait_until (is_looking, &busy, CLI_MS));
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (wait_until (is_writing, &busy, CLI_MS));
+
+  wait_ms ((int) (started_ms + WAIT_MS + LATER_MS - wait_now_ms ()));
+  assert_true (is_looking (&busy));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (wait_until (has_looked, &busy, CLI_MS));
+  assert_true (is_writing (&busy));
+  empty (&busy);
+  assert_int_equal (cli_wait (busy.cli, CLI_MS), 69);
+  cli_free (busy.cli);
+  close (busy.err[0]);
+  close (busy.err[1]);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  curator_client_close (client);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (other_kinds_are_looked_for_until_the_wait_has_ended),
+  };
+  return cmocka_run_group_tests_name ("busy", tests, fixture_start_slow, fixture_stop);
+}
