@@ -2,10 +2,11 @@
  *
  * Mirrors InetAddress.getAllByName. Threads: any; a mutex of its own.
  *
- * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing, such as that of the list of
- * this machine's addresses. A child that inherits one locked hangs in its own first look-up. So fork() waits
- * for the look-ups under way, until the last one has begun a second ago: then they wait for a name server,
- * without a lock. A clock goes on while the process is stopped, so fork() looks a number of times at least.
+ * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing, such as that of its list of the
+ * host's interfaces (check_pf). A child that inherits one locked hangs in its own first look-up. So fork() waits
+ * for the look-ups under way, until the last one has begun a second ago: then they wait for a name server, without
+ * a lock. A clock goes on while the process is stopped, so fork() looks a number of times at least. It remains that
+ * the answer comes while fork() runs: then glibc sorts the addresses by that list.
  */
 #include "base/lookup.h"
 
