@@ -187,18 +187,18 @@ notify_hooks (CuratorSession *session)
 }
 
 static CURATOR_LOCKED void
-on_connected (CuratorSession *session)
+on_connected (CuratorSession *session, int state)
 {
   CuratorClient *client = session->client;
   CuratorZkOps *ops = client->ops;
   const gint64 id = ops->session_id (ops, session->handle);
   const int timeout_ms = ops->session_timeout_ms (ops, session->handle);
 
-  if (id == 0 || timeout_ms <= 0)
+  if (id == 0 || timeout_ms <= 0 || state != ZOO_CONNECTED_STATE)
     {
       /* No server grants that, but libzookeeper takes it for a session. */
-      curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms", id,
-                    timeout_ms);
+      curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms%s", id,
+                    timeout_ms, state == ZOO_CONNECTED_STATE ? "" : ", for reading only");
       curator_session_die (session, ZSESSIONEXPIRED);
       return;
     }
@@ -255,9 +255,11 @@ on_disconnected (CuratorSession *session)
 static CURATOR_LOCKED void
 on_session_event (CuratorSession *session, int state)
 {
-  if (state == ZOO_CONNECTED_STATE)
+  /* A handle of the program's may have asked for a session that can only read. */
+  if (state == ZOO_CONNECTED_STATE
+      || (state == ZOO_READONLY_STATE && !session->client->ops->is_shared))
     {
-      on_connected (session);
+      on_connected (session, state);
     }
   else if (state == ZOO_EXPIRED_SESSION_STATE)
     {
