@@ -55,6 +55,23 @@ test_timeouts (void **state)
     }
 }
 
+/* libzookeeper doubles it, in an int. */
+static void
+test_longest_session (void **state)
+{
+  static const gint64 long_ms[] = { (1 << 30) - 1, 1 << 30, G_MAXINT32 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (long_ms); i++)
+    {
+      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+      g_autoptr (GError) error = NULL;
+
+      curator_client_set_session_timeout (client, long_ms[i]);
+      assert_int_equal (curator_client_start (client, &error), i == 0);
+      assert_true (i == 0 || has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+    }
+}
+
 static void
 test_shortest_heartbeat (void **state)
 {
@@ -380,6 +397,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_timeouts),
+    cmocka_unit_test (test_longest_session),
     cmocka_unit_test (test_shortest_heartbeat),
     cmocka_unit_test (test_start_again),
     cmocka_unit_test (test_no_connect_string),
