@@ -6,7 +6,20 @@
 #include "core/zk_ops.h"
 #include "zk/io_thread.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 typedef struct _CuratorZkSecured CuratorZkSecured;
+
+/* See io_lookups.h. */
+typedef struct
+{
+  atomic_uint under_way; /* the number of their beginning, or 0 */
+  guint n_begun;
+  atomic_uint n_connected; /* connections of which an event has told */
+  atomic_uint n_failed;    /* of these and of later ones */
+  atomic_bool was_told;    /* to look up only without a socket */
+} CuratorIoLookups;
 
 struct _CuratorZkHandle
 {
@@ -19,7 +32,7 @@ struct _CuratorZkHandle
   /* Of a handle of our own. */
   pthread_mutex_t opening; /* held until io is complete */
   CuratorIoThread io;
-  atomic_uint settling;      /* CuratorSettling, see settling.h */
+  CuratorIoLookups lookups;
   guint64 attempt;           /* the inode of the socket at the last check, or 0 */
   gint64 attempt_since_us;   /* when it was first seen */
   CuratorZkSecured *secured; /* of zk_secured.c, or NULL */

@@ -11,11 +11,10 @@
  */
 #include "zk/zk_real.h"
 #include "base/fork_gate.h"
-#include "base/lookup.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "zk/cloexec.h"
-#include "zk/settling.h"
+#include "zk/io_lookups.h"
 #include "zk/zk_multi.h"
 #include "zk/zk_servers.h"
 
@@ -54,7 +53,11 @@ static void
 on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
   CuratorZkHandle *handle = context;
-  curator_settling_note (handle, CURATOR_SETTLING_TURNED);
+  if (type == ZOO_SESSION_EVENT)
+    {
+      /* Not inside the gate: a fork() that has closed it may wait for this. */
+      curator_io_lookups_note_state (&handle->lookups, state);
+    }
   CURATOR_INSIDE_GATE;
   /* Without a timeout the library connects again as fast as it can: there is no session to hide. */
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0)
@@ -155,13 +158,17 @@ open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
       return NULL;
     }
   curator_io_thread_prepare (&handle->io, name);
-  curator_lookup_enter (CURATOR_LOOKUP_BY_LIBRARY);
+  curator_io_lookups_begin (&handle->lookups);
   zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, id, handle,
                                    ZOO_NO_LOG_CLIENTENV, curator_zk_servers_log_line);
   const int error = errno;
-  if (zh == NULL)
+  if (zh != NULL)
     {
-      curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
+      zoo_set_servers_resolution_delay (zh, -1);
+    }
+  else
+    {
+      curator_io_lookups_end (&handle->lookups);
     }
   curator_io_thread_find (&handle->io, name, newest);
   errno = error;
@@ -219,9 +226,10 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
       errno = error;
       return NULL;
     }
-  zoo_set_servers_resolution_delay (handle->zh, -1);
-  curator_settling_note (handle, CURATOR_SETTLING_TOLD);
   curator_zk_servers_add (handle, hosts);
+  /* From here on its failures are noted. */
+  atomic_store (&handle->lookups.was_told, TRUE);
+  curator_io_lookups_end_if_connected (&handle->lookups);
   return handle;
 }
 
@@ -239,7 +247,7 @@ curator_zk_real_close (CuratorZkHandle *handle)
   /* Joins threads that may be waiting at the gate. */
   const guint depth = curator_gate_suspend ();
   zookeeper_close (handle->zh);
-  curator_settling_note (handle, CURATOR_SETTLING_BOTH);
+  curator_io_lookups_end (&handle->lookups);
   curator_gate_resume (depth);
   handle_free (handle);
 }

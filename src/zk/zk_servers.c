@@ -14,7 +14,7 @@
 #include "base/fork_gate.h"
 #include "base/server_list.h"
 #include "core/log.h"
-#include "zk/settling.h"
+#include "zk/io_lookups.h"
 
 #include <errno.h>
 #include <string.h>
@@ -129,13 +129,13 @@ on_failure (void)
 /* Not inside the gate, which may be closed until this is known, and without the mutex, which fork() takes
  * after that of the look-ups. */
 static void
-note_turn (void)
+note_failure (void)
 {
   CuratorZkHandle *own = find_own ();
 
   if (own != NULL)
     {
-      curator_settling_note (own, CURATOR_SETTLING_TURNED);
+      curator_io_lookups_note_failure (&own->lookups, own->zh);
     }
 }
 
@@ -146,7 +146,7 @@ curator_zk_servers_log_line (const char *line)
   const gboolean failed = socket != NULL && strstr (socket, " zk retcode=") != NULL;
   if (failed)
     {
-      note_turn ();
+      note_failure ();
     }
   CURATOR_INSIDE_GATE;
 
