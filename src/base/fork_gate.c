@@ -32,9 +32,11 @@ static Counter inside[N_COUNTERS];
 static atomic_bool is_closed;
 static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint last_number;
-static _Thread_local guint number;    /* of the calling thread; 0: none yet */
-static _Thread_local guint depth;     /* of the calling thread's passages */
-static _Thread_local bool is_watched; /* the end of the calling thread */
+static _Thread_local guint number;     /* of the calling thread; 0: none yet */
+static _Thread_local guint depth;      /* of the calling thread's passages */
+static _Thread_local guint suspended;  /* passages that the calling thread has left for a wait */
+static _Thread_local int cancel_state; /* of the calling thread, before it entered */
+static _Thread_local bool is_watched;  /* the end of the calling thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static Hook hooks[MOST_HOOKS]; /* guarded by closing */
 static guint n_hooks;
@@ -71,12 +73,26 @@ wait_for_fork (void)
   pthread_mutex_unlock (&closing);
 }
 
+/* The calling thread has passed. It ends with what it holds: nobody cancels it inside. */
+static void
+begin_passage (void)
+{
+  if (depth++ == 0 && suspended == 0)
+    {
+      pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+    }
+}
+
 void
 curator_gate_leave (void)
 {
   if (--depth == 0)
     {
       atomic_fetch_sub (&own_counter ()->n, 1);
+      if (suspended == 0)
+        {
+          pthread_setcancelstate (cancel_state, NULL);
+        }
     }
 }
 
@@ -95,10 +111,9 @@ enter_to_end (void)
       g_usleep (LONGEST_US);
       waited_us += LONGEST_US;
     }
-  depth++;
+  begin_passage ();
 }
 
-/* A cancelled thread may have ended inside. */
 static void
 leave_at_end (void)
 {
@@ -116,7 +131,7 @@ curator_gate_enter (void)
     {
       wait_for_fork ();
     }
-  depth++;
+  begin_passage ();
   if (G_UNLIKELY (!is_watched))
     {
       is_watched = true;
@@ -131,6 +146,7 @@ curator_gate_suspend (void)
 
   if (before > 0)
     {
+      suspended++;
       depth = 1;
       curator_gate_leave ();
     }
@@ -144,6 +160,7 @@ curator_gate_resume (guint before)
     {
       curator_gate_enter ();
       depth = before;
+      suspended--;
     }
 }
 
@@ -162,6 +179,7 @@ curator_gate_cond_wait (pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
       pthread_mutex_lock (mutex);
     }
   depth = before;
+  suspended -= before > 0 ? 1 : 0;
   return result;
 }
 
@@ -192,7 +210,7 @@ before_fork (void)
       waited_us += pause_us;
     }
   atomic_fetch_add (&own_counter ()->n, depth == 0 ? 1 : 0);
-  depth++;
+  begin_passage ();
   for (guint i = 0; i < n_hooks; i++)
     {
       hooks[i].before ();

@@ -3,6 +3,7 @@
  * GLib has locks of which fork() knows nothing: for small blocks, types, quarks, main contexts. A child
  * that inherits one locked hangs at its next use. So fork() waits until all that passed have left, but not
  * for longer than a second. Nobody waits for another thread, a server or a function of the user's inside.
+ * No thread is cancelled inside, nor where it has suspended its passage to wait.
  * Threads: any. Not for signal handlers.
  */
 #ifndef CURATOR_FORK_GATE_H

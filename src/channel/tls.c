@@ -4,6 +4,7 @@
  */
 #include "channel/tls_settings.h"
 
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
@@ -90,6 +91,7 @@ curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (CURATOR_IS_TLS (tls) && pem != NULL, FALSE);
+  CURATOR_INSIDE_GATE;
   g_autofree char *path = absolute (pem);
 
   if (!curator_tls_check_ca (path, error))
@@ -106,6 +108,7 @@ curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 {
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   g_return_val_if_fail (CURATOR_IS_TLS (tls), FALSE);
+  CURATOR_INSIDE_GATE;
   g_autofree char *path = pem != NULL ? absolute (pem) : NULL;
 
   if (path != NULL && !curator_tls_check_crl (path, error))
@@ -121,6 +124,7 @@ curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 static gboolean
 take_certificate (CuratorTls *tls, CuratorTls *candidate, GError **error)
 {
+  CURATOR_INSIDE_GATE;
   if (!curator_tls_check_certificate (candidate, error))
     {
       return FALSE;

@@ -113,10 +113,9 @@ gboolean
 curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
 {
   CuratorSeat *seat = await->seat;
-  int cancel_state;
 
-  /* The await lies on this thread's stack: it cannot end before the operation. */
-  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  /* The await lies on this thread's stack, so the thread must not be cancelled before the operation ends. */
+  CURATOR_INSIDE_GATE;
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);
   while (!await->done)
@@ -125,8 +124,6 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
     }
   pthread_mutex_unlock (&seat->mutex);
   curator_gate_resume (depth);
-  pthread_setcancelstate (cancel_state, NULL);
-  CURATOR_INSIDE_GATE;
   if (await->error != NULL)
     {
       g_propagate_error (error, await->error);

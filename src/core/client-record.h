@@ -47,7 +47,6 @@ typedef struct
  * own; its func is NULL if there is none. */
 typedef struct
 {
-  int cancel_state; /* of the thread that holds the mutex, before it took it */
   CuratorContinuation first;
   CuratorAfter *head;
   CuratorAfter *tail;

@@ -334,7 +334,6 @@ wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
   else
     {
       curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
-      client->unlock.cancel_state = PTHREAD_CANCEL_DISABLE;
     }
   dispatch->asleep_until_us[lane] = 0;
 }
@@ -473,11 +472,7 @@ wait_for_change (CuratorClient *client, gint64 until_us)
       client->ops->wait (client->ops, &client->changed, &client->mutex);
       return TRUE;
     }
-  /* Whoever holds the mutex meanwhile leaves the state of his own thread. */
-  const int cancel_state = client->unlock.cancel_state;
-  const int failed = curator_gate_cond_wait (&client->changed, &client->mutex, &until);
-  client->unlock.cancel_state = cancel_state;
-  return failed != ETIMEDOUT;
+  return curator_gate_cond_wait (&client->changed, &client->mutex, &until) != ETIMEDOUT;
 }
 
 void

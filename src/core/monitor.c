@@ -44,12 +44,8 @@ curator_locked_client (void)
 void CURATOR_NOT_ANALYSED
 curator_client_lock (CuratorClient *client)
 {
-  int cancel_state;
-
-  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
   curator_gate_enter ();
   pthread_mutex_lock (&client->mutex);
-  client->unlock.cancel_state = cancel_state;
   locked_client = client;
 }
 
@@ -58,7 +54,6 @@ curator_client_unlock (CuratorClient *client)
 {
   const CuratorContinuation first = client->unlock.first;
   CuratorAfter *after = client->unlock.head;
-  const int cancel_state = client->unlock.cancel_state;
   client->unlock.first.func = NULL;
   client->unlock.head = NULL;
   client->unlock.tail = NULL;
@@ -77,7 +72,6 @@ curator_client_unlock (CuratorClient *client)
       after = next;
     }
   curator_gate_leave ();
-  pthread_setcancelstate (cancel_state, NULL);
 }
 
 void

@@ -23,6 +23,7 @@ curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpoint
     }
   if (!curator_thread_role ().is_ours)
     {
+      CURATOR_INSIDE_GATE;
       const guint depth = curator_gate_suspend ();
       destroy (data);
       curator_gate_resume (depth);

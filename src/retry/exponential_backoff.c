@@ -6,6 +6,8 @@
  */
 #include "retry/retry_policy.h"
 
+#include "base/fork_gate.h"
+
 #include <pthread.h>
 
 #define MAX_RETRIES_LIMIT 29
@@ -69,6 +71,7 @@ CuratorRetryPolicy *
 curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms, gint64 max_sleep_ms,
                                                       guint max_retries)
 {
+  CURATOR_INSIDE_GATE;
   Backoff *backoff = g_new0 (Backoff, 1);
 
   if (max_retries > MAX_RETRIES_LIMIT)

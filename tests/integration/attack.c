@@ -29,6 +29,7 @@ static struct
 
 guint attack_n_failures;
 guint attack_n_calls;
+gboolean attack_is_cancellable;
 
 /* --- judging ------------------------------------------------------------------------------------ */
 
@@ -52,6 +53,12 @@ attack_count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_f
       g_log_writer_standard_streams (level, fields, n_fields, data);
     }
   return G_LOG_WRITER_HANDLED;
+}
+
+const char *
+attack_now (void)
+{
+  return now.text;
 }
 
 void
@@ -83,6 +90,8 @@ attack_begin (World *world, const char *function, const char *argument, const ch
   g_atomic_int_set (&answer.n, 0);
   attack_n_calls++;
   alarm (CALL_SECONDS);
+  pthread_setcancelstate (attack_is_cancellable ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE,
+                          NULL);
 }
 
 static gboolean
@@ -141,6 +150,7 @@ attack_must_fail_later (void)
 void
 attack_end (World *world, Expectation expectation, guint64 codes, gboolean is_null, GError **error)
 {
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
   alarm (0);
   now.other = "";
   if (!is_as_expected (expectation, codes, is_null, *error)
@@ -168,6 +178,7 @@ void
 attack_answered (World *world, Expectation expectation, guint64 codes, gboolean is_null,
                  GError **error)
 {
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
   if (g_atomic_int_get (&now.n_criticals) == 0)
     {
       if (!wait_until (is_answered, NULL, LONG_MS))

@@ -137,6 +137,7 @@ void attack_later_CuratorNodeRequest (CuratorNodeRequest *request);
 /* For the tests. A new world holds a lease, unless its state does not allow it. */
 extern guint attack_n_failures;
 extern guint attack_n_calls;
+extern gboolean attack_is_cancellable; /* the calling thread, during the calls */
 extern const guint attack_n_others; /* objects that are not the library's */
 World *attack_world_new (Fixture *fixture, AttackState state, guint lock_kind);
 void attack_world_free (World *world);
@@ -145,6 +146,7 @@ guint attack_all (World *world);
 /* Each object of another kind, from the first on, in each place of an object. */
 void attack_with_others (World *world, guint first, guint n);
 gboolean attack_must_fail_later (void);
+const char *attack_now (void); /* the newest call */
 void attack_complain (const char *what, const GError *error);
 void attack_watch_for_crashes (void);
 /* A GLogWriterFunc. */

@@ -96,6 +96,57 @@ test_objects_of_the_parent_process (void **state)
   attack_state (*state, STATE_FORKED);
 }
 
+/* --- calls of a thread that is cancelled -------------------------------------------------------- */
+
+typedef struct
+{
+  Fixture *fixture;
+  AttackState state;
+  gboolean returned; /* from all calls */
+} Cancelled;
+
+/* Ends at the first cancellation point: no call may have one. */
+static void *
+attack_while_cancelled (void *data)
+{
+  Cancelled *cancelled = data;
+
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
+  pthread_cancel (pthread_self ());
+  World *world = attack_world_new (cancelled->fixture, cancelled->state, ATTACK_PLAIN_KIND);
+  attack_is_cancellable = TRUE;
+  attack_all (world);
+  attack_is_cancellable = FALSE;
+  attack_world_free (world);
+  cancelled->returned = TRUE;
+  pthread_setcancelstate (PTHREAD_CANCEL_ENABLE, NULL);
+  pthread_testcancel ();
+  return NULL;
+}
+
+static void
+test_calls_of_a_cancelled_thread (void **state)
+{
+  attack_n_failures = 0;
+  attack_n_calls = 0;
+  attack_watch_for_crashes ();
+  for (AttackState of = STATE_LIVE; of < STATE_FORKED; of++)
+    {
+      Cancelled cancelled = { .fixture = *state, .state = of };
+      pthread_t thread;
+      void *result;
+      assert_int_equal (pthread_create (&thread, NULL, attack_while_cancelled, &cancelled), 0);
+      assert_int_equal (pthread_join (thread, &result), 0);
+      if (!cancelled.returned)
+        {
+          fail_msg ("the thread ended in %s", attack_now ());
+        }
+      assert_ptr_equal (result, PTHREAD_CANCELED);
+    }
+  print_message ("%u calls\n", attack_n_calls);
+  assert_int_equal (attack_n_failures, 0);
+}
+
 /* --- objects of another kind, all of which are refused ------------------------------------------ */
 
 static void
@@ -235,6 +286,7 @@ main (void)
     heal_and_test (test_objects_that_have_ended),
     heal_and_test (test_objects_of_a_closed_client),
     heal_and_test (test_objects_of_the_parent_process),
+    heal_and_test (test_calls_of_a_cancelled_thread),
     heal_and_test (test_objects_of_another_kind),
     heal_and_test (test_passing_objects_as_another_kind),
     heal_and_test (test_node_requests),

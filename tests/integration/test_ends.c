@@ -297,6 +297,136 @@ test_cancelled_thread_returns_first (void **state)
   assert_no_residue (fixture, "/ends/victim", LONG_MS);
 }
 
+/* Of a thread that is to be cancelled, and ends at the first cancellation point. */
+typedef struct
+{
+  CuratorClient *client;
+  const char *last_call;
+  guint n_failed;
+  gboolean ended;
+} CancelledLife;
+
+/* A call of the library that succeeds. */
+#define CALL(life, call) ((life)->last_call = #call, (life)->n_failed += (call) ? 0 : 1)
+/* One that returns nothing. */
+#define DO(life, call)                                                                             \
+  do                                                                                               \
+    {                                                                                              \
+      (life)->last_call = #call;                                                                   \
+      call;                                                                                        \
+    }                                                                                              \
+  while (0)
+
+static void
+live_with_locks (CancelledLife *life)
+{
+  CuratorClient *client = life->client;
+  CuratorLock *lock = curator_mutex_new (client, "/ends/life/mutex", NULL);
+  CuratorRwLock *rw_lock = curator_rw_lock_new (client, "/ends/life/rw", NULL, 0, NULL);
+  CuratorLock *const members[] = { lock, curator_rw_lock_write_lock (rw_lock) };
+  CuratorLock *multi_lock = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+  CuratorLease *lease;
+
+  CALL (life, curator_lock_acquire (lock, LONG_MS, NULL, NULL));
+  CALL (life, curator_lock_acquire (lock, LONG_MS, NULL, NULL));
+  CALL (life, curator_lock_release (lock, LONG_MS, NULL, NULL));
+  CALL (life, curator_lock_release (lock, LONG_MS, NULL, NULL));
+  CALL (life, curator_lock_acquire (multi_lock, LONG_MS, NULL, NULL));
+  CALL (life,
+        !curator_lock_acquire (lock, 0, NULL, NULL) || curator_lock_release (lock, 0, NULL, NULL));
+  CALL (life, curator_lock_release (multi_lock, 0, NULL, NULL));
+  CALL (life, (lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL)) != NULL);
+  CALL (life, curator_lease_get_fd (lease) >= 0);
+  CALL (life, curator_lease_get_cancellable (lease) != NULL);
+  CALL (life, !curator_lock_acquire (lock, 20, NULL, NULL)); /* waits */
+  CALL (life, curator_lease_release (lease, 0, NULL, NULL));
+  DO (life, curator_lease_unref (lease));
+  DO (life, curator_lock_unref (multi_lock));
+  DO (life, curator_rw_lock_unref (rw_lock));
+  DO (life, curator_lock_unref (lock));
+}
+
+static void
+live_with_semaphores (CancelledLife *life)
+{
+  CuratorClient *client = life->client;
+  CuratorSharedCount *count = curator_shared_count_new (client, "/ends/life/count", 2, NULL);
+  CuratorSemaphore *semaphore =
+      curator_semaphore_new_with_shared_count (client, "/ends/life/semaphore", count, NULL);
+  GPtrArray *leases;
+
+  CALL (life, curator_shared_count_start (count, LONG_MS, NULL, NULL));
+  CALL (life, curator_shared_count_set (count, 3, LONG_MS, NULL, NULL));
+  CALL (life, (leases = curator_semaphore_acquire_n (semaphore, 2, LONG_MS, NULL, NULL)) != NULL);
+  CALL (life, curator_semaphore_return_all (semaphore, leases, LONG_MS, NULL, NULL));
+  DO (life, g_ptr_array_unref (leases));
+  DO (life, curator_shared_count_close (count));
+  DO (life, curator_semaphore_unref (semaphore));
+  DO (life, curator_shared_count_unref (count));
+}
+
+static void
+lead_briefly (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+              gpointer user_data)
+{
+}
+
+static void
+live_with_elections (CancelledLife *life)
+{
+  CuratorClient *client = life->client;
+  CuratorLeaderLatch *latch = curator_leader_latch_new (client, "/ends/life/latch", "id", NULL);
+  CuratorLeaderSelector *selector =
+      curator_leader_selector_new (client, "/ends/life/selector", lead_briefly, NULL, NULL, NULL);
+  GPtrArray *participants;
+
+  CALL (life, curator_leader_latch_start (latch, NULL));
+  CALL (life, curator_leader_latch_await (latch, LONG_MS, NULL, NULL));
+  CALL (life, (participants = curator_leader_latch_get_participants (latch, LONG_MS, NULL, NULL))
+                  != NULL);
+  DO (life, g_ptr_array_unref (participants));
+  DO (life, curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER));
+  DO (life, curator_leader_latch_unref (latch));
+  CALL (life, curator_leader_selector_start (selector, NULL));
+  DO (life, curator_leader_selector_interrupt_leadership (selector));
+  DO (life, curator_leader_selector_close (selector));
+  DO (life, curator_leader_selector_unref (selector));
+}
+
+static void *
+live_while_cancelled (void *data)
+{
+  CancelledLife *life = data;
+
+  pthread_cancel (pthread_self ());
+  CALL (life, curator_client_start (life->client, NULL));
+  CALL (life, curator_client_block_until_connected (life->client, LONG_MS, NULL, NULL));
+  live_with_locks (life);
+  live_with_semaphores (life);
+  live_with_elections (life);
+  DO (life, curator_client_close (life->client));
+  DO (life, curator_client_unref (life->client));
+  life->ended = TRUE;
+  pthread_testcancel ();
+  return NULL;
+}
+
+static void
+test_whole_life_of_a_cancelled_thread (void **state)
+{
+  CancelledLife life = { .client = client_new (fixture_server (*state)) };
+  pthread_t thread;
+  void *result;
+
+  assert_int_equal (pthread_create (&thread, NULL, live_while_cancelled, &life), 0);
+  assert_int_equal (pthread_join (thread, &result), 0);
+  if (!life.ended || life.n_failed > 0)
+    {
+      fail_msg ("%u calls failed; the last call: %s", life.n_failed, life.last_call);
+    }
+  assert_ptr_equal (result, PTHREAD_CANCELED);
+}
+
 /* --- all of it at random ------------------------------------------------------------------------ */
 
 #define N_CLIENTS 3
@@ -586,8 +716,8 @@ await_latch (Round *round, GRand *rand)
 
   if (latch != NULL)
     {
-      G_GNUC_UNUSED const gboolean led =
-          curator_leader_latch_await (latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
+      G_GNUC_UNUSED const gboolean led = curator_leader_latch_await (
+          latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
       curator_leader_latch_unref (latch);
     }
 }
@@ -870,6 +1000,7 @@ main (void)
     heal_and_test (test_leader_ends_its_thread),
     heal_and_test (test_callback_ends_its_thread),
     heal_and_test (test_cancelled_thread_returns_first),
+    heal_and_test (test_whole_life_of_a_cancelled_thread),
     heal_and_test (test_random_ends),
   };
   return cmocka_run_group_tests_name ("ends", tests, fixture_start, fixture_stop);
