@@ -4,7 +4,7 @@
  *   signal N            dies of signal N
  *   turn LOG MS         logs IN and OUT around a sleep of MS
  *   meet LOG N          logs IN, waits until the log has N of them, logs OUT
- *   beat LOG            logs BEAT every few milliseconds, for a minute at most
+ *   beat LOG            logs BEAT every few milliseconds, for three minutes at most
  *   stubborn LOG        beats, ignores TERM, and so does a child of it
  *   daemon LOG          beats, and so does a grandchild whose parent has ended
  *   keys LOG            logs each line of standard input as KEY
@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define BEAT_MS  5
-#define MAX_BEAT (60 * 1000 / BEAT_MS)
+#define MAX_BEAT (180 * 1000 / BEAT_MS) /* longer than what a command survives at T = 60 s */
 
 static int log_fd = -1;
 static volatile sig_atomic_t terminated;
