@@ -38,6 +38,7 @@ PACKAGES_TEST=(
   postgresql
   python3
   python3-prometheus-client
+  python3-yaml
   redis-server
   softhsm2
   spin
