@@ -125,8 +125,9 @@ CURATOR_API
 void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl);
 
 /** Sets the payload of lock nodes that have none of their own; copied. Default: this host's address
- *  as text, as in Curator. NULL or length 0 for no payload. curator_client_start() refuses more
- *  than 4096 bytes with LIMIT_EXCEEDED. Mirrors Builder.defaultData. */
+ *  as text, as in Curator, or its name if that has no address. NULL or length 0 for no payload.
+ *  curator_client_start() refuses more than 4096 bytes with LIMIT_EXCEEDED. Mirrors
+ *  Builder.defaultData. */
 CURATOR_API
 void curator_client_set_default_data (CuratorClient *client, const void *data, gsize length);
 

@@ -8,27 +8,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* InetAddress.getLocalHost ().getHostAddress (): the first address of the host's own name, IPv4
- * preferred; empty when the name has none. */
+/* InetAddress.getLocalHost ().getHostAddress (): the first IPv4 address of the host's own name; the
+ * name itself if it has none. */
 static char *
 host_address (void)
 {
   char name[256] = "";
   char text[256] = "";
-  struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
+  const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
   struct addrinfo *found = NULL;
   gethostname (name, sizeof name - 1);
-  int rc = getaddrinfo (name, NULL, &hints, &found);
-  if (rc != 0)
+  if (getaddrinfo (name, NULL, &hints, &found) != 0)
     {
-      hints.ai_family = AF_UNSPEC;
-      rc = getaddrinfo (name, NULL, &hints, &found);
+      return g_strdup (name);
     }
-  if (rc == 0)
-    {
-      getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
-      freeaddrinfo (found);
-    }
+  getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
+  freeaddrinfo (found);
   return g_strdup (text);
 }
 
