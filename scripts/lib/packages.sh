@@ -46,7 +46,7 @@ PACKAGES_TEST=(
   zsh
 )
 PACKAGES_LINT=(clang-tidy clang-format shellcheck)
-PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox)
+PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox strace)
 PACKAGES_COVERAGE=(gcovr)
 PACKAGES_BROWSER=(chromium)
 PACKAGES_PROOF=(frama-c-base why3 cvc4 z3)
