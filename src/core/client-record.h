@@ -47,6 +47,9 @@ typedef struct
  * own; its func is NULL if there is none. */
 typedef struct
 {
+  /* The clocks as this thread has read them, or 0. Cleared whenever the mutex is given back. */
+  gint64 now_us;
+  gint64 boottime_us;
   CuratorContinuation first;
   CuratorAfter *head;
   CuratorAfter *tail;

@@ -57,6 +57,7 @@ curator_client_unlock (CuratorClient *client)
   client->unlock.first.func = NULL;
   client->unlock.head = NULL;
   client->unlock.tail = NULL;
+  curator_locked_forget_clocks (client);
   locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
@@ -151,12 +152,39 @@ curator_client_boottime_us (CuratorClient *client)
 }
 
 gint64
+curator_locked_now_us (CuratorClient *client)
+{
+  if (client->unlock.now_us == 0)
+    {
+      client->unlock.now_us = curator_client_now_us (client);
+    }
+  return client->unlock.now_us;
+}
+
+gint64
+curator_locked_boottime_us (CuratorClient *client)
+{
+  return client->unlock.boottime_us != 0 ? client->unlock.boottime_us
+                                         : curator_locked_reread_us (client);
+}
+
+gint64
+curator_locked_reread_us (CuratorClient *client)
+{
+  return client->unlock.boottime_us = curator_client_boottime_us (client);
+}
+
+void
+curator_locked_forget_clocks (CuratorClient *client)
+{
+  client->unlock.now_us = 0;
+  client->unlock.boottime_us = 0;
+}
+
+gint64
 curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
 {
-  const gint64 now = curator_client_now_us (client);
-  if (timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000)
-    {
-      return G_MAXINT64;
-    }
-  return now + timeout_ms * 1000;
+  const gint64 now = timeout_ms < 0 ? 0 : curator_client_now_us (client);
+  return timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
+                                                                  : now + timeout_ms * 1000;
 }

@@ -27,6 +27,13 @@ gboolean curator_client_is_running (CuratorClient *client) CURATOR_LOCKED;
 
 gint64 curator_client_now_us (CuratorClient *client); /* monotonic */
 gint64 curator_client_boottime_us (CuratorClient *client);
+/* The same, read once while a thread holds the mutex. For requests, timers and counts, which may be
+ * dated a little early. What judges a hold, or follows an answer, reads again. */
+gint64 curator_locked_now_us (CuratorClient *client) CURATOR_LOCKED;
+gint64 curator_locked_boottime_us (CuratorClient *client) CURATOR_LOCKED;
+gint64 curator_locked_reread_us (CuratorClient *client) CURATOR_LOCKED; /* CLOCK_BOOTTIME */
+/* The mutex is about to be given back for a while. */
+void curator_locked_forget_clocks (CuratorClient *client) CURATOR_LOCKED;
 /* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
 gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);
 

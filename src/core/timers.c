@@ -75,12 +75,13 @@ first_of_clock (CuratorTimers *timers, CuratorTimerClock clock)
   return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
 }
 
+/* CLOCK_BOOTTIME is read last: if the machine sleeps in between, the timer is early rather than late. */
 gint64
 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us)
 {
   return clock == CURATOR_CLOCK_RUNNING
              ? when_us
-             : curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
+             : curator_locked_now_us (client) + (when_us - curator_locked_reread_us (client));
 }
 
 CuratorTimer *

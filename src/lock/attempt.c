@@ -409,9 +409,9 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
-  attempt->called_us = attempt->op.begun_us;
   if (curator_op_begin (&attempt->op))
     {
+      attempt->called_us = attempt->op.begun_us;
       curator_retry_loop_init (&attempt->tries, client, run_step,
                                curator_attempt_on_retries_exhausted, attempt);
       attempt->op.contender_was_shown = is_behind_own_session (attempt);

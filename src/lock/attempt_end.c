@@ -136,7 +136,7 @@ gint64
 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
-  const gint64 now = curator_client_now_us (client);
+  const gint64 now = curator_locked_now_us (client);
   const gint64 took_us = now - attempt->called_us;
   const gboolean granted = kind == CURATOR_TRACE_GRANTED;
 
@@ -287,7 +287,7 @@ curator_attempt_restart (Attempt *attempt, int rc)
   if (!attempt->restarting)
     {
       attempt->restarting = TRUE;
-      restarts->start_us = curator_client_now_us (attempt->op.client);
+      restarts->start_us = curator_locked_now_us (attempt->op.client);
     }
   curator_retry_loop_again (restarts, rc);
 }

@@ -394,7 +394,7 @@ curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorRe
                            gpointer data)
 {
   CuratorClient *client = item->client;
-  const gint64 now = curator_client_now_us (client);
+  const gint64 now = curator_locked_now_us (client);
 
   item->done = done;
   item->data = data;

@@ -21,7 +21,7 @@
 static CURATOR_LOCKED gint64
 now_us (const CuratorSession *session)
 {
-  return curator_client_boottime_us (session->client);
+  return curator_locked_boottime_us (session->client);
 }
 
 /* Less than most_us. */

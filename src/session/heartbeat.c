@@ -31,7 +31,7 @@ static void on_beat_due (gpointer session) CURATOR_LOCKED;
 static CURATOR_LOCKED gint64
 now_us (const CuratorSession *session)
 {
-  return curator_client_boottime_us (session->client);
+  return curator_locked_boottime_us (session->client);
 }
 
 /* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */

@@ -93,16 +93,16 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   if (is_from_server (rc))
     {
       CuratorSession *session = request->session;
-      const gint64 now = curator_client_boottime_us (session->client);
+      const gint64 now = curator_locked_reread_us (session->client);
       const gint64 took_us = now - request->sent_us;
       curator_lease_clock_note_answer (session, request->sent_us, now);
       curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, took_us);
       session->quiet_since_us = now;
       session->least_answer_us = MIN (session->least_answer_us, took_us);
-    }
-  if (rc == ZOK && is_write (request))
-    {
-      curator_lease_clock_note_proof (request->session, request->sent_us);
+      if (rc == ZOK && is_write (request))
+        {
+          curator_lease_clock_note_proof (session, request->sent_us, now);
+        }
     }
   if (request->done != NULL)
     {
@@ -199,7 +199,7 @@ submit_now (CuratorRequest *request)
   int rc = ZCONNECTIONLOSS;
 
   g_queue_push_tail_link (&session->in_flight, &request->link);
-  request->sent_us = curator_client_boottime_us (client);
+  request->sent_us = curator_locked_boottime_us (client);
   session->asked_us = request->sent_us;
   session->quiet_since_us =
       session->in_flight.length == 1 ? request->sent_us : session->quiet_since_us;

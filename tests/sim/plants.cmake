@@ -113,7 +113,7 @@ curator_plant(
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|is not above"
   CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)"
-         "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own))" ""
+         "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own), now)" ""
   AND_FILE lock/attempt_end.c
   AND_CHANGE "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
@@ -208,6 +208,16 @@ curator_plant(
 curator_plant(
   end_is_not_final TEST ../unit/test_finality.c FILE session/lease_clock.c EXPECT "test_end_is_final"
   CHANGE "atomic_compare_exchange_strong (deadline_us, &deadline, 0)" "TRUE")
+
+# What a thread has read is taken for the time by the next that has the mutex.
+curator_plant(
+  clocks_are_never_forgotten RECIPE mutex FILE core/monitor.c EXPECT "hang"
+  CHANGE "curator_locked_forget_clocks (client)@\n  locked_client = NULL" "locked_client = NULL")
+# A grant is judged by a clock that was read before the answer.
+curator_plant(
+  proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
+  CHANGE "const gint64 now = curator_locked_reread_us (attempt->op.client)"
+         "const gint64 now = curator_own_node_stake (&attempt->own)->checked_us")
 
 # --- the fixed node ---
 curator_plant(
