@@ -1,7 +1,6 @@
 /* From a pointer to an embedded member to the struct around it, and the first element of an array. Threads: any; no
  * lock. */
-#ifndef CURATOR_CONTAINER_H
-#define CURATOR_CONTAINER_H
+#pragma once
 
 #include <glib.h>
 
@@ -17,5 +16,3 @@ curator_take_first (GPtrArray *array)
   g_ptr_array_remove_index (array, 0);
   return first;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * The check is one load and one comparison. Threads: any; a tag changes only when nobody else can
  * know the object.
  */
-#ifndef CURATOR_TAG_H
-#define CURATOR_TAG_H
+#pragma once
 
 #include <gio/gio.h>
 #include <string.h>
@@ -101,5 +100,3 @@ curator_tag_clear (gpointer object)
 {
   *(CuratorTag *) object = 0;
 }
-
-#endif

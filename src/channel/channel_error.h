@@ -1,5 +1,4 @@
-#ifndef CURATOR_CHANNEL_ERROR_H
-#define CURATOR_CHANNEL_ERROR_H
+#pragma once
 
 #include "curator/error.h"
 #include "curator/tls.h"
@@ -10,5 +9,3 @@
 void curator_channel_set_errno (GError **error, const char *what, int number);
 /* UNSUPPORTED; returns FALSE. */
 gboolean curator_channel_unsupported (GError **error, const char *what);
-
-#endif

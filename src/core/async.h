@@ -1,6 +1,5 @@
 /* Delivers the result of an operation on the callback lane: the base of the _async calls. */
-#ifndef CURATOR_ASYNC_H
-#define CURATOR_ASYNC_H
+#pragma once
 
 #include "core/op.h"
 
@@ -52,5 +51,3 @@ typedef struct
 /* 0: up to the connection timeout. FALSE with an error as curator_check_call(). */
 gboolean curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
                               GCancellable *cancellable, GError **error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lists of users' listeners, which run on the callback lane or the states lane. */
-#ifndef CURATOR_LISTENERS_H
-#define CURATOR_LISTENERS_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/refs.h"
@@ -50,5 +49,3 @@ void curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *c
                                    gboolean silently) CURATOR_UNLOCKED;
 /* Needs no lock: no other thread knows the list any more. */
 void curator_listeners_clear (CuratorListeners *listeners);
-
-#endif

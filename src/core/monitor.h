@@ -2,8 +2,7 @@
  * nor runs user code. It registers continuations by curator_client_after_unlock(), which
  * curator_client_unlock() runs. guards.h marks the functions and fields that need the mutex.
  */
-#ifndef CURATOR_MONITOR_H
-#define CURATOR_MONITOR_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/dispatch.h"
@@ -36,5 +35,3 @@ gint64 curator_locked_reread_us (CuratorClient *client) CURATOR_LOCKED; /* CLOCK
 void curator_locked_forget_clocks (CuratorClient *client) CURATOR_LOCKED;
 /* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
 gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);
-
-#endif

@@ -4,8 +4,7 @@
  * attempt_confirm.c grants, and attempt_end.c fails, cleans up, and says which state may follow which. Any thread;
  * guarded by the client's mutex.
  */
-#ifndef CURATOR_ATTEMPT_PRIVATE_H
-#define CURATOR_ATTEMPT_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/log.h"
@@ -132,5 +131,3 @@ void curator_attempt_reset (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_cancel (CuratorOp *op, GError *reason) CURATOR_LOCKED;
 /* TIMED_OUT if a server has shown a contender in front, NO_ANSWER or CONNECTION_LOST if not. */
 GError *curator_attempt_timed_out (CuratorOp *op) CURATOR_LOCKED;
-
-#endif

@@ -5,8 +5,7 @@
  * second needs neither a list nor a watch: the end of the first lets it in. Any thread; guarded by
  * the client's mutex.
  */
-#ifndef CURATOR_LOCAL_QUEUE_H
-#define CURATOR_LOCAL_QUEUE_H
+#pragma once
 
 #include "base/guards.h"
 #include "lock/lock_internals-private.h"
@@ -120,5 +119,3 @@ void curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local,
                            guint64 create) CURATOR_LOCKED;
 /* Harmless when it waits for none. */
 void curator_listing_leave (CuratorListingUser *user) CURATOR_LOCKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Any thread; guarded by the client's mutex unless a line says otherwise.
  */
-#ifndef CURATOR_LOCK_INTERNALS_PRIVATE_H
-#define CURATOR_LOCK_INTERNALS_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/tag.h"
@@ -169,5 +168,3 @@ CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) C
 void curator_node_request_new_guid (CuratorNodeRequest *request,
                                     CuratorClient *client) CURATOR_LOCKED;
 void curator_node_request_free (CuratorNodeRequest *request);
-
-#endif

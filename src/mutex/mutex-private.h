@@ -1,7 +1,6 @@
 /* The inside of InterProcessMutex: re-entrant holds that belong to threads. Any thread; guarded
  * by the client's mutex. */
-#ifndef CURATOR_MUTEX_PRIVATE_H
-#define CURATOR_MUTEX_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "lock/lock-private.h"
@@ -35,5 +34,3 @@ CuratorLock *curator_mutex_new_of_kind (CuratorClient *client, const CuratorMute
                                         CuratorLockInternals *internals);
 /* owner's hold, LOST ones included, as a new reference; NULL if there is none. */
 CuratorLease *curator_mutex_dup_lease (CuratorMutex *mutex, guint64 owner) CURATOR_UNLOCKED;
-
-#endif

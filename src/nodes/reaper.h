@@ -5,8 +5,7 @@
  * is gone, a server refuses for good, or the client closes (the session's end then deletes the
  * node).
  */
-#ifndef CURATOR_REAPER_H
-#define CURATOR_REAPER_H
+#pragma once
 
 #include "session/request.h"
 
@@ -69,5 +68,3 @@ void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;
 void curator_reaper_close (CuratorReaper *reaper) CURATOR_LOCKED;
 void curator_reaper_free (CuratorReaper *reaper) CURATOR_LOCKED;
 guint curator_reaper_pending (CuratorReaper *reaper) CURATOR_LOCKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * func has no clock and does not wait. Its retry_count and elapsed_ms are never negative.
  */
-#ifndef CURATOR_RETRY_POLICY_H
-#define CURATOR_RETRY_POLICY_H
+#pragma once
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -26,5 +25,3 @@ CuratorRetryPolicy *curator_retry_policy_new_builtin (CuratorRetryFunc func, gpo
 
 /* For tests: makes the random numbers of an exponential policy repeatable. FALSE if it has none. */
 gboolean curator_retry_policy_seed (CuratorRetryPolicy *policy, guint32 seed);
-
-#endif

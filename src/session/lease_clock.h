@@ -8,8 +8,7 @@
  * asks for nothing reads something every T/4, unless the pings of libzookeeper have dates. Guarded by
  * the client's mutex.
  */
-#ifndef CURATOR_LEASE_CLOCK_H
-#define CURATOR_LEASE_CLOCK_H
+#pragma once
 
 #include "base/guards.h"
 #include "session/stakes.h"
@@ -64,5 +63,3 @@ void curator_lease_clock_note_hold (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
 void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;
 void curator_lease_clock_died (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

@@ -5,8 +5,7 @@
  * which asks the policy and sleeps on the timer thread. When the policy refuses, give_up gets the
  * code. The operation checks its own deadline.
  */
-#ifndef CURATOR_RETRY_LOOP_H
-#define CURATOR_RETRY_LOOP_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/client-record.h"
@@ -38,5 +37,3 @@ void curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us) CURATOR_
 void curator_retry_loop_stop (CuratorRetryLoop *loop) CURATOR_LOCKED;
 /* For session_states.c: the client has connected. */
 void curator_retry_loop_connected (CuratorClient *client) CURATOR_LOCKED;
-
-#endif
