@@ -40,3 +40,10 @@ curator_refs_try_inc (CuratorRefs *refs)
     }
   return count > 0;
 }
+
+/* A GDestroyNotify that calls func, whose parameter has a type. */
+#define CURATOR_DESTROY_FUNC(name, func)                                                           \
+  static void name (gpointer object)                                                               \
+  {                                                                                                \
+    func (object);                                                                                 \
+  }

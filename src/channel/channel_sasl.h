@@ -26,7 +26,6 @@ typedef struct
 CuratorSaslSettings *curator_sasl_settings_new_digest (const char *user, const char *password);
 CuratorSaslSettings *curator_sasl_settings_new_gssapi (const char *service,
                                                        const char *server_name);
-CuratorSaslSettings *curator_sasl_settings_ref (CuratorSaslSettings *settings);
 void curator_sasl_settings_unref (CuratorSaslSettings *settings);
 
 gboolean curator_sasl_is_built_in (void);

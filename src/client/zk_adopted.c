@@ -19,7 +19,7 @@
 #include "core/monitor.h"
 #include "curator/zookeeper.h"
 #include "session/session.h"
-#include "zk/zk_real.h"
+#include "zk/zk_handle.h"
 
 #include <errno.h>
 
@@ -336,14 +336,12 @@ check_can_adopt (CuratorClient *client, GError **error)
 {
   if (client->life == CURATOR_LIFE_STOPPED)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
     }
   if (client->auth_failed)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                           "the server refused the authentication of an earlier handle");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
+                             "the server refused the authentication of an earlier handle");
     }
   return TRUE;
 }
@@ -352,8 +350,7 @@ gboolean
 curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
-  g_return_val_if_fail (curator_is_foreign (zh), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (curator_is_foreign (zh), error, FALSE);
   Adopted *adopted = (Adopted *) client->ops;
 
   if (!curator_client_check_forked (client, error))
@@ -362,9 +359,8 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
     }
   if (!client->ops->is_shared)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the client does not use the program's ZooKeeper handle");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "the client does not use the program's ZooKeeper handle");
     }
   curator_client_lock (client);
   const gboolean can_adopt = check_can_adopt (client, error);

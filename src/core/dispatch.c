@@ -279,10 +279,7 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
 gint64
 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
 {
-  curator_client_lock (client);
-  const gint64 when = ready_at (client, lane);
-  curator_client_unlock (client);
-  return when;
+  return CURATOR_WITH_MUTEX (client, ready_at (client, lane));
 }
 
 gboolean

@@ -29,17 +29,12 @@ typedef void (*CuratorListenerCall) (GCallback func, gpointer subject, int value
 
 guint curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCallback func,
                              gpointer user_data, GDestroyNotify destroy) CURATOR_LOCKED;
-/* ref_subject takes a reference of subject for each listener, or returns NULL if subject has lost
+/* Of all listeners from that index on. ref_subject takes a reference of subject for each listener, or returns NULL if subject has lost
  * its last one: then no listener runs. unref_subject drops it after the call. Both may be NULL. */
-void curator_listeners_notify (CuratorListeners *listeners, CuratorClient *client,
+void curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClient *client,
                                CuratorListenerCall call, gpointer subject,
                                gpointer (*ref_subject) (gpointer subject),
                                GDestroyNotify unref_subject, int value) CURATOR_LOCKED;
-/* The same for the newest listener only. */
-void curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient *client,
-                                      CuratorListenerCall call, gpointer subject,
-                                      gpointer (*ref_subject) (gpointer subject),
-                                      GDestroyNotify unref_subject, int value) CURATOR_LOCKED;
 /* May run the user's destroy function. */
 void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client,
                                guint id) CURATOR_UNLOCKED;

@@ -24,6 +24,19 @@ gboolean curator_client_check_usable (CuratorClient *client, GError **error);
 gboolean curator_client_check_forked (CuratorClient *client, GError **error);
 gboolean curator_client_is_running (CuratorClient *client) CURATOR_LOCKED;
 
+/* What an expression is while the mutex is held. */
+#define CURATOR_WITH_MUTEX(client, expression)                                                     \
+  (__extension__({                                                                                 \
+    curator_client_lock (client);                                                                  \
+    const __auto_type with_mutex = (expression);                                                   \
+    curator_client_unlock (client);                                                                \
+    with_mutex;                                                                                    \
+  }))
+/* The same; in the child of a fork, which does not have the client, otherwise. */
+#define CURATOR_UNLESS_FORKED(client, expression, otherwise)                                       \
+  (curator_client_check_forked (client, NULL) ? CURATOR_WITH_MUTEX (client, expression)            \
+                                              : (otherwise))
+
 gint64 curator_client_now_us (CuratorClient *client); /* monotonic */
 gint64 curator_client_boottime_us (CuratorClient *client);
 /* The same, read once while a thread holds the mutex. For requests, timers and counts, which may be

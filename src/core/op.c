@@ -156,11 +156,7 @@ on_cancelled (GCancellable *cancellable, gpointer data)
   curator_op_unref (op);
 }
 
-static void
-unref_op (gpointer op)
-{
-  curator_op_unref (op);
-}
+CURATOR_DESTROY_FUNC (unref_op, curator_op_unref)
 
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)

@@ -1,5 +1,4 @@
-/* An asynchronous operation: it may be cancelled, and ends exactly once. Guarded by the client's
- * mutex.
+/* An asynchronous operation: it may be cancelled, and ends exactly once.
  *
  * Every acquire is one; the acquire of a recipe may start further ones. A blocking call starts an
  * operation and waits (curator_await_*), an asynchronous call starts one and returns.

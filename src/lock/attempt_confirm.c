@@ -68,8 +68,9 @@ grant_if_proven (Attempt *attempt, gint64 checked_us)
 {
   CuratorSession *session = curator_attempt_session (attempt);
   CuratorStake *stake = curator_own_node_stake (&attempt->own);
-  const gint64 until_fresh_us =
-      curator_lease_clock_until_fresh_us (session, curator_locked_boottime_us (session->client));
+  const gint64 until_fresh_us = curator_lease_until_fresh (
+      curator_session_evidence (session), curator_session_terms (session),
+      curator_locked_boottime_us (session->client));
 
   stake->checked_us = MAX (stake->checked_us, checked_us);
   if (is_proven (attempt))

@@ -1,7 +1,4 @@
-/* What is in front of one node in its queue: the watches on it, and when all of it has gone.
- *
- * Any thread; guarded by the client's mutex.
- */
+/* What is in front of one node in its queue: the watches on it, and when all of it has gone. */
 #pragma once
 
 #include "base/guards.h"

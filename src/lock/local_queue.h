@@ -1,9 +1,7 @@
 /* The nodes of one session in one queue: which are neighbours, and the listing they share.
  *
- * Curator has no counterpart: its waiters know nothing of each other. Nodes are numbered in order,
- * and none can come between two consecutive numbers. So of two such waiters of one session the
- * second needs neither a list nor a watch: the end of the first lets it in. Any thread; guarded by
- * the client's mutex.
+ * Nodes are numbered in order, and none can come between two consecutive numbers. So of two such
+ * waiters of one session the second needs neither a list nor a watch: the end of the first lets it in.
  */
 #pragma once
 

@@ -1,8 +1,4 @@
-/* The inside of a lock (InterProcessLock): what each kind of lock has to provide.
- *
- * lock.c checks, waits and reports; a kind of lock only starts operations. Any thread; no lock of
- * its own.
- */
+/* What each kind of lock has to provide. lock.c checks, waits and reports; a kind only starts operations. */
 #pragma once
 
 #include "base/tag.h"

@@ -53,8 +53,6 @@ CuratorLockDriver *curator_lock_driver_new_builtin (const CuratorLockDriverFuncs
 /* For queues in which only the order counts; one for all of them. Borrowed. */
 CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
-const char *curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
-                                              const char *lock_name, gpointer user_data);
 void curator_standard_predicate (CuratorQueue *queue, gsize index, int max_leases,
                                  CuratorPredicateResults *results);
 void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,

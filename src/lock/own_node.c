@@ -12,13 +12,13 @@
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/payload.h"
-#include "nodes/uuid.h"
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
 #include "nodes/reaper.h"
+#include "nodes/uuid.h"
 #include "session/heartbeat.h"
 
 #include <string.h>
@@ -305,13 +305,6 @@ may_be_ours (const CuratorOwnNode *node, const char *name)
                               : curator_path_is_numbered (name, name_of (node));
 }
 
-/* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 /* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
  * deleted. */
 static CURATOR_LOCKED void
@@ -335,7 +328,8 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
                            curator_path_join (node->internals->base, reply->children->data[i]));
         }
     }
-  g_ptr_array_sort (node->candidates, compare_numbers);
+  /* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
+  g_ptr_array_sort (node->candidates, curator_compare_strings);
   while (node->prefix != NULL && node->candidates->len > 1)
     {
       const guint last = node->candidates->len - 1;

@@ -1,7 +1,4 @@
-/* The node of an attempt (CreateBuilder): wanted, being created, perhaps there, there, given to a lease or discarded.
- *
- * Any thread; guarded by the client's mutex.
- */
+/* The node of an attempt (CreateBuilder): wanted, perhaps there, there, given away or discarded. */
 #pragma once
 
 #include "base/guards.h"

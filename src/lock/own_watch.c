@@ -8,7 +8,6 @@
 
 #include "base/guards.h"
 #include "base/gzip.h"
-#include "core/monitor.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
 #include "session/request.h"
@@ -98,10 +97,7 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static CURATOR_LOCKED void
 own_free (CuratorOwnWatch *own)
 {
-  if (own->read != NULL)
-    {
-      curator_request_forget (own->read);
-    }
+  g_clear_pointer (&own->read, curator_request_forget);
   curator_session_unref (own->session);
   curator_lock_internals_unref (own->internals);
   g_free (own->path);

@@ -1,7 +1,4 @@
-/* A watch on one's own lock node: revocation, and deletion by a third party.
- *
- * Mirrors LockInternals.checkRevocableWatcher. Any thread; guarded by the client's mutex.
- */
+/* A watch on one's own lock node: revocation, and deletion by a third party. */
 #pragma once
 
 #include "curator/lease.h"

@@ -1,9 +1,5 @@
-/* Sorts a lock's children into its queue.
- *
- * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.standardFixForSorting,
- * but leaves out children that are not lock nodes, so that nothing waits for them. Pure: includes
- * nothing of ZooKeeper, takes no lock, may be used on any thread.
- */
+/* Sorts a lock's children into its queue, and leaves out those that are not lock nodes, so that nothing
+ * waits for them. Pure: includes nothing of ZooKeeper. */
 #pragma once
 
 #include <glib.h>

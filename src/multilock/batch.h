@@ -1,7 +1,4 @@
-/* Members of a multi-lock that are acquired together, and released together.
- *
- * Any thread. A batch is guarded by the mutex of its members' client.
- */
+/* Members of a multi-lock that are acquired together, and released together. */
 #pragma once
 
 #include "lock/batch_report.h"

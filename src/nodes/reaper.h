@@ -1,9 +1,7 @@
 /* The reaper: a queue of deletes and of searches for nodes whose creation reply was lost.
  *
- * Mirrors Curator's FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any;
- * guarded by the client's mutex. An item leaves the queue only when a server confirms that the node
- * is gone, a server refuses for good, or the client closes (the session's end then deletes the
- * node).
+ * An item leaves the queue only when a server confirms that the node is gone, a server refuses for
+ * good, or the client closes (the session's end then deletes the node).
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 struct _CuratorRetryPolicy
 {
   CuratorTag tag;
-  CuratorRefs ref_count;
+  CuratorRefs refs;
   /* Constant from here on. */
   gboolean is_builtin; /* func is the library's own and may run under the client's mutex */
   CuratorRetryFunc func;

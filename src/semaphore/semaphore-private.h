@@ -26,9 +26,3 @@ struct _CuratorSemaphore
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done,
                                     gpointer data) CURATOR_UNLOCKED;
-/* The user's path, for messages. */
-const char *curator_semaphore_get_path (CuratorSemaphore *semaphore);
-
-/* The lease nodes as user paths, in order. */
-char **curator_semaphore_participants (CuratorSemaphore *semaphore, const CuratorLimits *limits,
-                                       GError **error) CURATOR_UNLOCKED;

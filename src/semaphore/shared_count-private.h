@@ -51,7 +51,6 @@ void curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32
 void curator_shared_count_follow (CuratorSharedCount *count) CURATOR_LOCKED;
 void curator_shared_count_unfollow (CuratorSharedCount *count) CURATOR_LOCKED;
 
-CuratorClient *curator_shared_count_get_client (CuratorSharedCount *count);
 /* changed runs for the current value, and for every later one. */
 void curator_shared_count_add_hook (CuratorSharedCount *count,
                                     CuratorCountHook *hook) CURATOR_UNLOCKED;

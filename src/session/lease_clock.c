@@ -59,12 +59,6 @@ curator_lease_clock_is_fresh (const CuratorSession *session, gint64 now_us)
          && curator_lease_is_fresh (&session->clock.evidence, &session->clock.terms, now_us);
 }
 
-gint64
-curator_lease_clock_until_fresh_us (const CuratorSession *session, gint64 now_us)
-{
-  return curator_lease_until_fresh (&session->clock.evidence, &session->clock.terms, now_us);
-}
-
 gboolean
 curator_stake_is_checked (const CuratorStake *stake, gint64 now_us)
 {

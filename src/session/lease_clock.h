@@ -46,10 +46,6 @@ gint64 curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient
 gint64 curator_lease_clock_remaining_ms (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
 gboolean curator_lease_clock_is_fresh (const CuratorSession *session, gint64 now_us) CURATOR_LOCKED;
-/* Microseconds until another proof can make the session fresh, if it only lacks a report to the leader. 0 if
- * it lacks anything else. */
-gint64 curator_lease_clock_until_fresh_us (const CuratorSession *session,
-                                           gint64 now_us) CURATOR_LOCKED;
 /* The stake's own node was seen as recently as a proof must be to grant something on it. */
 gboolean curator_stake_is_checked (const CuratorStake *stake, gint64 now_us) CURATOR_LOCKED;
 

@@ -1,8 +1,8 @@
-/* The requests of a session, in flight or waiting to be sent (OperationAndData).
+/* The requests of a session, in flight or waiting to be sent.
  *
- * Threads: any; guarded by the client's mutex. libzookeeper loses completions at expiry and at
- * close, so a request belongs to its session. Its callback runs at the completion or at the
- * session's death, whichever is first; it is freed at the completion or at the close of the handle.
+ * libzookeeper loses completions at expiry and at close, so a request belongs to its session. Its
+ * callback runs at the completion or at the session's death, whichever is first; it is freed at the
+ * completion or at the close of the handle.
  */
 #pragma once
 

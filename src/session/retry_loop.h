@@ -1,9 +1,8 @@
 /* The retry loop of one step of an operation (RetryLoop), without a thread that sleeps.
  *
- * Threads: any; guarded by the client's mutex. It waits up to the connection timeout for a
- * connection, then calls run. The step reports a retryable failure with curator_retry_loop_again(),
- * which asks the policy and sleeps on the timer thread. When the policy refuses, give_up gets the
- * code. The operation checks its own deadline.
+ * It waits up to the connection timeout for a connection, then calls run. The step reports a retryable
+ * failure with curator_retry_loop_again(), which asks the policy and sleeps on the timer thread. When
+ * the policy refuses, give_up gets the code. The operation checks its own deadline.
  */
 #pragma once
 

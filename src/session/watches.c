@@ -12,7 +12,6 @@
 
 #include "base/path.h"
 #include "core/log.h"
-#include "core/monitor.h"
 #include "core/zk_error.h"
 #include "session/request.h"
 
@@ -37,11 +36,7 @@ static CURATOR_LOCKED void
 stop_rereading (CuratorWatchEntry *entry)
 {
   curator_timer_cancel (entry->session->client, &entry->reread_timer);
-  if (entry->request != NULL)
-    {
-      curator_request_forget (entry->request);
-      entry->request = NULL;
-    }
+  g_clear_pointer (&entry->request, curator_request_forget);
 }
 
 void
@@ -197,8 +192,7 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
 
   entry->state = ENTRY_ARMED;
   entry->is_own =
-      reply == NULL
-      || (reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id);
+      reply == NULL || (reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id);
   reread_later (entry);
   curator_watches_move (&entry->users, &users, entry);
   curator_watches_move (&entry->newcomers, &users, entry);

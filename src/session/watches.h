@@ -1,6 +1,5 @@
 /* Watches, shared per path, and removed from the server when the last user is released.
  *
- * Mirrors Curator's WatcherRemovalManager. Threads: any; guarded by the client's mutex.
  * libzookeeper gets one function and one context for all watches. getData sets a data watch, so
  * that a missing node leaves no watch behind; on NOAUTH exists does, or repeated reads.
  */
