@@ -81,13 +81,6 @@ watch_forks (void)
   curator_gate_at_fork (lock_handles, unlock_handles, unlock_in_child);
 }
 
-/* Called with the mutex of this file held. */
-static void
-begin_delivery (Handle *handle)
-{
-  handle->delivering++;
-}
-
 static void
 end_delivery (Handle *handle)
 {
@@ -106,7 +99,7 @@ deliver_event (gsize id, int type, int state, const char *path)
   Handle *handle = handles != NULL ? g_hash_table_lookup (handles, GSIZE_TO_POINTER (id)) : NULL;
   if (handle != NULL)
     {
-      begin_delivery (handle);
+      handle->delivering++;
       handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
     }
   pthread_mutex_unlock (&mutex);
@@ -149,7 +142,7 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
   if (caller != NULL)
     {
-      begin_delivery (handle);
+      handle->delivering++;
     }
   pthread_mutex_unlock (&mutex);
   if (caller != NULL)

@@ -12,6 +12,7 @@ typedef void (*CuratorDeliver) (GCallback callback, gpointer owner, gpointer res
                                 const GError *error, gpointer user_data);
 
 /* owner: a reference to the object that the call was made on, which unref_owner drops.
+ *
  * Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
  * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without a
  * client (NULL) only curator_async_refuse is possible; a thread of its own then runs the callback. */

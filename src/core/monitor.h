@@ -32,7 +32,7 @@ gboolean curator_client_is_running (CuratorClient *client) CURATOR_LOCKED;
     curator_client_unlock (client);                                                                \
     with_mutex;                                                                                    \
   }))
-/* The same; in the child of a fork, which does not have the client, otherwise. */
+/* The same; or, in the child of a fork, what is to stand for it. */
 #define CURATOR_UNLESS_FORKED(client, expression, otherwise)                                       \
   (curator_client_check_forked (client, NULL) ? CURATOR_WITH_MUTEX (client, expression)            \
                                               : (otherwise))

@@ -283,16 +283,10 @@ read_next_candidate (CuratorOwnNode *node)
   node->klass->absent (node);
 }
 
-static CURATOR_LOCKED void
-forget_candidates (CuratorOwnNode *node)
-{
-  g_clear_pointer (&node->candidates, g_ptr_array_unref);
-}
-
 void
 curator_own_node_check_owner (CuratorOwnNode *node)
 {
-  forget_candidates (node);
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (node->candidates, path_to_create (node));
   read_next_candidate (node);
@@ -318,7 +312,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       node->klass->search_failed (node, rc, "looking for our node in");
       return;
     }
-  forget_candidates (node);
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; rc == ZOK && i < reply->children->count; i++)
     {
@@ -417,7 +411,7 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
       curator_reaper_delete_unknown (client, &unknown);
     }
   node->may_exist = FALSE;
-  forget_candidates (node);
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
   g_clear_pointer (&node->prefix, g_free);
   return g_steal_pointer (&node->path);
 }

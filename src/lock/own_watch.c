@@ -31,12 +31,6 @@ struct _CuratorOwnWatch
   gpointer data;
 };
 
-static CURATOR_LOCKED void
-report_request (CuratorOwnWatch *own)
-{
-  own->is_report_due = !curator_revocation_report (own->internals, own->lease);
-}
-
 /* Curator compares the decompressed payload, so a request comes in either form. */
 static gboolean
 is_request (const char *data, int length)
@@ -55,7 +49,7 @@ check_payload (CuratorOwnWatch *own, const char *data, int length, const struct 
   if (stat->mzxid != own->reported_mzxid && is_request (data, length))
     {
       own->reported_mzxid = stat->mzxid;
-      report_request (own);
+      own->is_report_due = !curator_revocation_report (own->internals, own->lease);
     }
 }
 
@@ -170,7 +164,7 @@ curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
   own->lease = lease;
   if (own->is_report_due)
     {
-      report_request (own);
+      own->is_report_due = !curator_revocation_report (own->internals, own->lease);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The requests of a session, in flight or waiting to be sent.
+/* The requests of a session, in flight or waiting to be sent (OperationAndData).
  *
  * libzookeeper loses completions at expiry and at close, so a request belongs to its session. Its
  * callback runs at the completion or at the session's death, whichever is first; it is freed at the

@@ -64,12 +64,6 @@ notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
     }
 }
 
-static CURATOR_LOCKED void
-drop_entry (CuratorWatchEntry *entry)
-{
-  g_hash_table_remove (entry->session->watches, &entry->key);
-}
-
 /* The watch is spent for all its users and the entry is gone. */
 static CURATOR_LOCKED void
 entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
@@ -77,7 +71,7 @@ entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
-  drop_entry (entry);
+  g_hash_table_remove (entry->session->watches, &entry->key);
   notify_spent (&users, event, rc);
 }
 
@@ -127,7 +121,7 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       curator_watch_entry_arm (entry);
       return;
     }
-  drop_entry (entry);
+  g_hash_table_remove (entry->session->watches, &entry->key);
 }
 
 void
@@ -161,7 +155,7 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
     }
   else if (entry->state == ENTRY_WANTED)
     {
-      drop_entry (entry);
+      g_hash_table_remove (entry->session->watches, &entry->key);
     }
 }
 

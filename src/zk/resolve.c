@@ -17,8 +17,6 @@
 #include "base/thread_start.h"
 #include "core/monitor.h"
 
-#include <string.h>
-
 typedef struct
 {
   CuratorClient *client;
