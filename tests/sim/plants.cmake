@@ -272,7 +272,9 @@ curator_plant(
   CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
 curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
-  CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
+  CHANGE "static void take_lease (Acquire *acquire) CURATOR_LOCKED@"
+         "static void take_lease (Acquire *acquire)@ static void take_turn (gpointer data)@"
+         "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
          "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
   shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
