@@ -46,7 +46,8 @@ typedef struct
  * own; its func is NULL if there is none. */
 typedef struct
 {
-  /* The clocks as this thread has read them, or 0. Cleared whenever the mutex is given back. */
+  /* The clocks as this thread has read them, and which of them it has, as bits: none when the mutex is given back. */
+  guint clocks_read;
   gint64 now_us;
   gint64 boottime_us;
   CuratorContinuation first;

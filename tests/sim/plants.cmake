@@ -212,7 +212,7 @@ curator_plant(
 # What a thread has read is taken for the time by the next that has the mutex.
 curator_plant(
   clocks_are_never_forgotten RECIPE mutex FILE core/monitor.c EXPECT "hang"
-  CHANGE "curator_locked_forget_clocks (client)@\n  locked_client = NULL" "locked_client = NULL")
+  CHANGE "client->unlock.clocks_read = 0@\n  locked_client" "locked_client")
 # A grant is judged by a clock that was read before the answer.
 curator_plant(
   proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"

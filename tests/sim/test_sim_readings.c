@@ -150,7 +150,7 @@ acquire_after_a_while (gpointer data)
   warm_up (scene);
   sim_sleep_ms (scene->world, 45000);
   EXPECT (scene, readings_of_acquire (scene, scene->machines[0].mutex, CURATOR_WAIT_FOREVER)
-                     <= MOST_OF_ACQUIRE - 1 + 2);
+                     <= MOST_OF_ACQUIRE - 1 + 3);
   EXPECT (scene, readings_of_release (scene, scene->machines[0].mutex, 0) <= MOST_OF_RELEASE);
 }
 
