@@ -1,8 +1,9 @@
-/* From a member to the struct around it; the first element of an array; the order of strings. Threads: any; no lock. */
-#pragma once
+/* From a pointer to an embedded member to the struct around it, and the first element of an array. Threads: any; no
+ * lock. */
+#ifndef CURATOR_CONTAINER_H
+#define CURATOR_CONTAINER_H
 
 #include <glib.h>
-#include <string.h>
 
 #define CURATOR_CONTAINER(part, Type, member)                                                      \
   ((Type *) (gpointer) ((char *) (part) -G_STRUCT_OFFSET (Type, member)))
@@ -17,9 +18,4 @@ curator_take_first (GPtrArray *array)
   return first;
 }
 
-/* For g_ptr_array_sort (), of strings. */
-static inline int
-curator_compare_strings (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
+#endif

@@ -2,7 +2,8 @@
  *
  * Mirrors EnsembleTracker.configToConnectionString. Pure; any thread.
  */
-#pragma once
+#ifndef CURATOR_ENSEMBLE_CONFIG_H
+#define CURATOR_ENSEMBLE_CONFIG_H
 
 #include <glib.h>
 
@@ -12,3 +13,5 @@
  * these are ignored. */
 char *curator_ensemble_config_parse (const char *text, gsize length, int secure_port,
                                      char **ignored);
+
+#endif

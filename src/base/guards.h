@@ -4,7 +4,8 @@
  * analysis cannot follow a call through a pointer: the comment at such a pointer says whether the
  * mutex is held.
  */
-#pragma once
+#ifndef CURATOR_GUARDS_H
+#define CURATOR_GUARDS_H
 
 #ifdef __clang__
 #define CURATOR_GUARD(attribute) __attribute__ ((attribute))
@@ -40,3 +41,5 @@ static inline void CURATOR_TAKEN_AS_LOCKED
 curator_not_shared (void)
 {
 }
+
+#endif

@@ -5,7 +5,8 @@
  * All times are microseconds. Points in time are of one clock that goes on while the machine sleeps
  * (CLOCK_BOOTTIME); zero means "never".
  */
-#pragma once
+#ifndef CURATOR_LEASE_MATH_H
+#define CURATOR_LEASE_MATH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -212,3 +213,5 @@ int64_t curator_lease_until_told (const CuratorLeaseEvidence *evidence,
 */
 int64_t curator_lease_until_fresh (const CuratorLeaseEvidence *evidence,
                                    const CuratorLeaseTerms *terms, int64_t now_us);
+
+#endif

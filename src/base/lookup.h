@@ -1,5 +1,6 @@
 /* A host name to its addresses; see lookup.c. */
-#pragma once
+#ifndef CURATOR_LOOKUP_H
+#define CURATOR_LOOKUP_H
 
 #include <glib.h>
 #include <netdb.h>
@@ -30,3 +31,5 @@ void curator_lookup_watch_forks (void);
 /* getaddrinfo(), and whatever else calls it, is called between these two, of any thread. */
 void curator_lookup_enter (CuratorLookupKind kind);
 void curator_lookup_leave (CuratorLookupKind kind);
+
+#endif

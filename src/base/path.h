@@ -1,4 +1,5 @@
-#pragma once
+#ifndef CURATOR_PATH_H
+#define CURATOR_PATH_H
 
 #include <glib.h>
 
@@ -29,3 +30,5 @@ gboolean curator_path_is_numbered (const char *name, const char *prefix);
  * result is valid UTF-8 on one line. It keeps '%', so never use it as a format. "(null)" for NULL.
  * */
 char *curator_path_escape (const char *name);
+
+#endif

@@ -4,7 +4,8 @@
  * report the last owner's free as a race with an earlier owner's use. The g_atomic_int_* macros are
  * compiled into our own code.
  */
-#pragma once
+#ifndef CURATOR_REFS_H
+#define CURATOR_REFS_H
 
 #include <glib.h>
 
@@ -41,9 +42,4 @@ curator_refs_try_inc (CuratorRefs *refs)
   return count > 0;
 }
 
-/* A GDestroyNotify that calls func, whose parameter has a type. */
-#define CURATOR_DESTROY_FUNC(name, func)                                                           \
-  static void name (gpointer object)                                                               \
-  {                                                                                                \
-    func (object);                                                                                 \
-  }
+#endif

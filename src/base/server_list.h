@@ -2,7 +2,8 @@
  *
  * Mirrors the list of StaticHostProvider. Pure, no lock: the owner's lock guards a list.
  */
-#pragma once
+#ifndef CURATOR_SERVER_LIST_H
+#define CURATOR_SERVER_LIST_H
 
 #include <glib.h>
 #include <sys/socket.h>
@@ -40,3 +41,5 @@ char *curator_servers_dup_why (GPtrArray *servers);
 /* "address:port" as in such a list, with which it can be compared. */
 char *curator_address_to_string (const struct sockaddr *address, socklen_t length);
 gboolean curator_servers_list_contains (const char *list, const char *address);
+
+#endif

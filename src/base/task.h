@@ -1,5 +1,6 @@
 /* A function to be called later, once, with its data. Any thread; no lock. */
-#pragma once
+#ifndef CURATOR_TASK_H
+#define CURATOR_TASK_H
 
 #include <glib.h>
 
@@ -52,3 +53,5 @@ curator_tasks_forget (GQueue *tasks)
       g_free (g_queue_pop_head (tasks));
     }
 }
+
+#endif

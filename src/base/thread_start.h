@@ -2,7 +2,8 @@
  *
  * All its signals are blocked: it must not handle the program's.
  */
-#pragma once
+#ifndef CURATOR_THREAD_START_H
+#define CURATOR_THREAD_START_H
 
 #include <glib.h>
 #include <pthread.h>
@@ -56,3 +57,5 @@ curator_thread_start_detached (const char *name, void *(*run) (void *data), void
   g_free (start);
   return failed;
 }
+
+#endif

@@ -1,5 +1,6 @@
 /* Thread numbers, and a count of forks. Any thread; no lock. */
-#pragma once
+#ifndef CURATOR_THREADS_H
+#define CURATOR_THREADS_H
 
 #include <gio/gio.h>
 #include <stdatomic.h>
@@ -23,3 +24,5 @@ curator_fork_generation (void)
 {
   return atomic_load_explicit (&curator_n_forks, memory_order_relaxed);
 }
+
+#endif

@@ -1,5 +1,6 @@
 /* A buffer of fixed size between two sockets. Used by one thread; no lock. */
-#pragma once
+#ifndef CURATOR_CHANNEL_BUFFER_H
+#define CURATOR_CHANNEL_BUFFER_H
 
 #include <glib.h>
 #include <string.h>
@@ -48,3 +49,5 @@ curator_buffer_room (CuratorBuffer *buffer)
     }
   return CURATOR_BUFFER_SIZE - buffer->end;
 }
+
+#endif

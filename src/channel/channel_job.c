@@ -92,5 +92,8 @@ curator_job_result (CuratorJob *job)
 void
 curator_job_drop (CuratorJob *job)
 {
-  g_clear_pointer (&job, job_unref);
+  if (job != NULL)
+    {
+      job_unref (job);
+    }
 }

@@ -3,7 +3,8 @@
  * Used by the channel's thread only; no lock. Until a server has answered the ConnectRequest, another
  * server may be tried; libzookeeper notices nothing. Later the loss of one side ends the other.
  */
-#pragma once
+#ifndef CURATOR_CHANNEL_LINK_H
+#define CURATOR_CHANNEL_LINK_H
 
 #include "channel/link_record.h"
 
@@ -21,3 +22,5 @@ void curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS
                            gint64 *until_us);
 /* FALSE: it has ended. */
 gboolean curator_link_dispatch (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_FDS]);
+
+#endif

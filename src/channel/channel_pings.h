@@ -2,7 +2,8 @@
  *
  * Mirrors ClientCnxn.SendThread.sendPing and its answer. Threads: one; pure, no lock.
  */
-#pragma once
+#ifndef CURATOR_CHANNEL_PINGS_H
+#define CURATOR_CHANNEL_PINGS_H
 
 #include <glib.h>
 
@@ -35,3 +36,5 @@ void curator_pings_note_requests (CuratorPings *pings, const guint8 *bytes, gsiz
 /* The next piece for the client has come. If it answers pings: a time at which none of them had been
  * sent yet. Otherwise 0. */
 gint64 curator_pings_note_answers (CuratorPings *pings, const guint8 *bytes, gsize n);
+
+#endif

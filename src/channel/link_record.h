@@ -1,5 +1,6 @@
 /* The record of one connection through the channel. Used by the channel's thread only; no lock. */
-#pragma once
+#ifndef CURATOR_LINK_RECORD_H
+#define CURATOR_LINK_RECORD_H
 
 #include "channel/channel_buffer.h"
 #include "channel/channel_frames.h"
@@ -80,3 +81,5 @@ curator_link_enter (CuratorLink *link, CuratorLinkState state)
   link->state = state;
   link->deadline_us = CURATOR_NO_TIME;
 }
+
+#endif

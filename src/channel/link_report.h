@@ -1,5 +1,6 @@
 /* Tells the client why a server will not do. Used by the channel's thread only; no lock. */
-#pragma once
+#ifndef CURATOR_LINK_REPORT_H
+#define CURATOR_LINK_REPORT_H
 
 #include "channel/link_record.h"
 
@@ -7,3 +8,5 @@
 void curator_link_report (CuratorLink *link, const GError *error, gboolean is_final);
 /* An open link has lost its server before anything was answered. */
 void curator_link_report_loss (CuratorLink *link, const GError *error);
+
+#endif

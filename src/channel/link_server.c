@@ -11,6 +11,7 @@
  */
 #include "channel/link_server.h"
 
+#include "channel/channel_error.h"
 #include "channel/link_report.h"
 
 #include <string.h>

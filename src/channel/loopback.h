@@ -2,7 +2,8 @@
  *
  * Used by the channel's thread only; no lock.
  */
-#pragma once
+#ifndef CURATOR_LOOPBACK_H
+#define CURATOR_LOOPBACK_H
 
 #include <glib.h>
 #include <poll.h>
@@ -25,3 +26,5 @@ void curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURA
 void curator_loopback_dispatch (CuratorLoopback *loopback,
                                 const struct pollfd fds[CURATOR_LOOPBACK_FDS],
                                 CuratorLoopbackFunc on_frame, gpointer data);
+
+#endif

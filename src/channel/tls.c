@@ -6,6 +6,7 @@
 
 #include "base/fork_gate.h"
 #include "base/tag.h"
+#include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
 
 #include <string.h>
@@ -36,7 +37,13 @@ curator_tls_copy (const CuratorTls *tls)
   return copy;
 }
 
-CURATOR_REF_FUNC (curator_tls_ref, CuratorTls, TLS)
+CuratorTls *
+curator_tls_ref (CuratorTls *tls)
+{
+  g_return_val_if_fail (CURATOR_IS_TLS (tls), NULL);
+  curator_refs_inc (&tls->refs);
+  return tls;
+}
 
 void
 curator_wipe_string (char **secret)
@@ -82,7 +89,8 @@ absolute (const char *file)
 gboolean
 curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && pem != NULL, error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && pem != NULL, FALSE);
   CURATOR_INSIDE_GATE;
   g_autofree char *path = absolute (pem);
 
@@ -98,7 +106,8 @@ curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 gboolean
 curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls), error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls), FALSE);
   CURATOR_INSIDE_GATE;
   g_autofree char *path = pem != NULL ? absolute (pem) : NULL;
 
@@ -132,7 +141,8 @@ gboolean
 curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const char *key_pem,
                                    const char *password, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = absolute (cert_pem);
@@ -144,7 +154,8 @@ curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const 
 gboolean
 curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && file != NULL, error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && file != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = absolute (file);
@@ -155,7 +166,8 @@ curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password,
 gboolean
 curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && cert_uri != NULL && key_uri != NULL, error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_uri != NULL && key_uri != NULL, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = g_strdup (cert_uri);

@@ -1,5 +1,6 @@
 /* The settings behind CuratorTls. Constant once a client has copied them. */
-#pragma once
+#ifndef CURATOR_TLS_SETTINGS_H
+#define CURATOR_TLS_SETTINGS_H
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -23,3 +24,5 @@ CuratorTls *curator_tls_copy (const CuratorTls *tls);
 
 /* Wipes and frees a secret, which may be NULL. */
 void curator_wipe_string (char **secret);
+
+#endif

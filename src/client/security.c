@@ -21,8 +21,9 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
   g_return_val_if_fail (curator_settings_are_open (client), FALSE);
   if (client->ops->is_shared)
     {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "%s can only be set for a client with a connection of its own", what);
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                   "%s can only be set for a client with a connection of its own", what);
+      return FALSE;
     }
   return is_built_in || curator_channel_unsupported (error, what);
 }
@@ -30,7 +31,8 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
 gboolean
 curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), FALSE);
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
     {
       return FALSE;
@@ -57,7 +59,8 @@ gboolean
 curator_client_set_sasl_digest (CuratorClient *client, const char *user, const char *password,
                                 GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, FALSE);
   return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
 }
 
@@ -65,6 +68,7 @@ gboolean
 curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, const char *server_name,
                                 GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
   return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
 }

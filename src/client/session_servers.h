@@ -1,5 +1,6 @@
 /* Which servers a session's handle connects to. Guarded by the client's mutex. */
-#pragma once
+#ifndef CURATOR_SESSION_SERVERS_H
+#define CURATOR_SESSION_SERVERS_H
 
 #include "session/session.h"
 
@@ -16,3 +17,5 @@ void curator_session_servers_connected (CuratorSession *session) CURATOR_LOCKED;
 /* client->known has other servers. */
 void curator_session_servers_replaced (CuratorClient *client) CURATOR_LOCKED;
 void curator_session_servers_stop (CuratorSession *session) CURATOR_LOCKED;
+
+#endif

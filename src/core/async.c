@@ -13,11 +13,7 @@
 struct _CuratorAsync
 {
   CuratorClient *client; /* a memory reference */
-  gpointer owner;
-  GDestroyNotify unref_owner;
-  CuratorDeliver deliver;
-  GCallback callback;
-  gpointer user_data;
+  CuratorAsyncSpec spec;
   GCancellable *cancellable;
   gulong handler;
   gint pending; /* atomic: 2 until the operation, or the call that started it, has ended */
@@ -26,21 +22,16 @@ struct _CuratorAsync
 };
 
 CuratorAsync *
-curator_async_new (CuratorClient *client, gpointer owner, GDestroyNotify unref_owner,
-                   CuratorDeliver deliver, GCallback callback, gpointer user_data)
+curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec)
 {
-  CuratorAsync *async = g_new (CuratorAsync, 1);
+  CuratorAsync *async = g_new0 (CuratorAsync, 1);
   if (client != NULL)
     {
       curator_client_memory_ref (client);
     }
-  *async = (CuratorAsync){ .client = client,
-                           .owner = owner,
-                           .unref_owner = unref_owner,
-                           .deliver = deliver,
-                           .callback = callback,
-                           .user_data = user_data,
-                           .pending = 2 };
+  async->client = client;
+  async->spec = *spec;
+  async->pending = 2;
   return async;
 }
 
@@ -53,8 +44,8 @@ deliver (gpointer data)
     {
       g_cancellable_disconnect (async->cancellable, async->handler);
     }
-  async->deliver (async->callback, async->owner, g_steal_pointer (&async->result), async->error,
-                  async->user_data);
+  async->spec.deliver (async->spec.callback, async->spec.owner, g_steal_pointer (&async->result),
+                       async->error, async->spec.user_data);
 }
 
 static void
@@ -65,7 +56,7 @@ async_free (gpointer data)
   curator_gate_enter ();
   g_clear_error (&async->error);
   curator_gate_leave ();
-  async->unref_owner (async->owner);
+  async->spec.unref_owner (async->spec.owner);
   g_clear_pointer (&async->client, curator_client_memory_unref);
   g_free (async);
 }

@@ -1,5 +1,6 @@
 /* What upper floors keep with a client or a session, whose records know nothing of it. */
-#pragma once
+#ifndef CURATOR_ATTACH_H
+#define CURATOR_ATTACH_H
 
 #include "base/guards.h"
 
@@ -21,3 +22,5 @@ gpointer curator_attached (CuratorAttachment **attached,
 void curator_attached_free (CuratorAttachment *attached);
 /* The clear of a GHashTable *. */
 void curator_attached_clear_table (gpointer table);
+
+#endif

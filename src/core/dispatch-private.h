@@ -1,5 +1,6 @@
 /* Creating, starting and stopping the lanes; for client.c. Guarded by the client's mutex. */
-#pragma once
+#ifndef CURATOR_DISPATCH_PRIVATE_H
+#define CURATOR_DISPATCH_PRIVATE_H
 
 #include "core/client-record.h"
 
@@ -12,3 +13,5 @@ void curator_dispatch_stop (CuratorClient *client) CURATOR_LOCKED;
 /* Waits until the sessions are closed and the lanes have ended, with the mutex unlocked, for a limited
  * time. Does not wait on a thread that serves this client, nor for lanes on one that serves another. */
 void curator_dispatch_join (CuratorClient *client) CURATOR_LOCKED;
+
+#endif

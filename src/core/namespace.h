@@ -1,5 +1,6 @@
 /* The prefix of every path of a client: its chroot and its namespace. */
-#pragma once
+#ifndef CURATOR_NAMESPACE_H
+#define CURATOR_NAMESPACE_H
 
 #include "curator/client.h"
 
@@ -9,3 +10,5 @@ void curator_namespace_update (CuratorClient *client);
 /* From the user's path to the path on the server, and back. After start, any thread. */
 char *curator_client_full_path (CuratorClient *client, const char *path);
 const char *curator_client_user_path (CuratorClient *client, const char *full_path);
+
+#endif

@@ -1,5 +1,6 @@
 /* Payloads of lock nodes: their size, and their form on the wire. Threads: any; no lock. */
-#pragma once
+#ifndef CURATOR_PAYLOAD_H
+#define CURATOR_PAYLOAD_H
 
 #include "curator/client.h"
 
@@ -13,3 +14,5 @@ gboolean curator_check_payload (gsize length, GError **error);
  * not decompress to a payload of a permitted size. NULL gives NULL. */
 GBytes *curator_payload_pack (const CuratorClient *client, GBytes *plain);
 GBytes *curator_payload_unpack (const CuratorClient *client, GBytes *read);
+
+#endif

@@ -1,5 +1,6 @@
 /* The settings of a client: set by the setters and by start, constant afterwards. */
-#pragma once
+#ifndef CURATOR_SETTINGS_RECORD_H
+#define CURATOR_SETTINGS_RECORD_H
 
 #include "base/connect_string.h"
 #include "channel/channel_sasl.h"
@@ -41,3 +42,5 @@ typedef struct
   gpointer trace_data;
   GDestroyNotify trace_destroy;
 } CuratorSettings;
+
+#endif

@@ -1,5 +1,6 @@
 /* Frees what a program has given to the library together with a function. Any thread; no lock is held. */
-#pragma once
+#ifndef CURATOR_USER_DATA_H
+#define CURATOR_USER_DATA_H
 
 #include "base/guards.h"
 #include "curator/types.h"
@@ -10,3 +11,5 @@
  * callback of the client's. */
 void curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy,
                                 gpointer data) CURATOR_UNLOCKED;
+
+#endif

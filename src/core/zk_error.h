@@ -1,5 +1,6 @@
 /* Classifies ZooKeeper return codes (RetryPolicy.allowRetry). Any thread; pure. */
-#pragma once
+#ifndef CURATOR_ZK_ERROR_H
+#define CURATOR_ZK_ERROR_H
 
 #include <glib.h>
 
@@ -22,3 +23,5 @@ gboolean curator_zk_is_ambiguous (int rc);
 gboolean curator_zk_is_answer (int rc);
 /* TRUE if the server would refuse the same request again. */
 gboolean curator_zk_is_refusal (int rc);
+
+#endif

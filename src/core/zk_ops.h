@@ -8,7 +8,8 @@
  * thread of the implementation's choice, one at a time per handle, in the order of the wire, never
  * inside the call that sends the request.
  */
-#pragma once
+#ifndef CURATOR_ZK_OPS_H
+#define CURATOR_ZK_OPS_H
 
 #include <glib.h>
 #include <pthread.h>
@@ -135,3 +136,5 @@ struct _CuratorZkOps
 
 /* The table that calls libzookeeper-mt; static, never freed. */
 CuratorZkOps *curator_zk_ops_real (void);
+
+#endif

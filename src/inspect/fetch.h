@@ -1,5 +1,6 @@
 /* Reads a batch of nodes, with many requests in flight. Any thread; takes the client's mutex. */
-#pragma once
+#ifndef CURATOR_FETCH_H
+#define CURATOR_FETCH_H
 
 #include "core/async.h"
 #include "core/client-record.h"
@@ -23,3 +24,5 @@ typedef struct
  * than a read. */
 GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;
+
+#endif

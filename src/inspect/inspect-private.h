@@ -1,5 +1,6 @@
 /* Inspects one lock within the limits of a longer call. Any thread; takes the client's mutex. */
-#pragma once
+#ifndef CURATOR_INSPECT_PRIVATE_H
+#define CURATOR_INSPECT_PRIVATE_H
 
 #include "base/guards.h"
 #include "core/async.h"
@@ -8,3 +9,5 @@
 /* As curator_inspect(). path: the user's. */
 CuratorInspection *curator_inspect_within (const CuratorLimits *limits, const char *path,
                                            GError **error) CURATOR_UNLOCKED;
+
+#endif

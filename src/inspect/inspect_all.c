@@ -13,7 +13,11 @@
 #include "inspect/inspection-private.h"
 #include "lock/wire.h"
 
-CURATOR_DESTROY_FUNC (unref_inspection, curator_inspection_unref)
+static void
+unref_inspection (gpointer inspection)
+{
+  curator_inspection_unref (inspection);
+}
 
 static guint64
 digest_of (GHashTable *digests, const char *path)

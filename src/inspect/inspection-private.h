@@ -1,5 +1,6 @@
 /* The result of an inspection: filled by inspect.c, then constant. Any thread; no lock. */
-#pragma once
+#ifndef CURATOR_INSPECTION_PRIVATE_H
+#define CURATOR_INSPECTION_PRIVATE_H
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -38,3 +39,5 @@ struct _CuratorInspection
 CuratorInspection *curator_inspection_new (const char *path);
 CuratorParticipant *curator_inspection_add (CuratorInspection *inspection,
                                             CuratorParticipantKind kind);
+
+#endif

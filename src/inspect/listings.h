@@ -1,6 +1,7 @@
 /* The children of nodes that are looked at again and again, known without a request. Guarded by the
  * client's mutex. */
-#pragma once
+#ifndef CURATOR_LISTINGS_H
+#define CURATOR_LISTINGS_H
 
 #include "core/client-record.h"
 
@@ -11,3 +12,5 @@ GPtrArray *curator_listing_dup (CuratorClient *client, const char *path) CURATOR
 void curator_listing_begin (CuratorClient *client, const char *path) CURATOR_LOCKED;
 void curator_listing_end (CuratorClient *client, const char *path,
                           GPtrArray *children) CURATOR_LOCKED;
+
+#endif

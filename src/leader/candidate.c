@@ -14,7 +14,11 @@
 #include "core/log.h"
 #include "core/monitor.h"
 
-CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
 
 static CURATOR_LOCKED void
 on_changed (CuratorLeaseHook *hook, CuratorLeaseState state)

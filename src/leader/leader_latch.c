@@ -11,6 +11,7 @@
 #include "core/await.h"
 #include "core/client-record.h"
 #include "core/listeners.h"
+#include "core/log.h"
 #include "core/monitor.h"
 #include "core/payload.h"
 #include "leader/candidate.h"
@@ -111,7 +112,7 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
       return;
     }
   latch->is_leader = is_leader;
-  curator_listeners_notify (&latch->listeners, 0, latch->client, call_listener, latch, ref_latch,
+  curator_listeners_notify (&latch->listeners, latch->client, call_listener, latch, ref_latch,
                             memory_unref, is_leader);
   if (is_leader)
     {
@@ -171,7 +172,8 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
                                                .failed = on_failed,
                                                .changed = on_changed };
 
-  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, path, error)
       || !curator_check_payload (id != NULL ? strlen (id) : 0, error))
     {
@@ -215,8 +217,12 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
   memory_unref (latch);
 }
 
-CURATOR_GETTER (const char *, curator_leader_latch_get_id, const CuratorLeaderLatch, LEADER_LATCH,
-                id, NULL)
+const char *
+curator_leader_latch_get_id (const CuratorLeaderLatch *latch)
+{
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
+  return latch->id;
+}
 
 void
 curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)
@@ -236,20 +242,25 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
 static CURATOR_LOCKED gboolean
 check_latent (CuratorLeaderLatch *latch, GError **error)
 {
+  if (latch->life == CURATOR_LIFE_LATENT)
+    {
+      return TRUE;
+    }
   if (latch->life == CURATOR_LIFE_STOPPED)
     {
       g_propagate_error (error, closed_error ());
       return FALSE;
     }
-  return latch->life == CURATOR_LIFE_LATENT
-         || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                            "the leader latch was already started");
+  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                       "the leader latch was already started");
+  return FALSE;
 }
 
 gboolean
 curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_LEADER_LATCH (latch), error, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_client_check_usable (latch->client, error))
     {
       return FALSE;
@@ -323,7 +334,9 @@ gboolean
 curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCancellable *cancellable,
                             GError **error)
 {
-  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   CuratorAwait await;
 
   if (!curator_check_call (latch->client, timeout_ms, cancellable, error))
@@ -339,22 +352,37 @@ gboolean
 curator_leader_latch_has_leadership (CuratorLeaderLatch *latch)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
-  return CURATOR_UNLESS_FORKED (latch->client, leads_now (latch), FALSE);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return FALSE;
+    }
+  curator_client_lock (latch->client);
+  const gboolean leads = leads_now (latch);
+  curator_client_unlock (latch->client);
+  return leads;
 }
 
 CuratorLease *
 curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
-  return CURATOR_UNLESS_FORKED (
-      latch->client, leads_now (latch) ? curator_lease_ref (latch->candidate.lease) : NULL, NULL);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return NULL;
+    }
+  curator_client_lock (latch->client);
+  CuratorLease *lease = leads_now (latch) ? curator_lease_ref (latch->candidate.lease) : NULL;
+  curator_client_unlock (latch->client);
+  return lease;
 }
 
 GPtrArray *
 curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                        GCancellable *cancellable, GError **error)
 {
-  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_participants_read (latch->candidate.internals, timeout_ms, cancellable, error);
 }
 
@@ -362,7 +390,9 @@ CuratorLeaderParticipant *
 curator_leader_latch_get_leader (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                  GCancellable *cancellable, GError **error)
 {
-  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, NULL);
+  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   return curator_participants_read_leader (latch->candidate.internals, timeout_ms, cancellable,
                                            error);
 }
@@ -372,10 +402,15 @@ curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatch
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch) && listener != NULL, 0);
-  return CURATOR_UNLESS_FORKED (latch->client,
-                                curator_listeners_add (&latch->listeners, latch->client,
-                                                       G_CALLBACK (listener), user_data, destroy),
-                                0);
+  if (!curator_client_check_forked (latch->client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (latch->client);
+  const guint id = curator_listeners_add (&latch->listeners, latch->client, G_CALLBACK (listener),
+                                          user_data, destroy);
+  curator_client_unlock (latch->client);
+  return id;
 }
 
 void

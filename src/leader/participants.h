@@ -1,5 +1,6 @@
 /* Who stands in an election. Any thread; no lock. */
-#pragma once
+#ifndef CURATOR_PARTICIPANTS_H
+#define CURATOR_PARTICIPANTS_H
 
 #include "base/guards.h"
 #include "curator/leader.h"
@@ -14,3 +15,5 @@ CuratorLeaderParticipant *curator_participants_read_leader (CuratorLockInternals
                                                             gint64 timeout_ms,
                                                             GCancellable *cancellable,
                                                             GError **error) CURATOR_UNLOCKED;
+
+#endif

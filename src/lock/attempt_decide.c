@@ -8,6 +8,7 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "core/monitor.h"
+#include "core/namespace.h"
 #include "core/stats-private.h"
 #include "lock/verdict.h"
 #include "session/heartbeat.h"
@@ -44,8 +45,8 @@ curator_attempt_begin_to_wait (Attempt *attempt)
   return TRUE;
 }
 
-static CURATOR_LOCKED void
-wait_in_front (Attempt *attempt, const CuratorFrontView *view)
+void
+curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
 {
   const CuratorWatchNeed need =
       attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
@@ -67,7 +68,7 @@ void
 curator_attempt_wait_for (Attempt *attempt, const char *leaf)
 {
   const CuratorFrontView view = { .first = leaf };
-  wait_in_front (attempt, &view);
+  curator_attempt_wait (attempt, &view);
 }
 
 void
@@ -96,12 +97,13 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
-      wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
-                                                   .second = verdict->second_watch,
-                                                   .rest = curator_verdict_copy_rest (verdict),
-                                                   .is_all = verdict->knows_front,
-                                                   .is_last = verdict->is_next,
-                                                   .is_long = verdict->is_long });
+      curator_attempt_wait (attempt,
+                            &(CuratorFrontView){ .first = verdict->watch,
+                                                 .second = verdict->second_watch,
+                                                 .rest = curator_verdict_copy_rest (verdict),
+                                                 .is_all = verdict->knows_front,
+                                                 .is_last = verdict->is_next,
+                                                 .is_long = verdict->is_long });
       curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
       break;
     default:

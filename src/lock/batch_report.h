@@ -1,6 +1,7 @@
 /* Several releases, one result: reports every failure in one error
  * (InterProcessMultiLock.release). Any thread; it has a mutex of its own. */
-#pragma once
+#ifndef CURATOR_BATCH_REPORT_H
+#define CURATOR_BATCH_REPORT_H
 
 #include "nodes/reaper.h"
 
@@ -11,3 +12,5 @@ typedef struct _CuratorBatchReport CuratorBatchReport;
 CuratorBatchReport *curator_batch_report_new (guint n, CuratorReleaseDone done, gpointer data);
 /* A CuratorReleaseDone, to be called without a lock. */
 void curator_batch_report_one (const GError *error, gpointer report);
+
+#endif

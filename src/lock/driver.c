@@ -59,7 +59,13 @@ curator_lock_driver_standard (void)
   return &driver;
 }
 
-CURATOR_REF_FUNC (curator_lock_driver_ref, CuratorLockDriver, LOCK_DRIVER)
+CuratorLockDriver *
+curator_lock_driver_ref (CuratorLockDriver *driver)
+{
+  g_return_val_if_fail (CURATOR_IS_LOCK_DRIVER (driver), NULL);
+  curator_refs_inc (&driver->refs);
+  return driver;
+}
 
 void
 curator_lock_driver_unref (CuratorLockDriver *driver)
@@ -84,13 +90,20 @@ curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean n
 }
 
 const char *
+curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
+                                  const char *lock_name, gpointer user_data)
+{
+  return curator_queue_standard_key (name, lock_name);
+}
+
+const char *
 curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char *lock_name)
 {
   if (driver->funcs.fix_for_sorting != NULL)
     {
       return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
     }
-  return curator_queue_standard_key (name, lock_name);
+  return curator_standard_fix_for_sorting (driver, name, lock_name, NULL);
 }
 
 /* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */
@@ -114,7 +127,8 @@ curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *ch
       if (strcmp (children[i], sequence_node_name) == 0)
         {
           results->gets_the_lock = i < max_leases;
-          results->path_to_watch = results->gets_the_lock ? NULL : children[i - max_leases];
+          results->path_to_watch =
+              results->gets_the_lock ? NULL : children[i - max_leases];
           return;
         }
     }

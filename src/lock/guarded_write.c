@@ -7,13 +7,15 @@
 
 #include "base/path.h"
 #include "base/tag.h"
+#include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/lease-impl.h"
 
 gboolean
 curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease) && op != NULL, error, FALSE);
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease) && op != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   const char *path = curator_lease_full_path (lease);
   g_autofree char *shown = curator_path_escape (path);
 
@@ -23,13 +25,14 @@ curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
     }
   if (!curator_lease_first (lease)->name_is_unique)
     {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
-                             "%s cannot be checked: the next holder's node has the same name",
-                             shown);
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                   "%s cannot be checked: the next holder's node has the same name", shown);
+      return FALSE;
     }
   if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
     {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
+      return FALSE;
     }
   zoo_check_op_init (op, path, -1);
   return TRUE;

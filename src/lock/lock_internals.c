@@ -40,7 +40,11 @@ curator_lock_internals_ref (CuratorLockInternals *internals)
   return internals;
 }
 
-CURATOR_DESTROY_FUNC (unref_driver, curator_lock_driver_unref)
+static void
+unref_driver (gpointer driver)
+{
+  curator_lock_driver_unref (driver);
+}
 
 void
 curator_lock_internals_unref (CuratorLockInternals *internals)

@@ -1,6 +1,7 @@
 /* Asking a holder to release (Revocable, RevocationSpec, Revoker). Any thread; guarded by the
  * client's mutex. */
-#pragma once
+#ifndef CURATOR_REVOCATION_H
+#define CURATOR_REVOCATION_H
 
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
@@ -30,3 +31,5 @@ typedef struct
 void curator_revocation_set (CuratorLockInternals *internals,
                              const CuratorRevocationSpec *spec) CURATOR_UNLOCKED;
 void curator_revocation_clear (CuratorLockInternals *internals) CURATOR_UNLOCKED;
+
+#endif

@@ -1,6 +1,7 @@
 /* What a list of children means for one of them (LockInternals). Pure but for a user's driver;
  * any thread. */
-#pragma once
+#ifndef CURATOR_VERDICT_H
+#define CURATOR_VERDICT_H
 
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
@@ -44,3 +45,5 @@ gboolean curator_verdict_is_for_litter (const CuratorVerdict *verdict,
 CuratorVerdict curator_judge_by_user (CuratorLockInternals *internals, int max_leases,
                                       const char *own, gboolean sequential,
                                       const GPtrArray *children, CuratorQueue *queue);
+
+#endif

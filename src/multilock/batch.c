@@ -80,7 +80,11 @@ curator_batch_unref (CuratorBatch *batch)
     }
 }
 
-CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
+static void
+unref_lease (gpointer lease)
+{
+  curator_lease_unref (lease);
+}
 
 static void
 leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *report, GPtrArray *leases)
@@ -134,9 +138,11 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeou
 static CURATOR_UNLOCKED gboolean
 is_probably_free (CuratorClient *client, const char *base)
 {
-  return CURATOR_WITH_MUTEX (client,
-                             curator_client_is_connected (client)
-                                 && !curator_local_queue_is_contended (client->session, base));
+  curator_client_lock (client);
+  const gboolean is_free = curator_client_is_connected (client)
+                           && !curator_local_queue_is_contended (client->session, base);
+  curator_client_unlock (client);
+  return is_free;
 }
 
 /* bases: of the members before it that have to be created. */
@@ -420,7 +426,10 @@ curator_batch_start (const CuratorBatchSpec *spec)
 CuratorLease *
 curator_batch_steal_lease (CuratorBatch *batch, guint index)
 {
-  return CURATOR_WITH_MUTEX (batch->client, g_steal_pointer (&batch->entries[index].lease));
+  curator_client_lock (batch->client);
+  CuratorLease *lease = g_steal_pointer (&batch->entries[index].lease);
+  curator_client_unlock (batch->client);
+  return lease;
 }
 
 void

@@ -132,7 +132,10 @@ chain_finalize (CuratorOp *op)
 static void
 unref_lease (gpointer lease)
 {
-  g_clear_pointer (&lease, curator_lease_unref);
+  if (lease != NULL)
+    {
+      curator_lease_unref (lease);
+    }
 }
 
 /* No member's operation is in progress. */
@@ -441,7 +444,11 @@ multi_finalize (CuratorLock *lock)
   g_ptr_array_unref (multi_of (lock)->members);
 }
 
-CURATOR_DESTROY_FUNC (unref_lock, curator_lock_unref)
+static void
+unref_lock (gpointer lock)
+{
+  curator_lock_unref (lock);
+}
 
 static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .acquire = multi_acquire,

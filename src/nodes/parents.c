@@ -7,6 +7,7 @@
 #include "nodes/parents.h"
 
 #include "base/guards.h"
+#include "base/path.h"
 #include "core/client-record.h"
 #include "session/session.h"
 
@@ -128,6 +129,9 @@ curator_parents_make (CuratorSession *session, const char *path, CuratorParentsD
 void
 curator_parents_forget (CuratorParents *parents)
 {
-  g_clear_pointer (&parents->request, curator_request_forget);
+  if (parents->request != NULL)
+    {
+      curator_request_forget (parents->request);
+    }
   parents_free (parents);
 }

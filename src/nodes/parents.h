@@ -1,5 +1,6 @@
 /* Creates missing ancestors as containers, one level at a time (ZKPaths.mkdirs). */
-#pragma once
+#ifndef CURATOR_PARENTS_H
+#define CURATOR_PARENTS_H
 
 #include "session/request.h"
 
@@ -14,3 +15,5 @@ CuratorParents *curator_parents_make (CuratorSession *session, const char *path,
 /* The error for an rc that says that the chroot is missing; NULL for any other rc. */
 GError *curator_parents_chroot_error (CuratorClient *client, int rc);
 void curator_parents_forget (CuratorParents *parents) CURATOR_LOCKED;
+
+#endif

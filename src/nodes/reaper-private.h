@@ -1,5 +1,6 @@
 /* The records of the reaper and of a node to delete. Any thread; guarded by the client's mutex. */
-#pragma once
+#ifndef CURATOR_REAPER_PRIVATE_H
+#define CURATOR_REAPER_PRIVATE_H
 
 #include "base/guards.h"
 #include "core/timers.h"
@@ -47,3 +48,5 @@ void curator_reaper_item_start_later (CuratorReaperItem *item, gint64 pause_us) 
 /* Deletes the node if its owner and its payload are these. */
 void curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 session_id,
                                   GBytes *payload) CURATOR_LOCKED;
+
+#endif

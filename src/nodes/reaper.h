@@ -1,9 +1,12 @@
 /* The reaper: a queue of deletes and of searches for nodes whose creation reply was lost.
  *
- * An item leaves the queue only when a server confirms that the node is gone, a server refuses for
- * good, or the client closes (the session's end then deletes the node).
+ * Mirrors Curator's FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any;
+ * guarded by the client's mutex. An item leaves the queue only when a server confirms that the node
+ * is gone, a server refuses for good, or the client closes (the session's end then deletes the
+ * node).
  */
-#pragma once
+#ifndef CURATOR_REAPER_H
+#define CURATOR_REAPER_H
 
 #include "session/request.h"
 
@@ -66,3 +69,5 @@ void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;
 void curator_reaper_close (CuratorReaper *reaper) CURATOR_LOCKED;
 void curator_reaper_free (CuratorReaper *reaper) CURATOR_LOCKED;
 guint curator_reaper_pending (CuratorReaper *reaper) CURATOR_LOCKED;
+
+#endif

@@ -2,7 +2,8 @@
  *
  * func has no clock and does not wait. Its retry_count and elapsed_ms are never negative.
  */
-#pragma once
+#ifndef CURATOR_RETRY_POLICY_H
+#define CURATOR_RETRY_POLICY_H
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -11,7 +12,7 @@
 struct _CuratorRetryPolicy
 {
   CuratorTag tag;
-  CuratorRefs refs;
+  CuratorRefs ref_count;
   /* Constant from here on. */
   gboolean is_builtin; /* func is the library's own and may run under the client's mutex */
   CuratorRetryFunc func;
@@ -25,3 +26,5 @@ CuratorRetryPolicy *curator_retry_policy_new_builtin (CuratorRetryFunc func, gpo
 
 /* For tests: makes the random numbers of an exponential policy repeatable. FALSE if it has none. */
 gboolean curator_retry_policy_seed (CuratorRetryPolicy *policy, guint32 seed);
+
+#endif

@@ -1,5 +1,6 @@
 /* What a contender that comes back to a queue guesses from its last turn there. Pure; any thread. */
-#pragma once
+#ifndef CURATOR_RETURN_GUESS_H
+#define CURATOR_RETURN_GUESS_H
 
 #include <glib.h>
 
@@ -28,3 +29,5 @@ gboolean curator_return_guess_is_farther (const CuratorReturnGuess *guess);
 /* The node that was waited for, so many numbers ahead, has ended: how long to wait with the list, so that it
  * probably shows one node in front. */
 gint64 curator_return_guess_pause_us (const CuratorReturnGuess *guess, gint64 distance);
+
+#endif

@@ -12,12 +12,17 @@
 #include "lock/lock-private.h"
 #include "nodes/call.h"
 
-CURATOR_DESTROY_FUNC (unref_count, curator_shared_count_unref)
+static void
+unref_count (gpointer count)
+{
+  curator_shared_count_unref (count);
+}
 
 CuratorSharedCount *
 curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, GError **error)
 {
-  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   if (!curator_lock_check_path (client, path, error))
     {
       return NULL;
@@ -34,7 +39,13 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
   return count;
 }
 
-CURATOR_REF_FUNC (curator_shared_count_ref, CuratorSharedCount, SHARED_COUNT)
+CuratorSharedCount *
+curator_shared_count_ref (CuratorSharedCount *count)
+{
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), NULL);
+  curator_refs_inc (&count->refs);
+  return count;
+}
 
 void
 curator_shared_count_unref (CuratorSharedCount *count)
@@ -67,8 +78,9 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
   gint32 value;
   if (!curator_count_decode (data, length, &value))
     {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "the node holds no shared count: its payload cannot be read as one");
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the node holds no shared count: its payload cannot be read as one");
+      return FALSE;
     }
   curator_client_lock (count->client);
   curator_shared_count_store (count, value, result->version, result->mzxid);
@@ -83,7 +95,9 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
       return FALSE;
@@ -113,7 +127,14 @@ gint32
 curator_shared_count_get (const CuratorSharedCount *count)
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), 0);
-  return CURATOR_UNLESS_FORKED (count->client, count->value, 0);
+  if (!curator_client_check_forked (count->client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (count->client);
+  const gint32 value = count->value;
+  curator_client_unlock (count->client);
+  return value;
 }
 
 gboolean
@@ -178,7 +199,9 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint64 timeou
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
       return FALSE;
@@ -195,11 +218,14 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
+  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
+  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
   if (version == -1)
     {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "version -1 would overwrite the count whatever its version is");
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "version -1 would overwrite the count whatever its version is");
+      return FALSE;
     }
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
@@ -236,10 +262,15 @@ curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCount
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count) && listener != NULL, 0);
-  return CURATOR_UNLESS_FORKED (count->client,
-                                curator_listeners_add (&count->listeners, count->client,
-                                                       G_CALLBACK (listener), user_data, destroy),
-                                0);
+  if (!curator_client_check_forked (count->client, NULL))
+    {
+      return 0;
+    }
+  curator_client_lock (count->client);
+  const guint id = curator_listeners_add (&count->listeners, count->client, G_CALLBACK (listener),
+                                          user_data, destroy);
+  curator_client_unlock (count->client);
+  return id;
 }
 
 void
@@ -260,6 +291,12 @@ curator_shared_count_close (CuratorSharedCount *count)
   curator_client_lock (count->client);
   curator_shared_count_unfollow (count);
   curator_client_unlock (count->client);
+}
+
+CuratorClient *
+curator_shared_count_get_client (CuratorSharedCount *count)
+{
+  return count->client;
 }
 
 void

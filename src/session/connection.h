@@ -1,5 +1,6 @@
 /* The connection state of a client. Guarded by its mutex. */
-#pragma once
+#ifndef CURATOR_CONNECTION_H
+#define CURATOR_CONNECTION_H
 
 #include "base/guards.h"
 
@@ -7,3 +8,5 @@
 
 /* Sets the state and notifies the listeners, unless it is the current one. */
 void curator_client_set_state (CuratorClient *client, CuratorConnectionState state) CURATOR_LOCKED;
+
+#endif

@@ -1,5 +1,6 @@
 /* Why there is no connection, and the errors of calls that no server answered. */
-#pragma once
+#ifndef CURATOR_CONNECTION_ERROR_H
+#define CURATOR_CONNECTION_ERROR_H
 
 #include "base/guards.h"
 #include "core/client-record.h"
@@ -35,3 +36,5 @@ void curator_connection_error_closed (CuratorClient *client) CURATOR_LOCKED;
 /* The next two need no lock: no other thread knows the client. */
 void curator_connection_error_init (CuratorClient *client);
 void curator_connection_error_clear (CuratorClient *client);
+
+#endif

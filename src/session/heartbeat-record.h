@@ -1,5 +1,6 @@
 /* The record of a session's heartbeat, which the session embeds. All times by CLOCK_BOOTTIME. */
-#pragma once
+#ifndef CURATOR_HEARTBEAT_RECORD_H
+#define CURATOR_HEARTBEAT_RECORD_H
 
 #include "core/dispatch.h"
 
@@ -18,3 +19,5 @@ typedef struct
   GPtrArray *stakes;       /* what it checks; NULL where a stake was removed */
   gboolean was_late;       /* the newest answer to one, so that it proved nothing */
 } CuratorHeartbeat;
+
+#endif

@@ -1,5 +1,6 @@
 /* The quorum heartbeat of a session. Guarded by the client's mutex. */
-#pragma once
+#ifndef CURATOR_HEARTBEAT_H
+#define CURATOR_HEARTBEAT_H
 
 #include "session/lease_clock.h"
 
@@ -18,3 +19,5 @@ void curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us,
 void curator_heartbeat_connected (CuratorSession *session) CURATOR_LOCKED;
 void curator_heartbeat_suspended (CuratorSession *session) CURATOR_LOCKED;
 void curator_heartbeat_died (CuratorSession *session) CURATOR_LOCKED;
+
+#endif

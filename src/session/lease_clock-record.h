@@ -1,5 +1,6 @@
 /* The record of a lease clock, which a session embeds. */
-#pragma once
+#ifndef CURATOR_LEASE_CLOCK_RECORD_H
+#define CURATOR_LEASE_CLOCK_RECORD_H
 
 #include "base/guards.h"
 #include "base/lease_math.h"
@@ -21,3 +22,5 @@ typedef struct
   gboolean suspect CURATOR_GUARDED;  /* the holds of this session are SUSPECT */
   CuratorTimer *lapse_timer CURATOR_GUARDED;
 } CuratorLeaseClock;
+
+#endif

@@ -1,5 +1,6 @@
 /* The nodes that a session holds or waits with, which its heartbeat checks. Guarded by the client's mutex. */
-#pragma once
+#ifndef CURATOR_STAKES_H
+#define CURATOR_STAKES_H
 
 #include "base/guards.h"
 #include "session/session.h"
@@ -49,3 +50,5 @@ curator_session_holds (const CuratorSession *session)
 {
   return session->stakes[CURATOR_STAKE_HELD].length > 0;
 }
+
+#endif

@@ -1,5 +1,6 @@
 /* Keeps child programs from inheriting libzookeeper's descriptors. */
-#pragma once
+#ifndef CURATOR_CLOEXEC_H
+#define CURATOR_CLOEXEC_H
 
 #include "zk/io_thread.h"
 
@@ -12,3 +13,5 @@ void curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us);
 /* The same, and on its socket if that has this peer. */
 void curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct sockaddr *peer,
                              socklen_t length);
+
+#endif

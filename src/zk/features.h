@@ -3,7 +3,8 @@
  * Mirrors nothing. Such a request must fail: the user must not get a connection in clear text instead.
  * Threads: any; no lock.
  */
-#pragma once
+#ifndef CURATOR_FEATURES_H
+#define CURATOR_FEATURES_H
 
 #include <glib.h>
 
@@ -25,3 +26,5 @@ gboolean curator_features_check_connect_string (const char *connect_string, GErr
 /* FALSE with UNSUPPORTED for the schemes that are properties of a connection: "sasl", "x509", "ssl",
  * "tls". */
 gboolean curator_features_check_auth_scheme (const char *scheme, GError **error);
+
+#endif

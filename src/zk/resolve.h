@@ -1,5 +1,6 @@
 /* Looks up the names of a client's servers (HostProvider). Guarded by the client's mutex. */
-#pragma once
+#ifndef CURATOR_RESOLVE_H
+#define CURATOR_RESOLVE_H
 
 #include "core/client-record.h"
 
@@ -9,3 +10,5 @@ void curator_resolve_start (CuratorClient *client,
                             void (*found) (CuratorClient *client)) CURATOR_LOCKED;
 /* Some name in client->known is being looked up. */
 gboolean curator_resolve_is_busy (CuratorClient *client) CURATOR_LOCKED;
+
+#endif

@@ -1,6 +1,7 @@
 /* The handle of the ops tables for libzookeeper: our own handle (zk_real.c) or the program's
  * (zk_adopted.c). */
-#pragma once
+#ifndef CURATOR_ZK_HANDLE_H
+#define CURATOR_ZK_HANDLE_H
 
 #include "core/zk_ops.h"
 #include "zk/io_thread.h"
@@ -44,3 +45,5 @@ struct _CuratorZkHandle
   CuratorZkTicket *(*begin) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
   void (*refused) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
 };
+
+#endif

@@ -1,5 +1,6 @@
 /* The operations of one multi, and their results. Any thread; no lock: it belongs to one request. */
-#pragma once
+#ifndef CURATOR_ZK_MULTI_H
+#define CURATOR_ZK_MULTI_H
 
 #include <glib.h>
 #include <zookeeper/zookeeper.h>
@@ -19,3 +20,5 @@ CuratorZkMulti *curator_zk_multi_new (const char *const *paths, int n_paths,
 void curator_zk_multi_free (gpointer multi);
 /* rc: of the whole. -1 if none has failed. */
 int curator_zk_multi_failed_index (const CuratorZkMulti *multi, int rc);
+
+#endif

@@ -1,5 +1,6 @@
 /* Handles of our own. */
-#pragma once
+#ifndef CURATOR_ZK_REAL_H
+#define CURATOR_ZK_REAL_H
 
 #include "zk/zk_handle.h"
 
@@ -9,3 +10,5 @@ CuratorZkHandle *curator_zk_real_open (const char *hosts, const clientid_t *id,
                                        int session_timeout_ms, CuratorZkWatcher watcher,
                                        gpointer context);
 void curator_zk_real_close (CuratorZkHandle *handle);
+
+#endif

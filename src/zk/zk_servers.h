@@ -1,7 +1,8 @@
 /* Gives libzookeeper another list of servers for a living handle of ours.
  *
  * Threads: any. A mutex of this file guards the handles' lists; no other lock is taken under it. */
-#pragma once
+#ifndef CURATOR_ZK_SERVERS_H
+#define CURATOR_ZK_SERVERS_H
 
 #include "zk/zk_handle.h"
 
@@ -13,3 +14,5 @@ gboolean curator_zk_servers_set (CuratorZkOps *ops, CuratorZkHandle *handle, GPt
                                  const char *addresses, gboolean leave);
 /* The log callback of every handle. */
 void curator_zk_servers_log_line (const char *line);
+
+#endif
