@@ -114,7 +114,7 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
 {
   CuratorSeat *seat = await->seat;
 
-  /* The await lies on this thread's stack, so the thread must not be cancelled before the operation ends. */
+  /* The await lies on this thread's stack, so it must not be cancelled before the operation ends. */
   CURATOR_INSIDE_GATE;
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);

@@ -31,8 +31,12 @@ private:
   static void
   note (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
   {
-    if ((level & G_LOG_LEVEL_CRITICAL) != 0 && g_strcmp0 (domain, "curator") == 0)
+    if ((level & G_LOG_LEVEL_CRITICAL) != 0)
       {
+        if (g_strcmp0 (domain, "curator") != 0)
+          {
+            g_error ("a critical message of %s: %s", domain, message);
+          }
         static_cast<criticals *> (data)->count_++;
       }
     else
