@@ -111,9 +111,8 @@ def trace(zkflock, folder):
         yield step, f"{min(times):.1f} ms", f"{statistics.median(times):.1f} ms"
 
 
-def document(tables, command):
+def document(tables, command, load):
     measured, traced = tables
-    load = os.getloadavg()[0]
     yield f"Measured on {date.today().isoformat()} by `{command}`{', while the machine did other work' if load > report.BUSY_LOAD else ''}:"
     yield ""
     yield from report.markdown(("from start to end", f"fastest of {STARTS}", "median", "times flock's"), measured)
@@ -124,6 +123,7 @@ def document(tables, command):
 
 
 def main(lab_program, zkflock, *publish):
+    load = os.getloadavg()[0]
     lab = Lab(lab_program)
     os.environ["ZKFLOCK_HOSTS"] = lab.server
     try:
@@ -131,7 +131,7 @@ def main(lab_program, zkflock, *publish):
             tables = list(measure(zkflock, folder)), list(trace(zkflock, folder))
     finally:
         lab.stop()
-    lines = list(document(tables, publish[1] if publish else "scripts/bench --start"))
+    lines = list(document(tables, publish[1] if publish else "scripts/bench --start", load))
     if publish:
         report.replace_measured(Path(publish[0]), lines, "start")
     print("\n".join(lines))
