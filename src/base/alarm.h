@@ -1,6 +1,5 @@
 /* A sleep that ends on time when the machine has slept, too, or when somebody wakes it. */
-#ifndef CURATOR_ALARM_H
-#define CURATOR_ALARM_H
+#pragma once
 
 #include <glib.h>
 
@@ -22,5 +21,3 @@ void curator_alarm_set (CuratorAlarm *alarm, gint64 delay_us);
 void curator_alarm_wait (CuratorAlarm *alarm);
 /* From any thread; harmless when it is not open. Ends the present wait, or else the next one. */
 void curator_alarm_wake (CuratorAlarm *alarm);
-
-#endif

@@ -5,8 +5,7 @@
  * process with a thousand sessions has thousands of such threads. The lists of shared futexes are
  * those of the machine, 256 for each processor. A wake-up by a shared one takes a microsecond more.
  */
-#ifndef CURATOR_COND_INIT_H
-#define CURATOR_COND_INIT_H
+#pragma once
 
 #include <pthread.h>
 
@@ -20,5 +19,3 @@ curator_cond_init_one_of_many (pthread_cond_t *cond)
   pthread_cond_init (cond, &attributes);
   pthread_condattr_destroy (&attributes);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * addresses and explains nothing, so it only gets what was parsed here. Threads: any; pure, no
  * lock.
  */
-#ifndef CURATOR_CONNECT_STRING_H
-#define CURATOR_CONNECT_STRING_H
+#pragma once
 
 #include <glib.h>
 
@@ -35,5 +34,3 @@ CuratorConnectString *curator_connect_string_parse (const char *connect_string, 
 void curator_connect_string_free (CuratorConnectString *parsed);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorConnectString, curator_connect_string_free)
-
-#endif

@@ -1,9 +1,8 @@
-/* From a pointer to an embedded member to the struct around it, and the first element of an array. Threads: any; no
- * lock. */
-#ifndef CURATOR_CONTAINER_H
-#define CURATOR_CONTAINER_H
+/* From a member to the struct around it; the first element of an array; the order of strings. Threads: any; no lock. */
+#pragma once
 
 #include <glib.h>
+#include <string.h>
 
 #define CURATOR_CONTAINER(part, Type, member)                                                      \
   ((Type *) (gpointer) ((char *) (part) -G_STRUCT_OFFSET (Type, member)))
@@ -18,4 +17,9 @@ curator_take_first (GPtrArray *array)
   return first;
 }
 
-#endif
+/* For g_ptr_array_sort (), of strings. */
+static inline int
+curator_compare_strings (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}

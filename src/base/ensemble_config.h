@@ -2,8 +2,7 @@
  *
  * Mirrors EnsembleTracker.configToConnectionString. Pure; any thread.
  */
-#ifndef CURATOR_ENSEMBLE_CONFIG_H
-#define CURATOR_ENSEMBLE_CONFIG_H
+#pragma once
 
 #include <glib.h>
 
@@ -13,5 +12,3 @@
  * these are ignored. */
 char *curator_ensemble_config_parse (const char *text, gsize length, int secure_port,
                                      char **ignored);
-
-#endif

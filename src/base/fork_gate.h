@@ -6,8 +6,7 @@
  * No thread is cancelled inside, nor where it has suspended its passage to wait.
  * Threads: any. Not for signal handlers.
  */
-#ifndef CURATOR_FORK_GATE_H
-#define CURATOR_FORK_GATE_H
+#pragma once
 
 #include <glib.h>
 #include <pthread.h>
@@ -45,5 +44,3 @@ int curator_gate_cond_wait (pthread_cond_t *cond, pthread_mutex_t *mutex,
 /* Like pthread_atfork (): before is called with the gate closed and everybody out. At most eight. */
 void curator_gate_at_fork (void (*before) (void), void (*in_parent) (void),
                            void (*in_child) (void));
-
-#endif

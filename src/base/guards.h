@@ -4,8 +4,7 @@
  * analysis cannot follow a call through a pointer: the comment at such a pointer says whether the
  * mutex is held.
  */
-#ifndef CURATOR_GUARDS_H
-#define CURATOR_GUARDS_H
+#pragma once
 
 #ifdef __clang__
 #define CURATOR_GUARD(attribute) __attribute__ ((attribute))
@@ -41,5 +40,3 @@ static inline void CURATOR_TAKEN_AS_LOCKED
 curator_not_shared (void)
 {
 }
-
-#endif

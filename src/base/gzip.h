@@ -1,6 +1,5 @@
 /* gzip streams, as GzipCompressionProvider writes them. Threads: any; no lock. */
-#ifndef CURATOR_GZIP_H
-#define CURATOR_GZIP_H
+#pragma once
 
 #include <glib.h>
 
@@ -10,5 +9,3 @@ GBytes *curator_gzip (GBytes *plain);
 /* NULL unless data is one whole gzip stream of at most limit bytes of contents. It never writes more
  * than that, however much the stream would expand to. */
 GBytes *curator_gunzip (const void *data, gsize length, gsize limit);
-
-#endif

@@ -1,6 +1,5 @@
 /* A histogram of durations with fixed buckets, each a power of two longer than the one before. */
-#ifndef CURATOR_HISTOGRAM_H
-#define CURATOR_HISTOGRAM_H
+#pragma once
 
 #include <glib.h>
 
@@ -24,5 +23,3 @@ guint curator_scale_bucket (const CuratorScale *scale, gint64 duration_us);
 gint64 curator_scale_limit_us (const CuratorScale *scale, guint bucket);
 void curator_histogram_add (CuratorHistogram *histogram, const CuratorScale *scale,
                             gint64 duration_us);
-
-#endif

@@ -5,8 +5,7 @@
  * All times are microseconds. Points in time are of one clock that goes on while the machine sleeps
  * (CLOCK_BOOTTIME); zero means "never".
  */
-#ifndef CURATOR_LEASE_MATH_H
-#define CURATOR_LEASE_MATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -213,5 +212,3 @@ int64_t curator_lease_until_told (const CuratorLeaseEvidence *evidence,
 */
 int64_t curator_lease_until_fresh (const CuratorLeaseEvidence *evidence,
                                    const CuratorLeaseTerms *terms, int64_t now_us);
-
-#endif

@@ -1,6 +1,5 @@
 /* A host name to its addresses; see lookup.c. */
-#ifndef CURATOR_LOOKUP_H
-#define CURATOR_LOOKUP_H
+#pragma once
 
 #include <glib.h>
 #include <netdb.h>
@@ -31,5 +30,3 @@ void curator_lookup_watch_forks (void);
 /* getaddrinfo(), and whatever else calls it, is called between these two, of any thread. */
 void curator_lookup_enter (CuratorLookupKind kind);
 void curator_lookup_leave (CuratorLookupKind kind);
-
-#endif

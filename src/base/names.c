@@ -8,37 +8,20 @@
 const char *
 curator_connection_state_to_string (CuratorConnectionState state)
 {
-  switch (state)
-    {
-    case CURATOR_STATE_CONNECTED:
-      return "CONNECTED";
-    case CURATOR_STATE_SUSPENDED:
-      return "SUSPENDED";
-    case CURATOR_STATE_RECONNECTED:
-      return "RECONNECTED";
-    case CURATOR_STATE_LOST:
-      return "LOST";
-    case CURATOR_STATE_READ_ONLY:
-      return "READ_ONLY";
-    default:
-      return "UNKNOWN";
-    }
+  static const char *const names[] = { [CURATOR_STATE_CONNECTED] = "CONNECTED",
+                                       [CURATOR_STATE_SUSPENDED] = "SUSPENDED",
+                                       [CURATOR_STATE_RECONNECTED] = "RECONNECTED",
+                                       [CURATOR_STATE_LOST] = "LOST",
+                                       [CURATOR_STATE_READ_ONLY] = "READ_ONLY" };
+  return (guint) state < G_N_ELEMENTS (names) ? names[state] : "UNKNOWN";
 }
 
 const char *
 curator_lease_state_to_string (CuratorLeaseState state)
 {
-  switch (state)
-    {
-    case CURATOR_LEASE_HELD:
-      return "HELD";
-    case CURATOR_LEASE_SUSPECT:
-      return "SUSPECT";
-    case CURATOR_LEASE_LOST:
-      return "LOST";
-    case CURATOR_LEASE_RELEASED:
-      return "RELEASED";
-    default:
-      return "UNKNOWN";
-    }
+  static const char *const names[] = { [CURATOR_LEASE_HELD] = "HELD",
+                                       [CURATOR_LEASE_SUSPECT] = "SUSPECT",
+                                       [CURATOR_LEASE_LOST] = "LOST",
+                                       [CURATOR_LEASE_RELEASED] = "RELEASED" };
+  return (guint) state < G_N_ELEMENTS (names) ? names[state] : "UNKNOWN";
 }

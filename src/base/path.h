@@ -1,5 +1,4 @@
-#ifndef CURATOR_PATH_H
-#define CURATOR_PATH_H
+#pragma once
 
 #include <glib.h>
 
@@ -30,5 +29,3 @@ gboolean curator_path_is_numbered (const char *name, const char *prefix);
  * result is valid UTF-8 on one line. It keeps '%', so never use it as a format. "(null)" for NULL.
  * */
 char *curator_path_escape (const char *name);
-
-#endif

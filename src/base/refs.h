@@ -4,8 +4,7 @@
  * report the last owner's free as a race with an earlier owner's use. The g_atomic_int_* macros are
  * compiled into our own code.
  */
-#ifndef CURATOR_REFS_H
-#define CURATOR_REFS_H
+#pragma once
 
 #include <glib.h>
 
@@ -42,4 +41,9 @@ curator_refs_try_inc (CuratorRefs *refs)
   return count > 0;
 }
 
-#endif
+/* A GDestroyNotify that calls func, whose parameter has a type. */
+#define CURATOR_DESTROY_FUNC(name, func)                                                           \
+  static void name (gpointer object)                                                               \
+  {                                                                                                \
+    func (object);                                                                                 \
+  }

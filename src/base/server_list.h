@@ -2,8 +2,7 @@
  *
  * Mirrors the list of StaticHostProvider. Pure, no lock: the owner's lock guards a list.
  */
-#ifndef CURATOR_SERVER_LIST_H
-#define CURATOR_SERVER_LIST_H
+#pragma once
 
 #include <glib.h>
 #include <sys/socket.h>
@@ -41,5 +40,3 @@ char *curator_servers_dup_why (GPtrArray *servers);
 /* "address:port" as in such a list, with which it can be compared. */
 char *curator_address_to_string (const struct sockaddr *address, socklen_t length);
 gboolean curator_servers_list_contains (const char *list, const char *address);
-
-#endif

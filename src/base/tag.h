@@ -4,8 +4,10 @@
  * The check is one load and one comparison. Threads: any; a tag changes only when nobody else can
  * know the object.
  */
-#ifndef CURATOR_TAG_H
-#define CURATOR_TAG_H
+#pragma once
+
+#include "base/refs.h"
+#include "curator/error.h"
 
 #include <gio/gio.h>
 #include <string.h>
@@ -95,11 +97,44 @@ curator_is_cancellable (GCancellable *cancellable)
          || (curator_is_foreign (cancellable) && G_IS_CANCELLABLE (cancellable));
 }
 
+/* The start of a public function, which returns value, with a critical, if it is not called as expected. */
+#define CURATOR_CHECK(expected, words, value)                                                      \
+  if (G_UNLIKELY (!(expected)))                                                                    \
+    {                                                                                              \
+      g_return_if_fail_warning (G_LOG_DOMAIN, G_STRFUNC, words);                                   \
+      return value;                                                                                \
+    }
+#define CURATOR_CHECK_CALL(expected, error, value)                                                 \
+  CURATOR_CHECK (expected, #expected, value)                                                       \
+  g_return_val_if_fail (error == NULL || *error == NULL, value)
+/* The same if it may wait. */
+#define CURATOR_CHECK_WAITING(expected, cancellable, error, value)                                 \
+  CURATOR_CHECK (expected, #expected, value)                                                       \
+  g_return_val_if_fail (curator_is_cancellable (cancellable), value);                              \
+  g_return_val_if_fail (error == NULL || *error == NULL, value)
+
+/* FALSE, with an error. */
+#define CURATOR_REFUSE(error, code, ...)                                                           \
+  (g_set_error (error, CURATOR_ERROR, code, __VA_ARGS__), FALSE)
+/* The public function that returns a field of an object; value: of what is no such object. */
+#define CURATOR_GETTER(Result, name, Type, TAG, field, value)                                      \
+  Result name (Type *object)                                                                       \
+  {                                                                                                \
+    g_return_val_if_fail (CURATOR_IS_##TAG (object), value);                                       \
+    return object->field;                                                                          \
+  }
+/* The public function that takes a reference. */
+#define CURATOR_REF_FUNC(name, Type, TAG)                                                          \
+  Type *name (Type *object)                                                                        \
+  {                                                                                                \
+    g_return_val_if_fail (CURATOR_IS_##TAG (object), NULL);                                        \
+    curator_refs_inc (&object->refs);                                                              \
+    return object;                                                                                 \
+  }
+
 /* Called before an object is freed, so that its address is no object any more. */
 static inline void
 curator_tag_clear (gpointer object)
 {
   *(CuratorTag *) object = 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A function to be called later, once, with its data. Any thread; no lock. */
-#ifndef CURATOR_TASK_H
-#define CURATOR_TASK_H
+#pragma once
 
 #include <glib.h>
 
@@ -53,5 +52,3 @@ curator_tasks_forget (GQueue *tasks)
       g_free (g_queue_pop_head (tasks));
     }
 }
-
-#endif

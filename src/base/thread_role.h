@@ -4,8 +4,7 @@
  * only. A thread that serves a client does not wait for the end of one: two of them could wait for each
  * other. Threads: any; each sees its own role, no lock.
  */
-#ifndef CURATOR_THREAD_ROLE_H
-#define CURATOR_THREAD_ROLE_H
+#pragma once
 
 #include "curator/types.h"
 
@@ -22,5 +21,3 @@ CuratorThreadRole curator_thread_role (void);
  * restore takes. */
 CuratorThreadRole curator_thread_change_role (CuratorClient *client, gboolean is_ours);
 void curator_thread_restore_role (CuratorThreadRole before);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * All its signals are blocked: it must not handle the program's.
  */
-#ifndef CURATOR_THREAD_START_H
-#define CURATOR_THREAD_START_H
+#pragma once
 
 #include <glib.h>
 #include <pthread.h>
@@ -57,5 +56,3 @@ curator_thread_start_detached (const char *name, void *(*run) (void *data), void
   g_free (start);
   return failed;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Thread numbers, and a count of forks. Any thread; no lock. */
-#ifndef CURATOR_THREADS_H
-#define CURATOR_THREADS_H
+#pragma once
 
 #include <gio/gio.h>
 #include <stdatomic.h>
@@ -24,5 +23,3 @@ curator_fork_generation (void)
 {
   return atomic_load_explicit (&curator_n_forks, memory_order_relaxed);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * to a server by TLS, runs SASL, and passes the frames on. It takes no lock of the client. Behind the
  * port only the owner of the secret is served, so no other local process can use the session.
  */
-#ifndef CURATOR_CHANNEL_H
-#define CURATOR_CHANNEL_H
+#pragma once
 
 #include "channel/channel_frames.h"
 #include "channel/channel_sasl.h"
@@ -40,5 +39,3 @@ void curator_channel_close (CuratorChannel *channel);
 /* For libzookeeper: its list of servers, and the password of a session with id 0. */
 const char *curator_channel_get_hosts (CuratorChannel *channel);
 const guint8 *curator_channel_get_secret (CuratorChannel *channel);
-
-#endif

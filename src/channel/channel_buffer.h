@@ -1,6 +1,5 @@
 /* A buffer of fixed size between two sockets. Used by one thread; no lock. */
-#ifndef CURATOR_CHANNEL_BUFFER_H
-#define CURATOR_CHANNEL_BUFFER_H
+#pragma once
 
 #include <glib.h>
 #include <string.h>
@@ -49,5 +48,3 @@ curator_buffer_room (CuratorBuffer *buffer)
     }
   return CURATOR_BUFFER_SIZE - buffer->end;
 }
-
-#endif

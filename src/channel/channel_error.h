@@ -1,5 +1,4 @@
-#ifndef CURATOR_CHANNEL_ERROR_H
-#define CURATOR_CHANNEL_ERROR_H
+#pragma once
 
 #include "curator/error.h"
 #include "curator/tls.h"
@@ -11,4 +10,9 @@ void curator_channel_set_errno (GError **error, const char *what, int number);
 /* UNSUPPORTED; returns FALSE. */
 gboolean curator_channel_unsupported (GError **error, const char *what);
 
-#endif
+/* A function that a build without TLS or SASL has only so that others can name it. */
+#define CURATOR_STUB(Result, name, parameters, value)                                              \
+  Result name parameters                                                                           \
+  {                                                                                                \
+    return value;                                                                                  \
+  }

@@ -3,8 +3,7 @@
  * Mirrors ConnectRequest, ConnectResponse, GetSASLRequest and SetSASLResponse of zookeeper-jute.
  * Threads: any; pure, no lock. A frame is a length of 4 bytes, in network order, and as many bytes.
  */
-#ifndef CURATOR_CHANNEL_FRAMES_H
-#define CURATOR_CHANNEL_FRAMES_H
+#pragma once
 
 #include <glib.h>
 
@@ -46,5 +45,3 @@ GByteArray *curator_frame_write_sasl (gint32 xid, const guint8 *token, gsize len
 
 /* Takes the same time whatever the bytes are. */
 gboolean curator_passwords_equal (const guint8 *a, const guint8 *b);
-
-#endif

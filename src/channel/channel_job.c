@@ -92,8 +92,5 @@ curator_job_result (CuratorJob *job)
 void
 curator_job_drop (CuratorJob *job)
 {
-  if (job != NULL)
-    {
-      job_unref (job);
-    }
+  g_clear_pointer (&job, job_unref);
 }

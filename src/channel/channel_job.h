@@ -3,8 +3,7 @@
  * Threads: the owner starts and drops a job and asks for its end; its function runs on the job's
  * thread. No lock. A dropped job goes on until its function returns, and frees its data then.
  */
-#ifndef CURATOR_CHANNEL_JOB_H
-#define CURATOR_CHANNEL_JOB_H
+#pragma once
 
 #include <glib.h>
 
@@ -18,5 +17,3 @@ gpointer curator_job_data (CuratorJob *job);
 /* The data of a finished job, borrowed; NULL while it runs. */
 gpointer curator_job_result (CuratorJob *job);
 void curator_job_drop (CuratorJob *job);
-
-#endif

@@ -3,8 +3,7 @@
  * Used by the channel's thread only; no lock. Until a server has answered the ConnectRequest, another
  * server may be tried; libzookeeper notices nothing. Later the loss of one side ends the other.
  */
-#ifndef CURATOR_CHANNEL_LINK_H
-#define CURATOR_CHANNEL_LINK_H
+#pragma once
 
 #include "channel/link_record.h"
 
@@ -22,5 +21,3 @@ void curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS
                            gint64 *until_us);
 /* FALSE: it has ended. */
 gboolean curator_link_dispatch (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_FDS]);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Mirrors ClientCnxn.SendThread.sendPing and its answer. Threads: one; pure, no lock.
  */
-#ifndef CURATOR_CHANNEL_PINGS_H
-#define CURATOR_CHANNEL_PINGS_H
+#pragma once
 
 #include <glib.h>
 
@@ -36,5 +35,3 @@ void curator_pings_note_requests (CuratorPings *pings, const guint8 *bytes, gsiz
 /* The next piece for the client has come. If it answers pings: a time at which none of them had been
  * sent yet. Otherwise 0. */
 gint64 curator_pings_note_answers (CuratorPings *pings, const guint8 *bytes, gsize n);
-
-#endif

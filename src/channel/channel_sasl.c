@@ -38,13 +38,6 @@ curator_sasl_settings_new_gssapi (const char *service, const char *server_name)
   return settings_new ("GSSAPI", service != NULL ? service : "zookeeper", server_name);
 }
 
-CuratorSaslSettings *
-curator_sasl_settings_ref (CuratorSaslSettings *settings)
-{
-  curator_refs_inc (&settings->refs);
-  return settings;
-}
-
 void
 curator_sasl_settings_unref (CuratorSaslSettings *settings)
 {
@@ -191,7 +184,8 @@ curator_sasl_new (CuratorSaslSettings *settings, const char *host)
   CuratorSasl *sasl = g_new0 (CuratorSasl, 1);
 
   curator_refs_init (&sasl->refs);
-  sasl->settings = curator_sasl_settings_ref (settings);
+  curator_refs_inc (&settings->refs);
+  sasl->settings = settings;
   sasl->host = g_strdup (host);
   sasl->secret = settings->password != NULL ? secret_new (settings->password) : NULL;
   set_callbacks (sasl);
@@ -341,11 +335,7 @@ struct _CuratorSasl
   GError *error;
 };
 
-gboolean
-curator_sasl_is_built_in (void)
-{
-  return FALSE;
-}
+CURATOR_STUB (gboolean, curator_sasl_is_built_in, (void), FALSE)
 
 CuratorSasl *
 curator_sasl_new (CuratorSaslSettings *settings, const char *host)
@@ -373,21 +363,10 @@ curator_sasl_unref (gpointer data)
     }
 }
 
-void
-curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
-{
-}
-
-gboolean
-curator_sasl_begin_step (CuratorSasl *sasl)
-{
-  return TRUE;
-}
-
-void
-curator_sasl_end_step (CuratorSasl *sasl)
-{
-}
+CURATOR_STUB (void, curator_sasl_set_challenge,
+              (CuratorSasl * sasl, const guint8 *bytes, gsize n), )
+CURATOR_STUB (gboolean, curator_sasl_begin_step, (CuratorSasl * sasl), TRUE)
+CURATOR_STUB (void, curator_sasl_end_step, (CuratorSasl * sasl), )
 
 void
 curator_sasl_step (gpointer data)
@@ -396,22 +375,8 @@ curator_sasl_step (gpointer data)
   curator_channel_unsupported (&sasl->error, "SASL");
 }
 
-const GError *
-curator_sasl_get_error (CuratorSasl *sasl)
-{
-  return sasl->error;
-}
-
-GBytes *
-curator_sasl_get_response (CuratorSasl *sasl)
-{
-  return NULL;
-}
-
-gboolean
-curator_sasl_is_complete (CuratorSasl *sasl)
-{
-  return FALSE;
-}
+CURATOR_STUB (const GError *, curator_sasl_get_error, (CuratorSasl * sasl), sasl->error)
+CURATOR_STUB (GBytes *, curator_sasl_get_response, (CuratorSasl * sasl), NULL)
+CURATOR_STUB (gboolean, curator_sasl_is_complete, (CuratorSasl * sasl), FALSE)
 
 #endif

@@ -3,8 +3,7 @@
  * Mirrors ZooKeeperSaslClient. curator_sasl_step() may block, for a KDC for instance, so it runs as a
  * job; no other function is called meanwhile. Without Cyrus SASL it fails with UNSUPPORTED.
  */
-#ifndef CURATOR_CHANNEL_SASL_H
-#define CURATOR_CHANNEL_SASL_H
+#pragma once
 
 #include "base/refs.h"
 
@@ -27,7 +26,6 @@ typedef struct
 CuratorSaslSettings *curator_sasl_settings_new_digest (const char *user, const char *password);
 CuratorSaslSettings *curator_sasl_settings_new_gssapi (const char *service,
                                                        const char *server_name);
-CuratorSaslSettings *curator_sasl_settings_ref (CuratorSaslSettings *settings);
 void curator_sasl_settings_unref (CuratorSaslSettings *settings);
 
 gboolean curator_sasl_is_built_in (void);
@@ -52,5 +50,3 @@ const GError *curator_sasl_get_error (CuratorSasl *sasl);
 GBytes *curator_sasl_get_response (CuratorSasl *sasl);
 /* The server is authenticated as far as the mechanism does that, and no further step is needed. */
 gboolean curator_sasl_is_complete (CuratorSasl *sasl);
-
-#endif

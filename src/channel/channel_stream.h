@@ -1,6 +1,5 @@
 /* One connection to a server: in clear text, or TLS by GnuTLS. Used by one thread; no lock. */
-#ifndef CURATOR_CHANNEL_STREAM_H
-#define CURATOR_CHANNEL_STREAM_H
+#pragma once
 
 #include "channel/endpoints.h"
 #include "channel/tls_credentials.h"
@@ -38,5 +37,3 @@ gssize curator_stream_write (CuratorStream *stream, const guint8 *bytes, gsize n
 void curator_stream_finish (CuratorStream *stream);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorStream, curator_stream_close)
-
-#endif

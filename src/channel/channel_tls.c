@@ -377,56 +377,16 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   return NULL;
 }
 
-void
-curator_tls_session_free (CuratorTlsSession *tls)
-{
-}
-
-char *
-curator_tls_session_dup_refusal (CuratorTlsSession *tls)
-{
-  return NULL;
-}
-
-gint64
-curator_tls_session_get_peer_expiry (CuratorTlsSession *tls)
-{
-  return 0;
-}
-
-gboolean
-curator_tls_session_wants_write (CuratorTlsSession *tls)
-{
-  return FALSE;
-}
-
-gboolean
-curator_tls_session_has_pending (CuratorTlsSession *tls)
-{
-  return FALSE;
-}
-
-int
-curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
-{
-  return -1;
-}
-
-gssize
-curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError **error)
-{
-  return -1;
-}
-
-gssize
-curator_tls_session_write (CuratorTlsSession *tls, const guint8 *bytes, gsize n, GError **error)
-{
-  return -1;
-}
-
-void
-curator_tls_session_finish (CuratorTlsSession *tls)
-{
-}
+CURATOR_STUB (void, curator_tls_session_free, (CuratorTlsSession * tls), )
+CURATOR_STUB (char *, curator_tls_session_dup_refusal, (CuratorTlsSession * tls), NULL)
+CURATOR_STUB (gint64, curator_tls_session_get_peer_expiry, (CuratorTlsSession * tls), 0)
+CURATOR_STUB (gboolean, curator_tls_session_wants_write, (CuratorTlsSession * tls), FALSE)
+CURATOR_STUB (gboolean, curator_tls_session_has_pending, (CuratorTlsSession * tls), FALSE)
+CURATOR_STUB (int, curator_tls_session_shake, (CuratorTlsSession * tls, GError **error), -1)
+CURATOR_STUB (gssize, curator_tls_session_read,
+              (CuratorTlsSession * tls, guint8 *bytes, gsize n, GError **error), -1)
+CURATOR_STUB (gssize, curator_tls_session_write,
+              (CuratorTlsSession * tls, const guint8 *bytes, gsize n, GError **error), -1)
+CURATOR_STUB (void, curator_tls_session_finish, (CuratorTlsSession * tls), )
 
 #endif

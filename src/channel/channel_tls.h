@@ -1,6 +1,5 @@
 /* A TLS session on a connected socket that does not block. Used by one thread; no lock. */
-#ifndef CURATOR_CHANNEL_TLS_H
-#define CURATOR_CHANNEL_TLS_H
+#pragma once
 
 #include "channel/tls_credentials.h"
 
@@ -28,5 +27,3 @@ gssize curator_tls_session_read (CuratorTlsSession *session, guint8 *bytes, gsiz
 gssize curator_tls_session_write (CuratorTlsSession *session, const guint8 *bytes, gsize n,
                                   GError **error);
 void curator_tls_session_finish (CuratorTlsSession *session);
-
-#endif

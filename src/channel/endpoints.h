@@ -3,8 +3,7 @@
  * Mirrors StaticHostProvider. Used by one thread; no lock. The order is shuffled for each list. Names are
  * looked up elsewhere: a list has the addresses that are known.
  */
-#ifndef CURATOR_ENDPOINTS_H
-#define CURATOR_ENDPOINTS_H
+#pragma once
 
 #include "base/lookup.h"
 #include "base/server_list.h"
@@ -39,5 +38,3 @@ void curator_endpoints_start_round (CuratorEndpoints *endpoints);
 gint64 curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms);
 /* The pause after that many rounds without an answer. */
 gint64 curator_endpoints_pause_us (guint n_rounds, gint32 timeout_ms);
-
-#endif

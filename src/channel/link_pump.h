@@ -1,6 +1,5 @@
 /* Passes bytes between libzookeeper and a server. Used by the channel's thread only; no lock. */
-#ifndef CURATOR_LINK_PUMP_H
-#define CURATOR_LINK_PUMP_H
+#pragma once
 
 #include "channel/link_record.h"
 
@@ -8,5 +7,3 @@
 gboolean curator_link_pump_early (CuratorLink *link, short client_events);
 /* The events are those of poll. FALSE: the link has ended. */
 gboolean curator_link_pump (CuratorLink *link, short client_events, short server_events);
-
-#endif

@@ -1,6 +1,5 @@
 /* The record of one connection through the channel. Used by the channel's thread only; no lock. */
-#ifndef CURATOR_LINK_RECORD_H
-#define CURATOR_LINK_RECORD_H
+#pragma once
 
 #include "channel/channel_buffer.h"
 #include "channel/channel_frames.h"
@@ -81,5 +80,3 @@ curator_link_enter (CuratorLink *link, CuratorLinkState state)
   link->state = state;
   link->deadline_us = CURATOR_NO_TIME;
 }
-
-#endif

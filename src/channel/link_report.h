@@ -1,6 +1,5 @@
 /* Tells the client why a server will not do. Used by the channel's thread only; no lock. */
-#ifndef CURATOR_LINK_REPORT_H
-#define CURATOR_LINK_REPORT_H
+#pragma once
 
 #include "channel/link_record.h"
 
@@ -8,5 +7,3 @@
 void curator_link_report (CuratorLink *link, const GError *error, gboolean is_final);
 /* An open link has lost its server before anything was answered. */
 void curator_link_report_loss (CuratorLink *link, const GError *error);
-
-#endif

@@ -11,7 +11,6 @@
  */
 #include "channel/link_server.h"
 
-#include "channel/channel_error.h"
 #include "channel/link_report.h"
 
 #include <string.h>

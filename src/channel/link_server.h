@@ -1,6 +1,5 @@
 /* Finds a server for a connection. Used by the channel's thread only; no lock. */
-#ifndef CURATOR_LINK_SERVER_H
-#define CURATOR_LINK_SERVER_H
+#pragma once
 
 #include "channel/link_record.h"
 
@@ -12,5 +11,3 @@ gboolean curator_link_change_servers (CuratorLink *link, GPtrArray *servers);
 /* Goes on as far as possible; until the link is open. */
 void curator_link_step_server (CuratorLink *link);
 void curator_link_drop_server (CuratorLink *link);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Used by the channel's thread only; no lock.
  */
-#ifndef CURATOR_LOOPBACK_H
-#define CURATOR_LOOPBACK_H
+#pragma once
 
 #include <glib.h>
 #include <poll.h>
@@ -26,5 +25,3 @@ void curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURA
 void curator_loopback_dispatch (CuratorLoopback *loopback,
                                 const struct pollfd fds[CURATOR_LOOPBACK_FDS],
                                 CuratorLoopbackFunc on_frame, gpointer data);
-
-#endif

@@ -6,7 +6,6 @@
 
 #include "base/fork_gate.h"
 #include "base/tag.h"
-#include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
 
 #include <string.h>
@@ -37,13 +36,7 @@ curator_tls_copy (const CuratorTls *tls)
   return copy;
 }
 
-CuratorTls *
-curator_tls_ref (CuratorTls *tls)
-{
-  g_return_val_if_fail (CURATOR_IS_TLS (tls), NULL);
-  curator_refs_inc (&tls->refs);
-  return tls;
-}
+CURATOR_REF_FUNC (curator_tls_ref, CuratorTls, TLS)
 
 void
 curator_wipe_string (char **secret)
@@ -89,8 +82,7 @@ absolute (const char *file)
 gboolean
 curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_TLS (tls) && pem != NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && pem != NULL, error, FALSE);
   CURATOR_INSIDE_GATE;
   g_autofree char *path = absolute (pem);
 
@@ -106,8 +98,7 @@ curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 gboolean
 curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_TLS (tls), FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls), error, FALSE);
   CURATOR_INSIDE_GATE;
   g_autofree char *path = pem != NULL ? absolute (pem) : NULL;
 
@@ -141,8 +132,7 @@ gboolean
 curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const char *key_pem,
                                    const char *password, GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, error, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = absolute (cert_pem);
@@ -154,8 +144,7 @@ curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const 
 gboolean
 curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password, GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_TLS (tls) && file != NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && file != NULL, error, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = absolute (file);
@@ -166,8 +155,7 @@ curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password,
 gboolean
 curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri, GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_TLS (tls) && cert_uri != NULL && key_uri != NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && cert_uri != NULL && key_uri != NULL, error, FALSE);
   g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
   candidate->certificate = g_strdup (cert_uri);

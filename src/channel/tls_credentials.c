@@ -341,29 +341,13 @@ curator_tls_credentials_get (const CuratorTlsCredentials *credentials)
 
 #else
 
-gboolean
-curator_tls_is_built_in (void)
-{
-  return FALSE;
-}
-
-gboolean
-curator_tls_check_ca (const char *path, GError **error)
-{
-  return curator_channel_unsupported (error, "TLS");
-}
-
-gboolean
-curator_tls_check_crl (const char *path, GError **error)
-{
-  return curator_channel_unsupported (error, "TLS");
-}
-
-gboolean
-curator_tls_check_certificate (const CuratorTls *tls, GError **error)
-{
-  return curator_channel_unsupported (error, "TLS");
-}
+CURATOR_STUB (gboolean, curator_tls_is_built_in, (void), FALSE)
+CURATOR_STUB (gboolean, curator_tls_check_ca, (const char *path, GError **error),
+              curator_channel_unsupported (error, "TLS"))
+CURATOR_STUB (gboolean, curator_tls_check_crl, (const char *path, GError **error),
+              curator_channel_unsupported (error, "TLS"))
+CURATOR_STUB (gboolean, curator_tls_check_certificate, (const CuratorTls *tls, GError **error),
+              curator_channel_unsupported (error, "TLS"))
 
 CuratorTlsCredentials *
 curator_tls_credentials_load (const CuratorTls *tls, GError **error)
@@ -372,34 +356,14 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
   return NULL;
 }
 
-void
-curator_tls_credentials_free (CuratorTlsCredentials *credentials)
-{
-}
-
-gboolean
-curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const CuratorTls *tls,
-                                 GError **error)
-{
-  return curator_channel_unsupported (error, "TLS");
-}
-
-gint64
-curator_tls_expiry_of (gconstpointer der)
-{
-  return 0;
-}
-
-gint64
-curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
-{
-  return 0;
-}
-
-gpointer
-curator_tls_credentials_get (const CuratorTlsCredentials *credentials)
-{
-  return NULL;
-}
+CURATOR_STUB (void, curator_tls_credentials_free, (CuratorTlsCredentials * credentials), )
+CURATOR_STUB (gboolean, curator_tls_credentials_refresh,
+              (CuratorTlsCredentials * *credentials, const CuratorTls *tls, GError **error),
+              curator_channel_unsupported (error, "TLS"))
+CURATOR_STUB (gint64, curator_tls_expiry_of, (gconstpointer der), 0)
+CURATOR_STUB (gint64, curator_tls_credentials_get_expiry,
+              (const CuratorTlsCredentials *credentials), 0)
+CURATOR_STUB (gpointer, curator_tls_credentials_get, (const CuratorTlsCredentials *credentials),
+              NULL)
 
 #endif

@@ -2,8 +2,7 @@
  *
  * Used by one thread at a time; no lock. Without GnuTLS every function fails with UNSUPPORTED.
  */
-#ifndef CURATOR_TLS_CREDENTIALS_H
-#define CURATOR_TLS_CREDENTIALS_H
+#pragma once
 
 #include "channel/tls_settings.h"
 
@@ -29,5 +28,3 @@ gint64 curator_tls_expiry_of (gconstpointer der);
 gpointer curator_tls_credentials_get (const CuratorTlsCredentials *credentials);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorTlsCredentials, curator_tls_credentials_free)
-
-#endif

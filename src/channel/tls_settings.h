@@ -1,6 +1,5 @@
 /* The settings behind CuratorTls. Constant once a client has copied them. */
-#ifndef CURATOR_TLS_SETTINGS_H
-#define CURATOR_TLS_SETTINGS_H
+#pragma once
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -24,5 +23,3 @@ CuratorTls *curator_tls_copy (const CuratorTls *tls);
 
 /* Wipes and frees a secret, which may be NULL. */
 void curator_wipe_string (char **secret);
-
-#endif

@@ -106,15 +106,29 @@ curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy
   return curator_client_new_with_ops (connect_string, retry_policy, curator_zk_ops_real ());
 }
 
-CuratorClient *
-curator_client_ref (CuratorClient *client)
-{
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  curator_refs_inc (&client->refs);
-  return client;
-}
+CURATOR_REF_FUNC (curator_client_ref, CuratorClient, CLIENT)
 
-static void close_client (CuratorClient *client, gboolean may_wait) CURATOR_UNLOCKED;
+static CURATOR_UNLOCKED void
+close_client (CuratorClient *client, gboolean may_wait)
+{
+  curator_client_lock (client);
+  if (client->life != CURATOR_LIFE_STOPPED)
+    {
+      g_atomic_int_set (&client->life, CURATOR_LIFE_STOPPED);
+      client->state = CURATOR_STATE_LOST;
+      curator_client_cancel_ops (client, ZCLOSING);
+      curator_session_close_all (client);
+      curator_dispatch_stop (client);
+      /* Unlocking runs the callers' completions now; they must not wait for the handle to close. */
+      curator_client_unlock (client);
+      curator_client_lock (client);
+    }
+  if (may_wait)
+    {
+      curator_dispatch_join (client);
+    }
+  curator_client_unlock (client);
+}
 
 void
 curator_client_unref (CuratorClient *client)
@@ -136,26 +150,16 @@ curator_client_unref (CuratorClient *client)
 static CURATOR_LOCKED gboolean
 check_latent (CuratorClient *client, GError **error)
 {
-  switch (client->life)
-    {
-    case CURATOR_LIFE_LATENT:
-      return TRUE;
-    case CURATOR_LIFE_STARTED:
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the client was already started");
-      return FALSE;
-    case CURATOR_LIFE_STOPPED:
-    default:
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
-      return FALSE;
-    }
+  const gboolean started = client->life == CURATOR_LIFE_STARTED;
+  return client->life == CURATOR_LIFE_LATENT
+         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_CLOSED,
+                            started ? "the client was already started" : "the client is closed");
 }
 
 gboolean
 curator_client_start (CuratorClient *client, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, FALSE);
   if (!curator_client_check_forked (client, error))
     {
       return FALSE;
@@ -178,28 +182,6 @@ curator_client_start (CuratorClient *client, GError **error)
     }
   curator_client_unlock (client);
   return started;
-}
-
-static void
-close_client (CuratorClient *client, gboolean may_wait)
-{
-  curator_client_lock (client);
-  if (client->life != CURATOR_LIFE_STOPPED)
-    {
-      g_atomic_int_set (&client->life, CURATOR_LIFE_STOPPED);
-      client->state = CURATOR_STATE_LOST;
-      curator_client_cancel_ops (client, ZCLOSING);
-      curator_session_close_all (client);
-      curator_dispatch_stop (client);
-      /* Unlocking runs the callers' completions now; they must not wait for the handle to close. */
-      curator_client_unlock (client);
-      curator_client_lock (client);
-    }
-  if (may_wait)
-    {
-      curator_dispatch_join (client);
-    }
-  curator_client_unlock (client);
 }
 
 void

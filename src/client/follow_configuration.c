@@ -12,8 +12,6 @@
 #include "base/server_list.h"
 #include "client/server_update.h"
 #include "core/log.h"
-#include "core/monitor.h"
-#include "core/zk_error.h"
 #include "session/watches.h"
 
 #include <string.h>

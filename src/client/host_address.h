@@ -1,8 +1,7 @@
 /* This host's address, which is the payload of lock nodes if the program sets none.
  *
  * Guarded by the client's mutex. */
-#ifndef CURATOR_HOST_ADDRESS_H
-#define CURATOR_HOST_ADDRESS_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -12,5 +11,3 @@ GBytes *curator_host_name (void);
  * found (may be NULL), with the mutex held, when that has ended. */
 void curator_host_address_look_up (CuratorClient *client,
                                    void (*found) (CuratorClient *client)) CURATOR_LOCKED;
-
-#endif

@@ -21,9 +21,8 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
   g_return_val_if_fail (curator_settings_are_open (client), FALSE);
   if (client->ops->is_shared)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%s can only be set for a client with a connection of its own", what);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "%s can only be set for a client with a connection of its own", what);
     }
   return is_built_in || curator_channel_unsupported (error, what);
 }
@@ -31,8 +30,7 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
 gboolean
 curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), error, FALSE);
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
     {
       return FALSE;
@@ -59,8 +57,7 @@ gboolean
 curator_client_set_sasl_digest (CuratorClient *client, const char *user, const char *password,
                                 GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, error, FALSE);
   return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
 }
 
@@ -68,7 +65,6 @@ gboolean
 curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, const char *server_name,
                                 GError **error)
 {
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, FALSE);
   return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
 }

@@ -7,7 +7,6 @@
 #include "base/server_list.h"
 #include "client/session_servers.h"
 #include "client/settings.h"
-#include "core/log.h"
 #include "core/monitor.h"
 #include "zk/features.h"
 
@@ -75,8 +74,7 @@ curator_server_update_apply (CuratorClient *client, GPtrArray *hosts, const char
 gboolean
 curator_client_update_servers (CuratorClient *client, const char *connect_string, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && connect_string != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && connect_string != NULL, error, FALSE);
   if (!curator_client_check_usable (client, error))
     {
       return FALSE;

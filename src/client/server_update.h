@@ -1,6 +1,5 @@
 /* Another list of servers for a client that is running (ZooKeeper.updateServerList). */
-#ifndef CURATOR_SERVER_UPDATE_H
-#define CURATOR_SERVER_UPDATE_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -10,5 +9,3 @@ CuratorConnectString *curator_server_update_parse (CuratorClient *client,
 /* The servers are those from now on. text: as a connect string. */
 void curator_server_update_apply (CuratorClient *client, GPtrArray *hosts,
                                   const char *text) CURATOR_LOCKED;
-
-#endif

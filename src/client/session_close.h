@@ -1,6 +1,5 @@
 /* Ends a session: notifies its users and closes its handle (CuratorZookeeperClient.close). */
-#ifndef CURATOR_SESSION_CLOSE_H
-#define CURATOR_SESSION_CLOSE_H
+#pragma once
 
 #include "session/session.h"
 
@@ -12,5 +11,3 @@ void curator_session_tear_down (CuratorSession *session) CURATOR_LOCKED;
 void curator_session_cleanup_event (CuratorSession *session, int state) CURATOR_LOCKED;
 /* Runs on the session lane. Takes the client's reference to the session. */
 void curator_session_close_handle (gpointer session) CURATOR_UNLOCKED;
-
-#endif

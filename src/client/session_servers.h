@@ -1,6 +1,5 @@
 /* Which servers a session's handle connects to. Guarded by the client's mutex. */
-#ifndef CURATOR_SESSION_SERVERS_H
-#define CURATOR_SESSION_SERVERS_H
+#pragma once
 
 #include "session/session.h"
 
@@ -17,5 +16,3 @@ void curator_session_servers_connected (CuratorSession *session) CURATOR_LOCKED;
 /* client->known has other servers. */
 void curator_session_servers_replaced (CuratorClient *client) CURATOR_LOCKED;
 void curator_session_servers_stop (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

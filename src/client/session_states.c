@@ -18,7 +18,6 @@
 #include "client/session_close.h"
 #include "client/session_servers.h"
 #include "core/client-record.h"
-#include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/op.h"
@@ -197,8 +196,8 @@ on_connected (CuratorSession *session, int state)
   if (id == 0 || timeout_ms <= 0 || state != ZOO_CONNECTED_STATE)
     {
       /* No server grants that, but libzookeeper takes it for a session. */
-      curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms%s", id,
-                    timeout_ms, state == ZOO_CONNECTED_STATE ? "" : ", for reading only");
+      curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms%s",
+                    id, timeout_ms, state == ZOO_CONNECTED_STATE ? "" : ", for reading only");
       curator_session_die (session, ZSESSIONEXPIRED);
       return;
     }

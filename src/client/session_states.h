@@ -1,6 +1,5 @@
 /* Opens and replaces the sessions of a client (ConnectionState, HandleHolder). */
-#ifndef CURATOR_SESSION_STATES_H
-#define CURATOR_SESSION_STATES_H
+#pragma once
 
 #include "session/session.h"
 
@@ -8,5 +7,3 @@
 void curator_session_open (CuratorClient *client) CURATOR_LOCKED;
 /* LOST: ends the session, and opens the next one unless the authentication was refused. */
 void curator_session_die (CuratorSession *session, int rc) CURATOR_LOCKED;
-
-#endif

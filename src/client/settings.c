@@ -261,10 +261,10 @@ check_follow (CuratorClient *client, GError **error)
 {
   if (client->settings.follows_configuration && client->ops->is_shared)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                           "the client uses the program's handle, whose servers it cannot change: "
-                           "it cannot follow the configuration of the ensemble");
-      return FALSE;
+      return CURATOR_REFUSE (
+          error, CURATOR_ERROR_UNSUPPORTED,
+          "the client uses the program's handle, whose servers it cannot change: "
+          "it cannot follow the configuration of the ensemble");
     }
   return TRUE;
 }
@@ -289,9 +289,8 @@ out_of_range_time (const CuratorSettings *settings)
 static gboolean
 refuse_time (const char *name, int least, int most, GError **error)
 {
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-               "the %s is not between %d and %d ms", name, least, most);
-  return FALSE;
+  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                         "the %s is not between %d and %d ms", name, least, most);
 }
 
 static gboolean

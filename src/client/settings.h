@@ -1,6 +1,5 @@
 /* The settings of a client (CuratorFrameworkFactory.Builder); curator/client.h has the setters. */
-#ifndef CURATOR_SETTINGS_H
-#define CURATOR_SETTINGS_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -14,5 +13,3 @@ void curator_settings_give_ports (CuratorClient *client, CuratorConnectString *s
 gboolean curator_settings_are_open (CuratorClient *client);
 /* For start: checks the settings and fills in defaults. */
 gboolean curator_settings_prepare (CuratorClient *client, GError **error);
-
-#endif

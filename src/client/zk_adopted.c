@@ -19,7 +19,7 @@
 #include "core/monitor.h"
 #include "curator/zookeeper.h"
 #include "session/session.h"
-#include "zk/zk_real.h"
+#include "zk/zk_handle.h"
 
 #include <errno.h>
 
@@ -81,13 +81,6 @@ watch_forks (void)
   curator_gate_at_fork (lock_handles, unlock_handles, unlock_in_child);
 }
 
-/* Called with the mutex of this file held. */
-static void
-begin_delivery (Handle *handle)
-{
-  handle->delivering++;
-}
-
 static void
 end_delivery (Handle *handle)
 {
@@ -106,7 +99,7 @@ deliver_event (gsize id, int type, int state, const char *path)
   Handle *handle = handles != NULL ? g_hash_table_lookup (handles, GSIZE_TO_POINTER (id)) : NULL;
   if (handle != NULL)
     {
-      begin_delivery (handle);
+      handle->delivering++;
       handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
     }
   pthread_mutex_unlock (&mutex);
@@ -149,7 +142,7 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
   if (caller != NULL)
     {
-      begin_delivery (handle);
+      handle->delivering++;
     }
   pthread_mutex_unlock (&mutex);
   if (caller != NULL)
@@ -336,14 +329,12 @@ check_can_adopt (CuratorClient *client, GError **error)
 {
   if (client->life == CURATOR_LIFE_STOPPED)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
     }
   if (client->auth_failed)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                           "the server refused the authentication of an earlier handle");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
+                             "the server refused the authentication of an earlier handle");
     }
   return TRUE;
 }
@@ -352,8 +343,7 @@ gboolean
 curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
-  g_return_val_if_fail (curator_is_foreign (zh), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (curator_is_foreign (zh), error, FALSE);
   Adopted *adopted = (Adopted *) client->ops;
 
   if (!curator_client_check_forked (client, error))
@@ -362,9 +352,8 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
     }
   if (!client->ops->is_shared)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the client does not use the program's ZooKeeper handle");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "the client does not use the program's ZooKeeper handle");
     }
   curator_client_lock (client);
   const gboolean can_adopt = check_can_adopt (client, error);

@@ -13,7 +13,11 @@
 struct _CuratorAsync
 {
   CuratorClient *client; /* a memory reference */
-  CuratorAsyncSpec spec;
+  gpointer owner;
+  GDestroyNotify unref_owner;
+  CuratorDeliver deliver;
+  GCallback callback;
+  gpointer user_data;
   GCancellable *cancellable;
   gulong handler;
   gint pending; /* atomic: 2 until the operation, or the call that started it, has ended */
@@ -22,16 +26,21 @@ struct _CuratorAsync
 };
 
 CuratorAsync *
-curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec)
+curator_async_new (CuratorClient *client, gpointer owner, GDestroyNotify unref_owner,
+                   CuratorDeliver deliver, GCallback callback, gpointer user_data)
 {
-  CuratorAsync *async = g_new0 (CuratorAsync, 1);
+  CuratorAsync *async = g_new (CuratorAsync, 1);
   if (client != NULL)
     {
       curator_client_memory_ref (client);
     }
-  async->client = client;
-  async->spec = *spec;
-  async->pending = 2;
+  *async = (CuratorAsync){ .client = client,
+                           .owner = owner,
+                           .unref_owner = unref_owner,
+                           .deliver = deliver,
+                           .callback = callback,
+                           .user_data = user_data,
+                           .pending = 2 };
   return async;
 }
 
@@ -44,8 +53,8 @@ deliver (gpointer data)
     {
       g_cancellable_disconnect (async->cancellable, async->handler);
     }
-  async->spec.deliver (async->spec.callback, async->spec.owner, g_steal_pointer (&async->result),
-                       async->error, async->spec.user_data);
+  async->deliver (async->callback, async->owner, g_steal_pointer (&async->result), async->error,
+                  async->user_data);
 }
 
 static void
@@ -56,7 +65,7 @@ async_free (gpointer data)
   curator_gate_enter ();
   g_clear_error (&async->error);
   curator_gate_leave ();
-  async->spec.unref_owner (async->spec.owner);
+  async->unref_owner (async->owner);
   g_clear_pointer (&async->client, curator_client_memory_unref);
   g_free (async);
 }

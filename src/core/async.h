@@ -1,6 +1,5 @@
 /* Delivers the result of an operation on the callback lane: the base of the _async calls. */
-#ifndef CURATOR_ASYNC_H
-#define CURATOR_ASYNC_H
+#pragma once
 
 #include "core/op.h"
 
@@ -8,22 +7,17 @@
 
 typedef struct _CuratorAsync CuratorAsync;
 
-/* The object that the call was made on, and how the user's callback is called with the result. */
-typedef struct
-{
-  gpointer owner; /* referenced by the caller; unref_owner ends that */
-  GDestroyNotify unref_owner;
-  GCallback callback;
-  gpointer user_data;
-  /* Runs on the callback lane, without a lock. Takes result. */
-  void (*deliver) (GCallback callback, gpointer owner, gpointer result, const GError *error,
-                   gpointer user_data);
-} CuratorAsyncSpec;
+/* Calls the user's callback with the result, which it takes, on the callback lane, without a lock. */
+typedef void (*CuratorDeliver) (GCallback callback, gpointer owner, gpointer result,
+                                const GError *error, gpointer user_data);
 
-/* Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
+/* owner: a reference to the object that the call was made on, which unref_owner drops.
+ *
+ * Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
  * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without a
  * client (NULL) only curator_async_refuse is possible; a thread of its own then runs the callback. */
-CuratorAsync *curator_async_new (CuratorClient *client, const CuratorAsyncSpec *spec);
+CuratorAsync *curator_async_new (CuratorClient *client, gpointer owner, GDestroyNotify unref_owner,
+                                 CuratorDeliver deliver, GCallback callback, gpointer user_data);
 void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer async);
 /* Takes the caller's reference of op. */
 void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable);
@@ -52,5 +46,3 @@ typedef struct
 /* 0: up to the connection timeout. FALSE with an error as curator_check_call(). */
 gboolean curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
                               GCancellable *cancellable, GError **error);
-
-#endif

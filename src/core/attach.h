@@ -1,6 +1,5 @@
 /* What upper floors keep with a client or a session, whose records know nothing of it. */
-#ifndef CURATOR_ATTACH_H
-#define CURATOR_ATTACH_H
+#pragma once
 
 #include "base/guards.h"
 
@@ -22,5 +21,3 @@ gpointer curator_attached (CuratorAttachment **attached,
 void curator_attached_free (CuratorAttachment *attached);
 /* The clear of a GHashTable *. */
 void curator_attached_clear_table (gpointer table);
-
-#endif

@@ -1,6 +1,5 @@
 /* Blocks a thread until its operation has ended: the base of the blocking calls. */
-#ifndef CURATOR_AWAIT_H
-#define CURATOR_AWAIT_H
+#pragma once
 
 #include "core/op.h"
 
@@ -24,5 +23,3 @@ gboolean curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *can
 /* The same without an op; it cannot be cancelled. */
 void curator_await_signal (CuratorAwait *await, gpointer result, const GError *error);
 gboolean curator_await_finish (CuratorAwait *await, gpointer *result, GError **error);
-
-#endif

@@ -1,8 +1,7 @@
 /* The struct of a client, which its parts share. Mirrors the fields of CuratorFrameworkImpl.
  *
  * Each part declares its functions in a header of its own; monitor.h locks the mutex. */
-#ifndef CURATOR_CLIENT_PRIVATE_H
-#define CURATOR_CLIENT_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/histogram.h"
@@ -47,6 +46,10 @@ typedef struct
  * own; its func is NULL if there is none. */
 typedef struct
 {
+  /* The clocks as this thread has read them, and which of them it has, as bits: none when the mutex is given back. */
+  guint clocks_read;
+  gint64 now_us;
+  gint64 boottime_us;
   CuratorContinuation first;
   CuratorAfter *head;
   CuratorAfter *tail;
@@ -118,5 +121,3 @@ struct _CuratorClient
 /* As curator_client_new(), with another implementation of ZooKeeper's calls. */
 CuratorClient *curator_client_new_with_ops (const char *connect_string,
                                             CuratorRetryPolicy *retry_policy, CuratorZkOps *ops);
-
-#endif

@@ -1,6 +1,5 @@
 /* The last failure to connect to each address, as libzookeeper's log lines report it. */
-#ifndef CURATOR_CONNECT_FAILURES_H
-#define CURATOR_CONNECT_FAILURES_H
+#pragma once
 
 #include <glib.h>
 
@@ -10,5 +9,3 @@ void curator_connect_failures_note (const char *line, gint64 now_us);
  * CURATOR_CONNECT_ERROR: the code of the newest failure, and a list of "address: cause". Failures
  * before since_us do not count: such a server has not answered. known: whether one has failed. */
 GError *curator_connect_failures_error (const char *addresses, gint64 since_us, gboolean *known);
-
-#endif

@@ -1,6 +1,5 @@
 /* Creating, starting and stopping the lanes; for client.c. Guarded by the client's mutex. */
-#ifndef CURATOR_DISPATCH_PRIVATE_H
-#define CURATOR_DISPATCH_PRIVATE_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -13,5 +12,3 @@ void curator_dispatch_stop (CuratorClient *client) CURATOR_LOCKED;
 /* Waits until the sessions are closed and the lanes have ended, with the mutex unlocked, for a limited
  * time. Does not wait on a thread that serves this client, nor for lanes on one that serves another. */
 void curator_dispatch_join (CuratorClient *client) CURATOR_LOCKED;
-
-#endif

@@ -86,7 +86,7 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
   if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
-      curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
+      curator_alarm_set (&dispatch->alarm, due_us - curator_locked_now_us (client));
     }
   return timer;
 }
@@ -106,7 +106,7 @@ curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork fu
 CuratorTimer *
 curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func, gpointer data)
 {
-  return curator_timer_add (client, curator_client_now_us (client) + delay_us, func, data);
+  return curator_timer_add (client, curator_locked_now_us (client) + delay_us, func, data);
 }
 
 void
@@ -245,7 +245,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
-  if (ready_at (client, lane) > curator_client_now_us (client))
+  if (ready_at (client, lane) > curator_locked_now_us (client))
     {
       curator_client_unlock (client);
       return FALSE;
@@ -279,10 +279,7 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
 gint64
 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
 {
-  curator_client_lock (client);
-  const gint64 when = ready_at (client, lane);
-  curator_client_unlock (client);
-  return when;
+  return CURATOR_WITH_MUTEX (client, ready_at (client, lane));
 }
 
 gboolean
@@ -304,7 +301,7 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
 {
   CuratorAlarm *alarm = &client->dispatch->alarm;
   const gint64 delay_us =
-      until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
+      until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_locked_now_us (client);
 
   const gboolean is_open = curator_alarm_open (alarm);
   /* Set with the mutex held, so that an earlier timer is not forgotten. */
@@ -333,6 +330,7 @@ wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
     }
   else
     {
+      curator_locked_forget_clocks (client);
       curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
     }
   dispatch->asleep_until_us[lane] = 0;
@@ -342,7 +340,7 @@ static CURATOR_LOCKED gboolean
 may_end (CuratorClient *client, CuratorLane lane)
 {
   return client->dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
-         && ready_at (client, lane) > curator_client_now_us (client);
+         && ready_at (client, lane) > curator_locked_now_us (client);
 }
 
 /* A callback may have ended the thread. */
@@ -378,7 +376,7 @@ run_lane (void *data)
   while (!may_end (client, start->lane))
     {
       const gint64 when = ready_at (client, start->lane);
-      if (when <= curator_client_now_us (client))
+      if (when <= curator_locked_now_us (client))
         {
           step_and_unlock (client, start->lane);
           curator_client_lock (client);
@@ -467,6 +465,7 @@ wait_for_change (CuratorClient *client, gint64 until_us)
 {
   const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
 
+  curator_locked_forget_clocks (client);
   if (!client->ops->threads)
     {
       client->ops->wait (client->ops, &client->changed, &client->mutex);
@@ -479,16 +478,15 @@ void
 curator_dispatch_join (CuratorClient *client)
 {
   const gint64 until_us = curator_client_now_us (client) + CLOSE_PATIENCE_US;
-  gboolean in_time = TRUE;
 
-  while (in_time && must_wait (client))
+  while (must_wait (client))
     {
-      in_time = wait_for_change (client, until_us);
-    }
-  if (!in_time)
-    {
-      curator_warn ("close does not wait any longer: %s", client->sessions_open > 0
-                                                              ? "the session is not closed yet"
-                                                              : "a callback has not returned");
+      if (!wait_for_change (client, until_us))
+        {
+          curator_warn ("close does not wait any longer: %s", client->sessions_open > 0
+                                                                  ? "the session is not closed yet"
+                                                                  : "a callback has not returned");
+          return;
+        }
     }
 }

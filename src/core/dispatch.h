@@ -13,8 +13,7 @@
  * is expected, or with the first work. If ops->threads is FALSE, the simulator asks when a lane has work and
  * steps it. Guarded by the client's mutex.
  */
-#ifndef CURATOR_DISPATCH_H
-#define CURATOR_DISPATCH_H
+#pragma once
 
 #include "base/guards.h"
 #include "curator/client.h"
@@ -84,5 +83,3 @@ void curator_dispatch_session_work (CuratorClient *client, CuratorWork func,
  * step: runs one piece of work if it is due; FALSE if nothing was due. */
 gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
 gboolean curator_dispatch_step (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
-
-#endif

@@ -91,52 +91,30 @@ notification_free (gpointer data)
   g_free (notification);
 }
 
-static CURATOR_LOCKED void
-notify_from (CuratorListeners *listeners, guint first, const Notification *pattern,
-             gpointer (*ref_subject) (gpointer subject))
-{
-  for (guint i = first; listeners->all != NULL && i < listeners->all->len; i++)
-    {
-      if (ref_subject != NULL && ref_subject (pattern->subject) == NULL)
-        {
-          return;
-        }
-      Notification *notification = g_new (Notification, 1);
-      *notification = *pattern;
-      notification->listener = g_ptr_array_index (listeners->all, i);
-      curator_refs_inc (&notification->listener->refs);
-      curator_client_memory_ref (notification->client);
-      (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
-          notification->client, notify, notification, notification_free);
-    }
-}
-
 void
-curator_listeners_notify (CuratorListeners *listeners, CuratorClient *client,
+curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClient *client,
                           CuratorListenerCall call, gpointer subject,
                           gpointer (*ref_subject) (gpointer subject), GDestroyNotify unref_subject,
                           int value)
 {
-  const Notification pattern = { .client = client,
-                                 .call = call,
-                                 .subject = subject,
-                                 .unref_subject = unref_subject,
-                                 .value = value };
-  notify_from (listeners, 0, &pattern, ref_subject);
-}
-
-void
-curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient *client,
-                                 CuratorListenerCall call, gpointer subject,
-                                 gpointer (*ref_subject) (gpointer subject),
-                                 GDestroyNotify unref_subject, int value)
-{
-  const Notification pattern = { .client = client,
-                                 .call = call,
-                                 .subject = subject,
-                                 .unref_subject = unref_subject,
-                                 .value = value };
-  notify_from (listeners, listeners->all->len - 1, &pattern, ref_subject);
+  for (guint i = first; i < curator_listeners_count (listeners); i++)
+    {
+      if (ref_subject != NULL && ref_subject (subject) == NULL)
+        {
+          return;
+        }
+      Notification *notification = g_new (Notification, 1);
+      *notification = (Notification){ .client = client,
+                                      .listener = g_ptr_array_index (listeners->all, i),
+                                      .call = call,
+                                      .subject = subject,
+                                      .unref_subject = unref_subject,
+                                      .value = value };
+      curator_refs_inc (&notification->listener->refs);
+      curator_client_memory_ref (client);
+      (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
+          client, notify, notification, notification_free);
+    }
 }
 
 void

@@ -1,6 +1,5 @@
 /* Lists of users' listeners, which run on the callback lane or the states lane. */
-#ifndef CURATOR_LISTENERS_H
-#define CURATOR_LISTENERS_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/refs.h"
@@ -30,17 +29,13 @@ typedef void (*CuratorListenerCall) (GCallback func, gpointer subject, int value
 
 guint curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCallback func,
                              gpointer user_data, GDestroyNotify destroy) CURATOR_LOCKED;
-/* ref_subject takes a reference of subject for each listener, or returns NULL if subject has lost
- * its last one: then no listener runs. unref_subject drops it after the call. Both may be NULL. */
-void curator_listeners_notify (CuratorListeners *listeners, CuratorClient *client,
+/* Of all listeners from that index on. ref_subject takes a reference of subject for each listener, or
+ * returns NULL if subject has lost its last one: then no listener runs. unref_subject drops it after
+ * the call. Both may be NULL. */
+void curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClient *client,
                                CuratorListenerCall call, gpointer subject,
                                gpointer (*ref_subject) (gpointer subject),
                                GDestroyNotify unref_subject, int value) CURATOR_LOCKED;
-/* The same for the newest listener only. */
-void curator_listeners_notify_newest (CuratorListeners *listeners, CuratorClient *client,
-                                      CuratorListenerCall call, gpointer subject,
-                                      gpointer (*ref_subject) (gpointer subject),
-                                      GDestroyNotify unref_subject, int value) CURATOR_LOCKED;
 /* May run the user's destroy function. */
 void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client,
                                guint id) CURATOR_UNLOCKED;
@@ -50,5 +45,3 @@ void curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *c
                                    gboolean silently) CURATOR_UNLOCKED;
 /* Needs no lock: no other thread knows the list any more. */
 void curator_listeners_clear (CuratorListeners *listeners);
-
-#endif

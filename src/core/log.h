@@ -1,6 +1,5 @@
 /* Messages, ours and libzookeeper's, to GLib's structured log under the domain "curator". */
-#ifndef CURATOR_LOG_H
-#define CURATOR_LOG_H
+#pragma once
 
 #include <glib.h>
 
@@ -28,5 +27,3 @@ gboolean curator_log_debug_is_on (void);
 
 /* The caller may hold locks of libzookeeper's, so it takes none of ours. */
 void curator_log_zookeeper_line (const char *line);
-
-#endif

@@ -16,6 +16,10 @@ struct _CuratorAfter
   CuratorContinuation run;
 };
 
+/* In CuratorUnlock.clocks_read. */
+#define READ_NOW      1U
+#define READ_BOOTTIME 2U
+
 /* The client whose mutex this thread holds. */
 static _Thread_local CuratorClient *locked_client;
 
@@ -56,7 +60,7 @@ curator_client_unlock (CuratorClient *client)
   CuratorAfter *after = client->unlock.head;
   client->unlock.first.func = NULL;
   client->unlock.head = NULL;
-  client->unlock.tail = NULL;
+  client->unlock.clocks_read = 0;
   locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
@@ -85,7 +89,7 @@ curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer d
     }
   CuratorAfter *after = g_new (CuratorAfter, 1);
   *after = (CuratorAfter){ .run = run };
-  if (client->unlock.tail == NULL)
+  if (client->unlock.head == NULL)
     {
       client->unlock.head = after;
     }
@@ -151,12 +155,40 @@ curator_client_boottime_us (CuratorClient *client)
 }
 
 gint64
+curator_locked_now_us (CuratorClient *client)
+{
+  if ((client->unlock.clocks_read & READ_NOW) == 0)
+    {
+      client->unlock.now_us = client->ops->monotonic_us (client->ops);
+      client->unlock.clocks_read |= READ_NOW;
+    }
+  return client->unlock.now_us;
+}
+
+gint64
+curator_locked_boottime_us (CuratorClient *client)
+{
+  return (client->unlock.clocks_read & READ_BOOTTIME) != 0 ? client->unlock.boottime_us
+                                                           : curator_locked_reread_us (client);
+}
+
+gint64
+curator_locked_reread_us (CuratorClient *client)
+{
+  client->unlock.clocks_read |= READ_BOOTTIME;
+  return client->unlock.boottime_us = client->ops->boottime_us (client->ops);
+}
+
+void
+curator_locked_forget_clocks (CuratorClient *client)
+{
+  client->unlock.clocks_read = 0;
+}
+
+gint64
 curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
 {
-  const gint64 now = curator_client_now_us (client);
-  if (timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000)
-    {
-      return G_MAXINT64;
-    }
-  return now + timeout_ms * 1000;
+  const gint64 now = timeout_ms < 0 ? 0 : curator_client_now_us (client);
+  return timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
+                                                                  : now + timeout_ms * 1000;
 }

@@ -2,8 +2,7 @@
  * nor runs user code. It registers continuations by curator_client_after_unlock(), which
  * curator_client_unlock() runs. guards.h marks the functions and fields that need the mutex.
  */
-#ifndef CURATOR_MONITOR_H
-#define CURATOR_MONITOR_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/dispatch.h"
@@ -25,9 +24,27 @@ gboolean curator_client_check_usable (CuratorClient *client, GError **error);
 gboolean curator_client_check_forked (CuratorClient *client, GError **error);
 gboolean curator_client_is_running (CuratorClient *client) CURATOR_LOCKED;
 
+/* What an expression is while the mutex is held. */
+#define CURATOR_WITH_MUTEX(client, expression)                                                     \
+  (__extension__({                                                                                 \
+    curator_client_lock (client);                                                                  \
+    const __auto_type with_mutex = (expression);                                                   \
+    curator_client_unlock (client);                                                                \
+    with_mutex;                                                                                    \
+  }))
+/* The same; or, in the child of a fork, what is to stand for it. */
+#define CURATOR_UNLESS_FORKED(client, expression, otherwise)                                       \
+  (curator_client_check_forked (client, NULL) ? CURATOR_WITH_MUTEX (client, expression)            \
+                                              : (otherwise))
+
 gint64 curator_client_now_us (CuratorClient *client); /* monotonic */
 gint64 curator_client_boottime_us (CuratorClient *client);
+/* The same, read once while a thread holds the mutex. For requests, timers and counts, which may be
+ * dated a little early. What judges a hold, or follows an answer, reads again. */
+gint64 curator_locked_now_us (CuratorClient *client) CURATOR_LOCKED;
+gint64 curator_locked_boottime_us (CuratorClient *client) CURATOR_LOCKED;
+gint64 curator_locked_reread_us (CuratorClient *client) CURATOR_LOCKED; /* CLOCK_BOOTTIME */
+/* The mutex is about to be given back for a while. */
+void curator_locked_forget_clocks (CuratorClient *client) CURATOR_LOCKED;
 /* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
 gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);
-
-#endif

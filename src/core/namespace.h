@@ -1,6 +1,5 @@
 /* The prefix of every path of a client: its chroot and its namespace. */
-#ifndef CURATOR_NAMESPACE_H
-#define CURATOR_NAMESPACE_H
+#pragma once
 
 #include "curator/client.h"
 
@@ -10,5 +9,3 @@ void curator_namespace_update (CuratorClient *client);
 /* From the user's path to the path on the server, and back. After start, any thread. */
 char *curator_client_full_path (CuratorClient *client, const char *path);
 const char *curator_client_user_path (CuratorClient *client, const char *full_path);
-
-#endif

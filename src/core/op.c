@@ -21,7 +21,6 @@ curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client
   op->klass = klass;
   op->client = client;
   op->deadline_us = deadline_us;
-  op->begun_us = curator_client_now_us (client);
   op->done = done;
   op->data = data;
   op->link.data = op;
@@ -77,6 +76,7 @@ curator_op_begin (CuratorOp *op)
 {
   CuratorClient *client = op->client;
 
+  op->begun_us = curator_locked_now_us (client);
   g_queue_push_tail_link (&client->ops_running, &op->link);
   if (!curator_client_is_running (client))
     {
@@ -156,11 +156,7 @@ on_cancelled (GCancellable *cancellable, gpointer data)
   curator_op_unref (op);
 }
 
-static void
-unref_op (gpointer op)
-{
-  curator_op_unref (op);
-}
+CURATOR_DESTROY_FUNC (unref_op, curator_op_unref)
 
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)

@@ -1,11 +1,9 @@
-/* An asynchronous operation: it may be cancelled, and ends exactly once. Guarded by the client's
- * mutex.
+/* An asynchronous operation: it may be cancelled, and ends exactly once.
  *
  * Every acquire is one; the acquire of a recipe may start further ones. A blocking call starts an
  * operation and waits (curator_await_*), an asynchronous call starts one and returns.
  */
-#ifndef CURATOR_OP_H
-#define CURATOR_OP_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/client-record.h"
@@ -72,5 +70,3 @@ void curator_op_unref (CuratorOp *op);
 
 /* Cancels all running operations: with CLOSED for ZCLOSING, otherwise with rc's error. */
 void curator_client_cancel_ops (CuratorClient *client, int rc) CURATOR_LOCKED;
-
-#endif

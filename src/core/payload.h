@@ -1,6 +1,5 @@
 /* Payloads of lock nodes: their size, and their form on the wire. Threads: any; no lock. */
-#ifndef CURATOR_PAYLOAD_H
-#define CURATOR_PAYLOAD_H
+#pragma once
 
 #include "curator/client.h"
 
@@ -14,5 +13,3 @@ gboolean curator_check_payload (gsize length, GError **error);
  * not decompress to a payload of a permitted size. NULL gives NULL. */
 GBytes *curator_payload_pack (const CuratorClient *client, GBytes *plain);
 GBytes *curator_payload_unpack (const CuratorClient *client, GBytes *read);
-
-#endif

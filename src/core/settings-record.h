@@ -1,6 +1,5 @@
 /* The settings of a client: set by the setters and by start, constant afterwards. */
-#ifndef CURATOR_SETTINGS_RECORD_H
-#define CURATOR_SETTINGS_RECORD_H
+#pragma once
 
 #include "base/connect_string.h"
 #include "channel/channel_sasl.h"
@@ -42,5 +41,3 @@ typedef struct
   gpointer trace_data;
   GDestroyNotify trace_destroy;
 } CuratorSettings;
-
-#endif

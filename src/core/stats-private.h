@@ -1,6 +1,5 @@
 /* Counts and traces (TracerDriver). */
-#ifndef CURATOR_STATS_PRIVATE_H
-#define CURATOR_STATS_PRIVATE_H
+#pragma once
 
 #include "core/client-record.h"
 #include "curator/stats.h"
@@ -16,5 +15,3 @@ extern const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS];
 /* path: the full path. Does nothing without a trace function. */
 void curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,
                     gint64 duration_us, gint64 session_id) CURATOR_LOCKED;
-
-#endif

@@ -125,30 +125,11 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
   curator_dispatch_callback (client, deliver_event, event, free_event);
 }
 
-CuratorTraceKind
-curator_trace_event_get_kind (const CuratorTraceEvent *event)
-{
-  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), CURATOR_TRACE_GRANTED);
-  return event->kind;
-}
-
-const char *
-curator_trace_event_get_path (const CuratorTraceEvent *event)
-{
-  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), NULL);
-  return event->path;
-}
-
-gint64
-curator_trace_event_get_duration_us (const CuratorTraceEvent *event)
-{
-  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), 0);
-  return event->duration_us;
-}
-
-gint64
-curator_trace_event_get_session_id (const CuratorTraceEvent *event)
-{
-  g_return_val_if_fail (CURATOR_IS_TRACE_EVENT (event), 0);
-  return event->session_id;
-}
+CURATOR_GETTER (CuratorTraceKind, curator_trace_event_get_kind, const CuratorTraceEvent,
+                TRACE_EVENT, kind, CURATOR_TRACE_GRANTED)
+CURATOR_GETTER (const char *, curator_trace_event_get_path, const CuratorTraceEvent, TRACE_EVENT,
+                path, NULL)
+CURATOR_GETTER (gint64, curator_trace_event_get_duration_us, const CuratorTraceEvent, TRACE_EVENT,
+                duration_us, 0)
+CURATOR_GETTER (gint64, curator_trace_event_get_session_id, const CuratorTraceEvent, TRACE_EVENT,
+                session_id, 0)

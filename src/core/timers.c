@@ -75,12 +75,16 @@ first_of_clock (CuratorTimers *timers, CuratorTimerClock clock)
   return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
 }
 
+/* Both clocks are read anew, one right after the other: if the machine sleeps in between, the timer is early. */
 gint64
 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us)
 {
-  return clock == CURATOR_CLOCK_RUNNING
-             ? when_us
-             : curator_client_now_us (client) + (when_us - curator_client_boottime_us (client));
+  if (clock == CURATOR_CLOCK_RUNNING)
+    {
+      return when_us;
+    }
+  const gint64 now = curator_client_now_us (client);
+  return now + (when_us - curator_client_boottime_us (client));
 }
 
 CuratorTimer *

@@ -1,6 +1,5 @@
 /* Timers in the order in which they are due, by two clocks. Guarded by the client's mutex. */
-#ifndef CURATOR_TIMERS_H
-#define CURATOR_TIMERS_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/dispatch.h"
@@ -39,5 +38,3 @@ gint64 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gi
 /* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is none. */
 CuratorTimer *curator_timers_first (CuratorTimers *timers, CuratorClient *client,
                                     gint64 *due_us) CURATOR_LOCKED;
-
-#endif

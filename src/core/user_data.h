@@ -1,6 +1,5 @@
 /* Frees what a program has given to the library together with a function. Any thread; no lock is held. */
-#ifndef CURATOR_USER_DATA_H
-#define CURATOR_USER_DATA_H
+#pragma once
 
 #include "base/guards.h"
 #include "curator/types.h"
@@ -11,5 +10,3 @@
  * callback of the client's. */
 void curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy,
                                 gpointer data) CURATOR_UNLOCKED;
-
-#endif

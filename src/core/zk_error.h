@@ -1,6 +1,5 @@
 /* Classifies ZooKeeper return codes (RetryPolicy.allowRetry). Any thread; pure. */
-#ifndef CURATOR_ZK_ERROR_H
-#define CURATOR_ZK_ERROR_H
+#pragma once
 
 #include <glib.h>
 
@@ -23,5 +22,3 @@ gboolean curator_zk_is_ambiguous (int rc);
 gboolean curator_zk_is_answer (int rc);
 /* TRUE if the server would refuse the same request again. */
 gboolean curator_zk_is_refusal (int rc);
-
-#endif

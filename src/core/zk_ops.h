@@ -8,8 +8,7 @@
  * thread of the implementation's choice, one at a time per handle, in the order of the wire, never
  * inside the call that sends the request.
  */
-#ifndef CURATOR_ZK_OPS_H
-#define CURATOR_ZK_OPS_H
+#pragma once
 
 #include <glib.h>
 #include <pthread.h>
@@ -136,5 +135,3 @@ struct _CuratorZkOps
 
 /* The table that calls libzookeeper-mt; static, never freed. */
 CuratorZkOps *curator_zk_ops_real (void);
-
-#endif

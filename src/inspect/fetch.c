@@ -52,7 +52,6 @@ clear_fetched (gpointer data)
 }
 
 static void send_more (Fetch *fetch) CURATOR_LOCKED;
-static void fetch_give_up (gpointer data, int rc) CURATOR_LOCKED;
 
 static void
 take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZkReply *reply)
@@ -112,6 +111,17 @@ send_one (Fetch *fetch, guint i)
 }
 
 static CURATOR_LOCKED void
+fetch_give_up (gpointer data, int rc)
+{
+  Fetch *fetch = data;
+  const char *path = g_ptr_array_index (fetch->paths, 0);
+  curator_op_finish (&fetch->op, NULL,
+                     curator_request_error (fetch->op.client, rc, "reading",
+                                            curator_client_user_path (fetch->op.client, path),
+                                            fetch->op.begun_us));
+}
+
+static CURATOR_LOCKED void
 send_more (Fetch *fetch)
 {
   while (fetch->failure == ZOK && fetch->in_flight < MAX_IN_FLIGHT
@@ -152,17 +162,6 @@ fetch_go (gpointer data)
   send_more (fetch);
 }
 
-static CURATOR_LOCKED void
-fetch_give_up (gpointer data, int rc)
-{
-  Fetch *fetch = data;
-  const char *path = g_ptr_array_index (fetch->paths, 0);
-  curator_op_finish (&fetch->op, NULL,
-                     curator_request_error (fetch->op.client, rc, "reading",
-                                            curator_client_user_path (fetch->op.client, path),
-                                            fetch->op.begun_us));
-}
-
 /* Nobody is waited for but the server. */
 static CURATOR_LOCKED GError *
 fetch_timed_out (CuratorOp *op)
@@ -180,11 +179,7 @@ fetch_cancel (CuratorOp *op, GError *reason)
   curator_retry_loop_stop (&fetch->loop);
   for (guint i = 0; i < fetch->paths->len; i++)
     {
-      if (fetch->slots[i].request != NULL)
-        {
-          curator_request_forget (fetch->slots[i].request);
-          fetch->slots[i].request = NULL;
-        }
+      g_clear_pointer (&fetch->slots[i].request, curator_request_forget);
     }
   curator_op_finish (op, NULL, reason);
 }
@@ -198,11 +193,7 @@ fetch_finalize (CuratorOp *op)
   g_free (fetch->slots);
 }
 
-static void
-free_results (gpointer results)
-{
-  g_array_unref (results);
-}
+CURATOR_DESTROY_FUNC (free_results, g_array_unref)
 
 static void
 prepare_slots (Fetch *fetch)

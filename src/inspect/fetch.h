@@ -1,6 +1,5 @@
 /* Reads a batch of nodes, with many requests in flight. Any thread; takes the client's mutex. */
-#ifndef CURATOR_FETCH_H
-#define CURATOR_FETCH_H
+#pragma once
 
 #include "core/async.h"
 #include "core/client-record.h"
@@ -24,5 +23,3 @@ typedef struct
  * than a read. */
 GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds locks, and shows which of them have changed. Any thread; takes the client's mutex. */
-#ifndef CURATOR_FIND_LOCKS_PRIVATE_H
-#define CURATOR_FIND_LOCKS_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/async.h"
@@ -12,5 +11,3 @@
 char **curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint max_nodes,
                                    GHashTable *digests, gboolean keeps, gboolean *complete,
                                    GError **error) CURATOR_UNLOCKED;
-
-#endif

@@ -4,6 +4,7 @@
  */
 #include "curator/inspect.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
@@ -194,12 +195,6 @@ walk_level (Walk *walk, GError **error)
   return TRUE;
 }
 
-static int
-compare_strings (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 /* The folder "locks" of a semaphore that was found is not a mutex of its own. */
 static gboolean
 is_turns_of_found (Walk *walk, const char *path)
@@ -224,7 +219,7 @@ walk_result (Walk *walk)
           g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
         }
     }
-  g_ptr_array_sort (paths, compare_strings);
+  g_ptr_array_sort (paths, curator_compare_strings);
   g_ptr_array_add (paths, NULL);
   return (char **) g_ptr_array_free (paths, FALSE);
 }
@@ -275,9 +270,7 @@ curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gb
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, NULL);
   return curator_limits_init (&limits, client, timeout_ms, cancellable, error)
              ? curator_find_locks_digests (&limits, path, max_nodes, NULL, FALSE, complete, error)
              : NULL;

@@ -1,6 +1,5 @@
 /* Recognizes lock nodes, and the recipe they belong to, by their names. Any thread; pure. */
-#ifndef CURATOR_GRAMMAR_H
-#define CURATOR_GRAMMAR_H
+#pragma once
 
 #include "curator/inspect.h"
 #include "lock/queue.h"
@@ -21,5 +20,3 @@ gsize curator_grammar_count (const char *const *children, gsize n, CuratorQueueK
 
 /* A number for a set of names, whatever their order; 0 for none. */
 guint64 curator_grammar_digest (const GPtrArray *names);
-
-#endif

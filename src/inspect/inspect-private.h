@@ -1,6 +1,5 @@
 /* Inspects one lock within the limits of a longer call. Any thread; takes the client's mutex. */
-#ifndef CURATOR_INSPECT_PRIVATE_H
-#define CURATOR_INSPECT_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/async.h"
@@ -9,5 +8,3 @@
 /* As curator_inspect(). path: the user's. */
 CuratorInspection *curator_inspect_within (const CuratorLimits *limits, const char *path,
                                            GError **error) CURATOR_UNLOCKED;
-
-#endif

@@ -333,9 +333,7 @@ curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, NULL);
   return curator_path_validate (path, error)
                  && curator_limits_init (&limits, client, timeout_ms, cancellable, error)
              ? curator_inspect_within (&limits, path, error)

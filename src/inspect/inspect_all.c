@@ -13,11 +13,7 @@
 #include "inspect/inspection-private.h"
 #include "lock/wire.h"
 
-static void
-unref_inspection (gpointer inspection)
-{
-  curator_inspection_unref (inspection);
-}
+CURATOR_DESTROY_FUNC (unref_inspection, curator_inspection_unref)
 
 static guint64
 digest_of (GHashTable *digests, const char *path)

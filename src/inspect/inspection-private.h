@@ -1,6 +1,5 @@
 /* The result of an inspection: filled by inspect.c, then constant. Any thread; no lock. */
-#ifndef CURATOR_INSPECTION_PRIVATE_H
-#define CURATOR_INSPECTION_PRIVATE_H
+#pragma once
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -39,5 +38,3 @@ struct _CuratorInspection
 CuratorInspection *curator_inspection_new (const char *path);
 CuratorParticipant *curator_inspection_add (CuratorInspection *inspection,
                                             CuratorParticipantKind kind);
-
-#endif

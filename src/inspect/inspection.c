@@ -42,13 +42,7 @@ curator_inspection_add (CuratorInspection *inspection, CuratorParticipantKind ki
   return participant;
 }
 
-CuratorInspection *
-curator_inspection_ref (CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
-  curator_refs_inc (&inspection->refs);
-  return inspection;
-}
+CURATOR_REF_FUNC (curator_inspection_ref, CuratorInspection, INSPECTION)
 
 void
 curator_inspection_unref (CuratorInspection *inspection)
@@ -65,19 +59,10 @@ curator_inspection_unref (CuratorInspection *inspection)
     }
 }
 
-const char *
-curator_inspection_get_path (const CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), NULL);
-  return inspection->path;
-}
-
-CuratorLockKind
-curator_inspection_get_kind (const CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), CURATOR_LOCK_KIND_NONE);
-  return inspection->kind;
-}
+CURATOR_GETTER (const char *, curator_inspection_get_path, const CuratorInspection, INSPECTION,
+                path, NULL)
+CURATOR_GETTER (CuratorLockKind, curator_inspection_get_kind, const CuratorInspection, INSPECTION,
+                kind, CURATOR_LOCK_KIND_NONE)
 
 const char *
 curator_lock_kind_to_string (CuratorLockKind kind)
@@ -86,26 +71,12 @@ curator_lock_kind_to_string (CuratorLockKind kind)
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 
-guint
-curator_inspection_get_n_holders (const CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
-  return inspection->n_holders;
-}
-
-guint
-curator_inspection_get_n_waiting (const CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
-  return inspection->n_waiting;
-}
-
-guint
-curator_inspection_get_n_participants (const CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
-  return inspection->participants->len;
-}
+CURATOR_GETTER (guint, curator_inspection_get_n_holders, const CuratorInspection, INSPECTION,
+                n_holders, 0)
+CURATOR_GETTER (guint, curator_inspection_get_n_waiting, const CuratorInspection, INSPECTION,
+                n_waiting, 0)
+CURATOR_GETTER (guint, curator_inspection_get_n_participants, const CuratorInspection, INSPECTION,
+                participants->len, 0)
 
 const CuratorParticipant *
 curator_inspection_get_participant (const CuratorInspection *inspection, guint i)
@@ -121,12 +92,8 @@ curator_inspection_get_foreign_children (const CuratorInspection *inspection)
   return (const char *const *) inspection->foreign->pdata;
 }
 
-gint64
-curator_inspection_get_next_number (const CuratorInspection *inspection)
-{
-  g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
-  return inspection->next_number;
-}
+CURATOR_GETTER (gint64, curator_inspection_get_next_number, const CuratorInspection, INSPECTION,
+                next_number, 0)
 
 double
 curator_inspection_get_counter_used (const CuratorInspection *inspection)
@@ -139,12 +106,8 @@ curator_inspection_get_counter_used (const CuratorInspection *inspection)
   return CLAMP ((double) inspection->next_number / (double) G_MAXINT32, 0, 1);
 }
 
-CuratorParticipantKind
-curator_participant_get_kind (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), CURATOR_PARTICIPANT_MUTEX);
-  return participant->kind;
-}
+CURATOR_GETTER (CuratorParticipantKind, curator_participant_get_kind, const CuratorParticipant,
+                PARTICIPANT, kind, CURATOR_PARTICIPANT_MUTEX)
 
 const char *
 curator_participant_kind_to_string (CuratorParticipantKind kind)
@@ -153,40 +116,16 @@ curator_participant_kind_to_string (CuratorParticipantKind kind)
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 
-gboolean
-curator_participant_is_holder (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
-  return participant->is_holder;
-}
-
-guint
-curator_participant_get_position (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
-  return participant->position;
-}
-
-const char *
-curator_participant_get_node_path (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), NULL);
-  return participant->node_path;
-}
-
-gint64
-curator_participant_get_session_id (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
-  return participant->session_id;
-}
-
-gboolean
-curator_participant_is_readable (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
-  return participant->is_readable;
-}
+CURATOR_GETTER (gboolean, curator_participant_is_holder, const CuratorParticipant, PARTICIPANT,
+                is_holder, FALSE)
+CURATOR_GETTER (guint, curator_participant_get_position, const CuratorParticipant, PARTICIPANT,
+                position, 0)
+CURATOR_GETTER (const char *, curator_participant_get_node_path, const CuratorParticipant,
+                PARTICIPANT, node_path, NULL)
+CURATOR_GETTER (gint64, curator_participant_get_session_id, const CuratorParticipant, PARTICIPANT,
+                session_id, 0)
+CURATOR_GETTER (gboolean, curator_participant_is_readable, const CuratorParticipant, PARTICIPANT,
+                is_readable, FALSE)
 
 gint64
 curator_participant_get_age_ms (const CuratorParticipant *participant)
@@ -202,19 +141,10 @@ curator_participant_get_token (const CuratorParticipant *participant)
   return (guint64) participant->czxid;
 }
 
-gint64
-curator_participant_get_number (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), 0);
-  return participant->number;
-}
-
-GBytes *
-curator_participant_get_data (const CuratorParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), NULL);
-  return participant->data;
-}
+CURATOR_GETTER (gint64, curator_participant_get_number, const CuratorParticipant, PARTICIPANT,
+                number, 0)
+CURATOR_GETTER (GBytes *, curator_participant_get_data, const CuratorParticipant, PARTICIPANT, data,
+                NULL)
 
 char *
 curator_escape_name (const char *bytes, gssize length)

@@ -1,7 +1,6 @@
 /* The children of nodes that are looked at again and again, known without a request. Guarded by the
  * client's mutex. */
-#ifndef CURATOR_LISTINGS_H
-#define CURATOR_LISTINGS_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -12,5 +11,3 @@ GPtrArray *curator_listing_dup (CuratorClient *client, const char *path) CURATOR
 void curator_listing_begin (CuratorClient *client, const char *path) CURATOR_LOCKED;
 void curator_listing_end (CuratorClient *client, const char *path,
                           GPtrArray *children) CURATOR_LOCKED;
-
-#endif

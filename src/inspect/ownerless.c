@@ -22,15 +22,12 @@ curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *parti
                           gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
-  g_return_val_if_fail (CURATOR_IS_PARTICIPANT (participant), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_PARTICIPANT (participant), cancellable, error, FALSE);
   if (!participant->is_readable || participant->session_id != 0)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s",
-                   participant->node_path,
-                   participant->is_readable ? "a session owns it" : "its owner is not known");
-      return FALSE;
+      return CURATOR_REFUSE (
+          error, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", participant->node_path,
+          participant->is_readable ? "a session owns it" : "its owner is not known");
     }
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))

@@ -14,11 +14,7 @@
 #include "core/log.h"
 #include "core/monitor.h"
 
-static void
-unref_lease (gpointer lease)
-{
-  curator_lease_unref (lease);
-}
+CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
 static CURATOR_LOCKED void
 on_changed (CuratorLeaseHook *hook, CuratorLeaseState state)

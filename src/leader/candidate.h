@@ -1,7 +1,6 @@
 /* One candidate in an election's queue: it attempts, holds, and may attempt again. Guarded by the
  * client's mutex. */
-#ifndef CURATOR_CANDIDATE_H
-#define CURATOR_CANDIDATE_H
+#pragma once
 
 #include "lock/lease-private.h"
 #include "lock/lock_internals-private.h"
@@ -47,5 +46,3 @@ gboolean curator_candidate_is_queued (const CuratorCandidate *candidate) CURATOR
 void curator_candidate_withdraw (CuratorCandidate *candidate) CURATOR_LOCKED;
 /* Ends the hold, if there is one, without waiting for the server. */
 void curator_candidate_step_down (CuratorCandidate *candidate) CURATOR_LOCKED;
-
-#endif

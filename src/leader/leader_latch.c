@@ -11,7 +11,6 @@
 #include "core/await.h"
 #include "core/client-record.h"
 #include "core/listeners.h"
-#include "core/log.h"
 #include "core/monitor.h"
 #include "core/payload.h"
 #include "leader/candidate.h"
@@ -112,7 +111,7 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
       return;
     }
   latch->is_leader = is_leader;
-  curator_listeners_notify (&latch->listeners, latch->client, call_listener, latch, ref_latch,
+  curator_listeners_notify (&latch->listeners, 0, latch->client, call_listener, latch, ref_latch,
                             memory_unref, is_leader);
   if (is_leader)
     {
@@ -172,8 +171,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
                                                .failed = on_failed,
                                                .changed = on_changed };
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error)
       || !curator_check_payload (id != NULL ? strlen (id) : 0, error))
     {
@@ -217,12 +215,8 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
   memory_unref (latch);
 }
 
-const char *
-curator_leader_latch_get_id (const CuratorLeaderLatch *latch)
-{
-  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
-  return latch->id;
-}
+CURATOR_GETTER (const char *, curator_leader_latch_get_id, const CuratorLeaderLatch, LEADER_LATCH,
+                id, NULL)
 
 void
 curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)
@@ -242,25 +236,20 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
 static CURATOR_LOCKED gboolean
 check_latent (CuratorLeaderLatch *latch, GError **error)
 {
-  if (latch->life == CURATOR_LIFE_LATENT)
-    {
-      return TRUE;
-    }
   if (latch->life == CURATOR_LIFE_STOPPED)
     {
       g_propagate_error (error, closed_error ());
       return FALSE;
     }
-  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                       "the leader latch was already started");
-  return FALSE;
+  return latch->life == CURATOR_LIFE_LATENT
+         || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                            "the leader latch was already started");
 }
 
 gboolean
 curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_LEADER_LATCH (latch), error, FALSE);
   if (!curator_client_check_usable (latch->client, error))
     {
       return FALSE;
@@ -334,9 +323,7 @@ gboolean
 curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCancellable *cancellable,
                             GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, FALSE);
   CuratorAwait await;
 
   if (!curator_check_call (latch->client, timeout_ms, cancellable, error))
@@ -352,37 +339,22 @@ gboolean
 curator_leader_latch_has_leadership (CuratorLeaderLatch *latch)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), FALSE);
-  if (!curator_client_check_forked (latch->client, NULL))
-    {
-      return FALSE;
-    }
-  curator_client_lock (latch->client);
-  const gboolean leads = leads_now (latch);
-  curator_client_unlock (latch->client);
-  return leads;
+  return CURATOR_UNLESS_FORKED (latch->client, leads_now (latch), FALSE);
 }
 
 CuratorLease *
 curator_leader_latch_dup_lease (CuratorLeaderLatch *latch)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
-  if (!curator_client_check_forked (latch->client, NULL))
-    {
-      return NULL;
-    }
-  curator_client_lock (latch->client);
-  CuratorLease *lease = leads_now (latch) ? curator_lease_ref (latch->candidate.lease) : NULL;
-  curator_client_unlock (latch->client);
-  return lease;
+  return CURATOR_UNLESS_FORKED (
+      latch->client, leads_now (latch) ? curator_lease_ref (latch->candidate.lease) : NULL, NULL);
 }
 
 GPtrArray *
 curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                        GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, NULL);
   return curator_participants_read (latch->candidate.internals, timeout_ms, cancellable, error);
 }
 
@@ -390,9 +362,7 @@ CuratorLeaderParticipant *
 curator_leader_latch_get_leader (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                  GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, NULL);
   return curator_participants_read_leader (latch->candidate.internals, timeout_ms, cancellable,
                                            error);
 }
@@ -402,15 +372,10 @@ curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatch
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch) && listener != NULL, 0);
-  if (!curator_client_check_forked (latch->client, NULL))
-    {
-      return 0;
-    }
-  curator_client_lock (latch->client);
-  const guint id = curator_listeners_add (&latch->listeners, latch->client, G_CALLBACK (listener),
-                                          user_data, destroy);
-  curator_client_unlock (latch->client);
-  return id;
+  return CURATOR_UNLESS_FORKED (latch->client,
+                                curator_listeners_add (&latch->listeners, latch->client,
+                                                       G_CALLBACK (listener), user_data, destroy),
+                                0);
 }
 
 void

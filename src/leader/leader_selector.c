@@ -202,8 +202,7 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
                                                .failed = on_failed,
                                                .changed = on_changed };
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && take_leadership != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && take_leadership != NULL, error, NULL);
   if (!curator_lock_check_path (client, path, error))
     {
       return NULL;
@@ -261,12 +260,8 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
   g_return_if_fail (latent);
 }
 
-const char *
-curator_leader_selector_get_id (const CuratorLeaderSelector *selector)
-{
-  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
-  return selector->id;
-}
+CURATOR_GETTER (const char *, curator_leader_selector_get_id, const CuratorLeaderSelector,
+                LEADER_SELECTOR, id, NULL)
 
 void
 curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gboolean auto_requeue)
@@ -297,22 +292,17 @@ curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolea
 static CURATOR_LOCKED gboolean
 check_latent (CuratorLeaderSelector *selector, GError **error)
 {
-  if (selector->life == CURATOR_LIFE_LATENT)
-    {
-      return TRUE;
-    }
   const gboolean started = selector->life == CURATOR_LIFE_STARTED;
-  g_set_error_literal (
-      error, CURATOR_ERROR, started ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_CLOSED,
-      started ? "the leader selector was already started" : "the leader selector is closed");
-  return FALSE;
+  return selector->life == CURATOR_LIFE_LATENT
+         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_CLOSED,
+                            started ? "the leader selector was already started"
+                                    : "the leader selector is closed");
 }
 
 gboolean
 curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_LEADER_SELECTOR (selector), error, FALSE);
   CuratorClient *client = selector->client;
 
   if (!curator_client_check_usable (client, error)
@@ -397,9 +387,7 @@ GPtrArray *
 curator_leader_selector_get_participants (CuratorLeaderSelector *selector, gint64 timeout_ms,
                                           GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_SELECTOR (selector), cancellable, error, NULL);
   return curator_participants_read (selector->candidate.internals, timeout_ms, cancellable, error);
 }
 
@@ -407,9 +395,7 @@ CuratorLeaderParticipant *
 curator_leader_selector_get_leader (CuratorLeaderSelector *selector, gint64 timeout_ms,
                                     GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_SELECTOR (selector), cancellable, error, NULL);
   return curator_participants_read_leader (selector->candidate.internals, timeout_ms, cancellable,
                                            error);
 }

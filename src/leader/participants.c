@@ -32,13 +32,7 @@ participant_new (GBytes *id, gboolean is_leader)
   return participant;
 }
 
-CuratorLeaderParticipant *
-curator_leader_participant_ref (CuratorLeaderParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), NULL);
-  curator_refs_inc (&participant->refs);
-  return participant;
-}
+CURATOR_REF_FUNC (curator_leader_participant_ref, CuratorLeaderParticipant, LEADER_PARTICIPANT)
 
 void
 curator_leader_participant_unref (CuratorLeaderParticipant *participant)
@@ -52,25 +46,11 @@ curator_leader_participant_unref (CuratorLeaderParticipant *participant)
     }
 }
 
-const char *
-curator_leader_participant_get_id (const CuratorLeaderParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), NULL);
-  return participant->id;
-}
-
-gboolean
-curator_leader_participant_is_leader (const CuratorLeaderParticipant *participant)
-{
-  g_return_val_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant), FALSE);
-  return participant->is_leader;
-}
-
-static void
-unref_participant (gpointer participant)
-{
-  curator_leader_participant_unref (participant);
-}
+CURATOR_GETTER (const char *, curator_leader_participant_get_id, const CuratorLeaderParticipant,
+                LEADER_PARTICIPANT, id, NULL)
+CURATOR_GETTER (gboolean, curator_leader_participant_is_leader, const CuratorLeaderParticipant,
+                LEADER_PARTICIPANT, is_leader, FALSE)
+CURATOR_DESTROY_FUNC (unref_participant, curator_leader_participant_unref)
 
 /* Adds the participant at path, unless it has left meanwhile. The first that is still there leads.
  * FALSE with error. */

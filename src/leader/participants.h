@@ -1,6 +1,5 @@
 /* Who stands in an election. Any thread; no lock. */
-#ifndef CURATOR_PARTICIPANTS_H
-#define CURATOR_PARTICIPANTS_H
+#pragma once
 
 #include "base/guards.h"
 #include "curator/leader.h"
@@ -15,5 +14,3 @@ CuratorLeaderParticipant *curator_participants_read_leader (CuratorLockInternals
                                                             gint64 timeout_ms,
                                                             GCancellable *cancellable,
                                                             GError **error) CURATOR_UNLOCKED;
-
-#endif

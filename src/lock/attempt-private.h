@@ -1,11 +1,5 @@
-/* The state of one attempt to acquire a lock path, shared by the attempt*.c files (LockInternals).
- *
- * attempt.c starts it and follows its node and what is in front of that, attempt_decide.c lists and decides,
- * attempt_confirm.c grants, and attempt_end.c fails, cleans up, and says which state may follow which. Any thread;
- * guarded by the client's mutex.
- */
-#ifndef CURATOR_ATTEMPT_PRIVATE_H
-#define CURATOR_ATTEMPT_PRIVATE_H
+/* The state of one attempt to acquire a lock path, which the attempt*.c files share. */
+#pragma once
 
 #include "base/guards.h"
 #include "core/log.h"
@@ -103,7 +97,6 @@ void curator_attempt_decide (Attempt *attempt, const struct String_vector *child
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* FALSE for a single try with a contender in front, which has then failed. */
 gboolean curator_attempt_begin_to_wait (Attempt *attempt) CURATOR_LOCKED;
-void curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view) CURATOR_LOCKED;
 /* Waits for one node. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf) CURATOR_LOCKED;
 
@@ -126,11 +119,8 @@ void curator_attempt_finish (Attempt *attempt, CuratorLease *lease, GError *erro
 void curator_attempt_fail (Attempt *attempt, GError *error) CURATOR_LOCKED;
 /* For a single try: another contender is in front. */
 void curator_attempt_refuse (Attempt *attempt) CURATOR_LOCKED;
-void curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what) CURATOR_LOCKED;
 /* Drops every request, watch and node of the attempt. */
 void curator_attempt_reset (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_cancel (CuratorOp *op, GError *reason) CURATOR_LOCKED;
 /* TIMED_OUT if a server has shown a contender in front, NO_ANSWER or CONNECTION_LOST if not. */
 GError *curator_attempt_timed_out (CuratorOp *op) CURATOR_LOCKED;
-
-#endif

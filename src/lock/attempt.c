@@ -382,11 +382,7 @@ is_behind_own_session (const Attempt *attempt)
          && curator_local_queue_is_occupied (session, internals->base, internals->lock_name);
 }
 
-static void
-release_lease (gpointer lease)
-{
-  curator_lease_unref (lease);
-}
+CURATOR_DESTROY_FUNC (release_lease, curator_lease_unref)
 
 CuratorOp *
 curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
@@ -409,9 +405,9 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
-  attempt->called_us = attempt->op.begun_us;
   if (curator_op_begin (&attempt->op))
     {
+      attempt->called_us = attempt->op.begun_us;
       curator_retry_loop_init (&attempt->tries, client, run_step,
                                curator_attempt_on_retries_exhausted, attempt);
       attempt->op.contender_was_shown = is_behind_own_session (attempt);
@@ -437,10 +433,8 @@ curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAt
     {
       described.request = curator_node_request_ask (internals);
     }
-  curator_client_lock (internals->client);
-  CuratorOp *op = curator_lock_internals_attempt_locked (internals, &described);
-  curator_client_unlock (internals->client);
-  return op;
+  return CURATOR_WITH_MUTEX (internals->client,
+                             curator_lock_internals_attempt_locked (internals, &described));
 }
 
 void

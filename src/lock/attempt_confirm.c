@@ -4,6 +4,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "core/monitor.h"
 #include "core/stats-private.h"
 #include "lock/lease-private.h"
 #include "session/lease_clock.h"
@@ -56,8 +57,9 @@ finish_granted (Attempt *attempt)
 static CURATOR_LOCKED gboolean
 is_proven (Attempt *attempt)
 {
-  return curator_lease_clock_is_fresh (curator_attempt_session (attempt))
-         && curator_stake_is_checked (curator_own_node_stake (&attempt->own));
+  const gint64 now = curator_locked_reread_us (attempt->op.client);
+  return curator_lease_clock_is_fresh (curator_attempt_session (attempt), now)
+         && curator_stake_is_checked (curator_own_node_stake (&attempt->own), now);
 }
 
 /* Session and node were alive when a request was sent that was just answered. */
@@ -66,7 +68,9 @@ grant_if_proven (Attempt *attempt, gint64 checked_us)
 {
   CuratorSession *session = curator_attempt_session (attempt);
   CuratorStake *stake = curator_own_node_stake (&attempt->own);
-  const gint64 until_fresh_us = curator_lease_clock_until_fresh_us (session);
+  const gint64 until_fresh_us = curator_lease_until_fresh (
+      curator_session_evidence (session), curator_session_terms (session),
+      curator_locked_boottime_us (session->client));
 
   stake->checked_us = MAX (stake->checked_us, checked_us);
   if (is_proven (attempt))

@@ -8,7 +8,6 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "core/monitor.h"
-#include "core/namespace.h"
 #include "core/stats-private.h"
 #include "lock/verdict.h"
 #include "session/heartbeat.h"
@@ -45,8 +44,8 @@ curator_attempt_begin_to_wait (Attempt *attempt)
   return TRUE;
 }
 
-void
-curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
+static CURATOR_LOCKED void
+wait_in_front (Attempt *attempt, const CuratorFrontView *view)
 {
   const CuratorWatchNeed need =
       attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
@@ -68,7 +67,7 @@ void
 curator_attempt_wait_for (Attempt *attempt, const char *leaf)
 {
   const CuratorFrontView view = { .first = leaf };
-  curator_attempt_wait (attempt, &view);
+  wait_in_front (attempt, &view);
 }
 
 void
@@ -97,13 +96,12 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
       curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
-      curator_attempt_wait (attempt,
-                            &(CuratorFrontView){ .first = verdict->watch,
-                                                 .second = verdict->second_watch,
-                                                 .rest = curator_verdict_copy_rest (verdict),
-                                                 .is_all = verdict->knows_front,
-                                                 .is_last = verdict->is_next,
-                                                 .is_long = verdict->is_long });
+      wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
+                                                   .second = verdict->second_watch,
+                                                   .rest = curator_verdict_copy_rest (verdict),
+                                                   .is_all = verdict->knows_front,
+                                                   .is_last = verdict->is_next,
+                                                   .is_long = verdict->is_long });
       curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
       break;
     default:

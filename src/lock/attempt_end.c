@@ -136,7 +136,7 @@ gint64
 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
-  const gint64 now = curator_client_now_us (client);
+  const gint64 now = curator_locked_now_us (client);
   const gint64 took_us = now - attempt->called_us;
   const gboolean granted = kind == CURATOR_TRACE_GRANTED;
 
@@ -238,8 +238,8 @@ curator_lock_internals_withdraw (CuratorOp *op)
       attempt, NULL, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "it is not its turn"));
 }
 
-void
-curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
+static CURATOR_LOCKED void
+fail_zk (Attempt *attempt, int rc, const char *what)
 {
   const gboolean creates = attempt->state == ATTEMPT_CREATING || attempt->state == ATTEMPT_PARENTS;
   GError *error = curator_request_error (attempt->op.client, rc, what,
@@ -255,7 +255,7 @@ curator_attempt_fail_zk (Attempt *attempt, int rc, const char *what)
 void
 curator_attempt_on_retries_exhausted (gpointer data, int rc)
 {
-  curator_attempt_fail_zk (data, rc, "acquiring");
+  fail_zk (data, rc, "acquiring");
 }
 
 static CURATOR_LOCKED void
@@ -287,7 +287,7 @@ curator_attempt_restart (Attempt *attempt, int rc)
   if (!attempt->restarting)
     {
       attempt->restarting = TRUE;
-      restarts->start_us = curator_client_now_us (attempt->op.client);
+      restarts->start_us = curator_locked_now_us (attempt->op.client);
     }
   curator_retry_loop_again (restarts, rc);
 }
@@ -301,7 +301,7 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
       curator_retry_loop_again (&attempt->tries, rc);
       return;
     }
-  curator_attempt_fail_zk (attempt, rc, what);
+  fail_zk (attempt, rc, what);
 }
 
 /* A user's driver is asked about a list that a server has sent. */

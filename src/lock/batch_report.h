@@ -1,7 +1,6 @@
 /* Several releases, one result: reports every failure in one error
  * (InterProcessMultiLock.release). Any thread; it has a mutex of its own. */
-#ifndef CURATOR_BATCH_REPORT_H
-#define CURATOR_BATCH_REPORT_H
+#pragma once
 
 #include "nodes/reaper.h"
 
@@ -12,5 +11,3 @@ typedef struct _CuratorBatchReport CuratorBatchReport;
 CuratorBatchReport *curator_batch_report_new (guint n, CuratorReleaseDone done, gpointer data);
 /* A CuratorReleaseDone, to be called without a lock. */
 void curator_batch_report_one (const GError *error, gpointer report);
-
-#endif

@@ -59,13 +59,7 @@ curator_lock_driver_standard (void)
   return &driver;
 }
 
-CuratorLockDriver *
-curator_lock_driver_ref (CuratorLockDriver *driver)
-{
-  g_return_val_if_fail (CURATOR_IS_LOCK_DRIVER (driver), NULL);
-  curator_refs_inc (&driver->refs);
-  return driver;
-}
+CURATOR_REF_FUNC (curator_lock_driver_ref, CuratorLockDriver, LOCK_DRIVER)
 
 void
 curator_lock_driver_unref (CuratorLockDriver *driver)
@@ -90,20 +84,13 @@ curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean n
 }
 
 const char *
-curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
-                                  const char *lock_name, gpointer user_data)
-{
-  return curator_queue_standard_key (name, lock_name);
-}
-
-const char *
 curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char *lock_name)
 {
   if (driver->funcs.fix_for_sorting != NULL)
     {
       return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
     }
-  return curator_standard_fix_for_sorting (driver, name, lock_name, NULL);
+  return curator_queue_standard_key (name, lock_name);
 }
 
 /* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */
@@ -127,8 +114,7 @@ curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *ch
       if (strcmp (children[i], sequence_node_name) == 0)
         {
           results->gets_the_lock = i < max_leases;
-          results->path_to_watch =
-              results->gets_the_lock ? NULL : children[i - max_leases];
+          results->path_to_watch = results->gets_the_lock ? NULL : children[i - max_leases];
           return;
         }
     }

@@ -1,9 +1,5 @@
-/* What is in front of one node in its queue: the watches on it, and when all of it has gone.
- *
- * Any thread; guarded by the client's mutex.
- */
-#ifndef CURATOR_FRONT_H
-#define CURATOR_FRONT_H
+/* What is in front of one node in its queue: the watches on it, and when all of it has gone. */
+#pragma once
 
 #include "base/guards.h"
 #include "core/timers.h"
@@ -91,5 +87,3 @@ gboolean curator_front_return (CuratorFront *front, CuratorKnownNode *known) CUR
 gboolean curator_front_place (CuratorFront *front, gint64 number) CURATOR_LOCKED;
 /* Releases every watch, and tells nothing more. */
 void curator_front_stop (CuratorFront *front) CURATOR_LOCKED;
-
-#endif

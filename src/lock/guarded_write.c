@@ -7,15 +7,13 @@
 
 #include "base/path.h"
 #include "base/tag.h"
-#include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/lease-impl.h"
 
 gboolean
 curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease) && op != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease) && op != NULL, error, FALSE);
   const char *path = curator_lease_full_path (lease);
   g_autofree char *shown = curator_path_escape (path);
 
@@ -25,14 +23,13 @@ curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
     }
   if (!curator_lease_first (lease)->name_is_unique)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                   "%s cannot be checked: the next holder's node has the same name", shown);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                             "%s cannot be checked: the next holder's node has the same name",
+                             shown);
     }
   if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
     }
   zoo_check_op_init (op, path, -1);
   return TRUE;

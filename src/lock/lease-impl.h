@@ -1,7 +1,6 @@
 /* The inside of a lease (Lease), for lease.c, node_lease.c and composite_lease.c. Any thread;
  * guarded by the client's mutex. */
-#ifndef CURATOR_LEASE_IMPL_H
-#define CURATOR_LEASE_IMPL_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/tag.h"
@@ -72,5 +71,3 @@ curator_lease_is_over (CuratorLeaseState state)
 
 /* The only function that changes a lease's state; it notifies descriptor and listeners. */
 void curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state) CURATOR_LOCKED;
-
-#endif

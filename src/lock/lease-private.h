@@ -1,7 +1,6 @@
 /* Creating and ending leases (Lease), for attempts and recipes. Any thread; guarded by the
  * client's mutex. */
-#ifndef CURATOR_LEASE_PRIVATE_H
-#define CURATOR_LEASE_PRIVATE_H
+#pragma once
 
 #include "curator/lease.h"
 #include "lock/batch_report.h"
@@ -77,5 +76,3 @@ CuratorSession *curator_lease_get_session (CuratorLease *lease);
 /* How long a release with that timeout waits for its confirmation; 0: as long as a connection may
  * take. */
 gint64 curator_client_release_patience_us (CuratorClient *client, gint64 timeout_ms);
-
-#endif

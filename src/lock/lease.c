@@ -15,11 +15,8 @@
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
-#include "core/stats-private.h"
 #include "nodes/call.h"
 #include "nodes/confirmation.h"
-#include "session/heartbeat.h"
-#include "session/lease_clock.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -39,11 +36,7 @@ ref_lease (gpointer lease)
   return curator_lease_try_ref (lease);
 }
 
-static void
-unref_lease (gpointer lease)
-{
-  curator_lease_unref (lease);
-}
+CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
 static void
 call_listener (GCallback func, gpointer lease, int state, gpointer user_data)
@@ -96,7 +89,7 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
       make_readable (lease);
       cancel_later (lease);
     }
-  curator_listeners_notify (&lease->listeners, lease->client, call_listener, lease, ref_lease,
+  curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease, ref_lease,
                             unref_lease, (int) state);
   for (GSList *link = lease->composites; link != NULL; link = link->next)
     {
@@ -115,13 +108,7 @@ curator_lease_set_hook (CuratorLease *lease, CuratorLeaseHook *hook)
   lease->follower = hook;
 }
 
-CuratorLease *
-curator_lease_ref (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
-  curator_refs_inc (&lease->refs);
-  return lease;
-}
+CURATOR_REF_FUNC (curator_lease_ref, CuratorLease, LEASE)
 
 void
 curator_lease_unref (CuratorLease *lease)
@@ -227,14 +214,12 @@ curator_lease_get_remaining_ms (CuratorLease *lease)
 gboolean
 curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease), error, FALSE);
 
   if (at_least_ms < CURATOR_WAIT_FOREVER)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
     }
   if (!curator_client_check_forked (lease->client, error))
     {
@@ -242,9 +227,8 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
     }
   if (!lease->klass->extend (lease, at_least_ms))
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
-                   curator_lease_get_node_path (lease));
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
+                             curator_lease_get_node_path (lease));
     }
   return TRUE;
 }
@@ -311,8 +295,9 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
       curator_listeners_add (&lease->listeners, client, G_CALLBACK (listener), user_data, destroy);
   if (curator_lease_is_over (lease->klass->state_now (lease)))
     {
-      curator_listeners_notify_newest (&lease->listeners, client, call_listener, lease, ref_lease,
-                                       unref_lease, (int) lease->state);
+      curator_listeners_notify (&lease->listeners, curator_listeners_count (&lease->listeners) - 1,
+                                client, call_listener, lease, ref_lease, unref_lease,
+                                (int) lease->state);
     }
   curator_client_unlock (client);
   return id;
@@ -322,10 +307,6 @@ void
 curator_lease_remove_listener (CuratorLease *lease, guint id)
 {
   g_return_if_fail (CURATOR_IS_LEASE (lease));
-  if (!curator_client_check_forked (lease->client, NULL))
-    {
-      return;
-    }
   curator_listeners_remove (&lease->listeners, lease->client, id);
 }
 
@@ -333,9 +314,7 @@ GBytes *
 curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                         GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, NULL);
   g_autoptr (GError) local = NULL;
   const CuratorLease *first = curator_lease_first (lease);
   CuratorLimits limits;
@@ -378,9 +357,7 @@ gboolean
 curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                        GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, FALSE);
 
   if (!curator_check_timeout (timeout_ms, error)
       || !curator_client_check_forked (lease->client, error))
@@ -402,12 +379,8 @@ deliver_release (GCallback callback, gpointer lease, gpointer result, const GErr
 static CuratorAsync *
 new_release (CuratorLease *lease, CuratorLeaseReleaseCallback callback, gpointer user_data)
 {
-  const CuratorAsyncSpec spec = { .owner = curator_lease_ref (lease),
-                                  .unref_owner = unref_lease,
-                                  .callback = G_CALLBACK (callback),
-                                  .user_data = user_data,
-                                  .deliver = deliver_release };
-  return curator_async_new (lease->client, &spec);
+  return curator_async_new (lease->client, curator_lease_ref (lease), unref_lease, deliver_release,
+                            G_CALLBACK (callback), user_data);
 }
 
 /* Without a callback no thread is woken. */

@@ -1,12 +1,9 @@
 /* The nodes of one session in one queue: which are neighbours, and the listing they share.
  *
- * Curator has no counterpart: its waiters know nothing of each other. Nodes are numbered in order,
- * and none can come between two consecutive numbers. So of two such waiters of one session the
- * second needs neither a list nor a watch: the end of the first lets it in. Any thread; guarded by
- * the client's mutex.
+ * Nodes are numbered in order, and none can come between two consecutive numbers. So of two such
+ * waiters of one session the second needs neither a list nor a watch: the end of the first lets it in.
  */
-#ifndef CURATOR_LOCAL_QUEUE_H
-#define CURATOR_LOCAL_QUEUE_H
+#pragma once
 
 #include "base/guards.h"
 #include "lock/lock_internals-private.h"
@@ -120,5 +117,3 @@ void curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local,
                            guint64 create) CURATOR_LOCKED;
 /* Harmless when it waits for none. */
 void curator_listing_leave (CuratorListingUser *user) CURATOR_LOCKED;
-
-#endif

@@ -1,10 +1,5 @@
-/* The inside of a lock (InterProcessLock): what each kind of lock has to provide.
- *
- * lock.c checks, waits and reports; a kind of lock only starts operations. Any thread; no lock of
- * its own.
- */
-#ifndef CURATOR_LOCK_PRIVATE_H
-#define CURATOR_LOCK_PRIVATE_H
+/* What each kind of lock has to provide. lock.c checks, waits and reports; a kind only starts operations. */
+#pragma once
 
 #include "base/tag.h"
 #include "core/async.h"
@@ -86,5 +81,3 @@ GError *curator_lock_no_lease_error (void);
 
 /* The checks of every recipe's constructor: client, path. */
 gboolean curator_lock_check_path (CuratorClient *client, const char *path, GError **error);
-
-#endif

@@ -130,10 +130,9 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
     }
   if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "the path is too long: lock nodes below it would exceed %d bytes",
-                   CURATOR_PATH_MAX_LENGTH);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "the path is too long: lock nodes below it would exceed %d bytes",
+                             CURATOR_PATH_MAX_LENGTH);
     }
   return TRUE;
 }
@@ -187,9 +186,7 @@ curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
     {
       return TRUE;
     }
-  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, FALSE);
   return acquire_first (lock, timeout_ms, cancellable, error);
 }
 
@@ -197,9 +194,7 @@ CuratorLease *
 curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                             GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, NULL);
   CuratorAwait await;
   gpointer lease = NULL;
 
@@ -217,11 +212,7 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
   return curator_await_op (&await, op, cancellable, &lease, error) ? lease : NULL;
 }
 
-static void
-unref_lock (gpointer lock)
-{
-  curator_lock_unref (lock);
-}
+CURATOR_DESTROY_FUNC (unref_lock, curator_lock_unref)
 
 static void
 deliver_acquire (GCallback callback, gpointer lock, gpointer lease, const GError *error,
@@ -236,12 +227,8 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
-  const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
-                                  .unref_owner = unref_lock,
-                                  .callback = G_CALLBACK (callback),
-                                  .user_data = user_data,
-                                  .deliver = deliver_acquire };
-  CuratorAsync *async = curator_async_new (lock->client, &spec);
+  CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
+                                           deliver_acquire, G_CALLBACK (callback), user_data);
   GError *error = NULL;
 
   if (lock->client == NULL)
@@ -293,9 +280,7 @@ curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
     {
       return TRUE;
     }
-  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, FALSE);
   return release_last (lock, timeout_ms, cancellable, error);
 }
 
@@ -326,12 +311,8 @@ curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, 
       release_without_callback (lock);
       return;
     }
-  const CuratorAsyncSpec spec = { .owner = curator_lock_ref (lock),
-                                  .unref_owner = unref_lock,
-                                  .callback = G_CALLBACK (callback),
-                                  .user_data = user_data,
-                                  .deliver = deliver_release };
-  CuratorAsync *async = curator_async_new (lock->client, &spec);
+  CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
+                                           deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
 
   if (lock->client == NULL)
@@ -369,9 +350,7 @@ curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms, GCance
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, NULL);
   if (lock->klass->get_participants == NULL)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
@@ -407,13 +386,11 @@ gboolean
 curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
                              gpointer user_data, GDestroyNotify destroy, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_LOCK (lock), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_LOCK (lock), error, FALSE);
   if (lock->klass->make_revocable == NULL)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "a %s cannot be made revocable",
-                   lock->klass->name);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "a %s cannot be made revocable",
+                             lock->klass->name);
     }
   return curator_client_check_forked (lock->client, error)
          && lock->klass->make_revocable (lock, listener, user_data, destroy, error);

@@ -2,8 +2,7 @@
  *
  * Any thread; guarded by the client's mutex unless a line says otherwise.
  */
-#ifndef CURATOR_LOCK_INTERNALS_PRIVATE_H
-#define CURATOR_LOCK_INTERNALS_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/tag.h"
@@ -54,8 +53,6 @@ CuratorLockDriver *curator_lock_driver_new_builtin (const CuratorLockDriverFuncs
 /* For queues in which only the order counts; one for all of them. Borrowed. */
 CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
-const char *curator_standard_fix_for_sorting (CuratorLockDriver *driver, const char *name,
-                                              const char *lock_name, gpointer user_data);
 void curator_standard_predicate (CuratorQueue *queue, gsize index, int max_leases,
                                  CuratorPredicateResults *results);
 void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *children,
@@ -169,5 +166,3 @@ CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) C
 void curator_node_request_new_guid (CuratorNodeRequest *request,
                                     CuratorClient *client) CURATOR_LOCKED;
 void curator_node_request_free (CuratorNodeRequest *request);
-
-#endif

@@ -40,11 +40,7 @@ curator_lock_internals_ref (CuratorLockInternals *internals)
   return internals;
 }
 
-static void
-unref_driver (gpointer driver)
-{
-  curator_lock_driver_unref (driver);
-}
+CURATOR_DESTROY_FUNC (unref_driver, curator_lock_driver_unref)
 
 void
 curator_lock_internals_unref (CuratorLockInternals *internals)

@@ -51,7 +51,7 @@ static CURATOR_LOCKED void
 note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
 {
   CuratorClient *client = lease->client;
-  const gint64 lasted_us = curator_client_now_us (client) - lease->since_us;
+  const gint64 lasted_us = curator_locked_now_us (client) - lease->since_us;
   curator_count (client, counter, 1);
   curator_count_duration (client, CURATOR_DURATION_HOLD, lasted_us);
   curator_trace (client, kind, lease->path, lasted_us, lease->session->id);
@@ -128,10 +128,10 @@ on_end_due (gpointer data)
   wait_for_end (lease);
 }
 
-static gint64
+static CURATOR_LOCKED gint64
 moment_after (CuratorClient *client, gint64 ms)
 {
-  const gint64 now = curator_client_boottime_us (client);
+  const gint64 now = curator_locked_boottime_us (client);
   return ms == CURATOR_WAIT_FOREVER || ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
                                                                       : now + ms * 1000;
 }

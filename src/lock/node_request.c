@@ -4,9 +4,9 @@
  */
 #include "base/tag.h"
 #include "core/payload.h"
-#include "nodes/uuid.h"
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
+#include "nodes/uuid.h"
 
 #include <string.h>
 
@@ -80,12 +80,8 @@ curator_node_request_free (CuratorNodeRequest *request)
   g_free (request);
 }
 
-const char *
-curator_node_request_get_name (const CuratorNodeRequest *request)
-{
-  g_return_val_if_fail (CURATOR_IS_NODE_REQUEST (request), NULL);
-  return request->name;
-}
+CURATOR_GETTER (const char *, curator_node_request_get_name, const CuratorNodeRequest, NODE_REQUEST,
+                name, NULL)
 
 void
 curator_node_request_set_name (CuratorNodeRequest *request, const char *name)

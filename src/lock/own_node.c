@@ -12,13 +12,13 @@
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/payload.h"
-#include "nodes/uuid.h"
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
 #include "lock/queue.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
 #include "nodes/reaper.h"
+#include "nodes/uuid.h"
 #include "session/heartbeat.h"
 
 #include <string.h>
@@ -283,16 +283,10 @@ read_next_candidate (CuratorOwnNode *node)
   node->klass->absent (node);
 }
 
-static CURATOR_LOCKED void
-forget_candidates (CuratorOwnNode *node)
-{
-  g_clear_pointer (&node->candidates, g_ptr_array_unref);
-}
-
 void
 curator_own_node_check_owner (CuratorOwnNode *node)
 {
-  forget_candidates (node);
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (node->candidates, path_to_create (node));
   read_next_candidate (node);
@@ -303,13 +297,6 @@ may_be_ours (const CuratorOwnNode *node, const char *name)
 {
   return node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
                               : curator_path_is_numbered (name, name_of (node));
-}
-
-/* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
 /* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
@@ -325,7 +312,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       node->klass->search_failed (node, rc, "looking for our node in");
       return;
     }
-  forget_candidates (node);
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; rc == ZOK && i < reply->children->count; i++)
     {
@@ -335,7 +322,8 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
                            curator_path_join (node->internals->base, reply->children->data[i]));
         }
     }
-  g_ptr_array_sort (node->candidates, compare_numbers);
+  /* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
+  g_ptr_array_sort (node->candidates, curator_compare_strings);
   while (node->prefix != NULL && node->candidates->len > 1)
     {
       const guint last = node->candidates->len - 1;
@@ -423,7 +411,7 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
       curator_reaper_delete_unknown (client, &unknown);
     }
   node->may_exist = FALSE;
-  forget_candidates (node);
+  g_clear_pointer (&node->candidates, g_ptr_array_unref);
   g_clear_pointer (&node->prefix, g_free);
   return g_steal_pointer (&node->path);
 }

@@ -1,9 +1,5 @@
-/* The node of an attempt (CreateBuilder): wanted, being created, perhaps there, there, given to a lease or discarded.
- *
- * Any thread; guarded by the client's mutex.
- */
-#ifndef CURATOR_OWN_NODE_H
-#define CURATOR_OWN_NODE_H
+/* The node of an attempt (CreateBuilder): wanted, perhaps there, there, given away or discarded. */
+#pragma once
 
 #include "base/guards.h"
 #include "lock/lease-private.h"
@@ -128,5 +124,3 @@ gint64 curator_own_node_owner (const CuratorOwnNode *node) CURATOR_LOCKED;
 gboolean curator_own_node_has_queue (const CuratorOwnNode *node);
 /* TRUE if waiters of one session with consecutive numbers hand the lock over directly. */
 gboolean curator_own_node_has_neighbours (const CuratorOwnNode *node) CURATOR_LOCKED;
-
-#endif

@@ -8,7 +8,6 @@
 
 #include "base/guards.h"
 #include "base/gzip.h"
-#include "core/monitor.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
 #include "session/request.h"
@@ -32,12 +31,6 @@ struct _CuratorOwnWatch
   gpointer data;
 };
 
-static CURATOR_LOCKED void
-report_request (CuratorOwnWatch *own)
-{
-  own->is_report_due = !curator_revocation_report (own->internals, own->lease);
-}
-
 /* Curator compares the decompressed payload, so a request comes in either form. */
 static gboolean
 is_request (const char *data, int length)
@@ -56,7 +49,7 @@ check_payload (CuratorOwnWatch *own, const char *data, int length, const struct 
   if (stat->mzxid != own->reported_mzxid && is_request (data, length))
     {
       own->reported_mzxid = stat->mzxid;
-      report_request (own);
+      own->is_report_due = !curator_revocation_report (own->internals, own->lease);
     }
 }
 
@@ -98,10 +91,7 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static CURATOR_LOCKED void
 own_free (CuratorOwnWatch *own)
 {
-  if (own->read != NULL)
-    {
-      curator_request_forget (own->read);
-    }
+  g_clear_pointer (&own->read, curator_request_forget);
   curator_session_unref (own->session);
   curator_lock_internals_unref (own->internals);
   g_free (own->path);
@@ -174,7 +164,7 @@ curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
   own->lease = lease;
   if (own->is_report_due)
     {
-      report_request (own);
+      own->is_report_due = !curator_revocation_report (own->internals, own->lease);
     }
 }
 

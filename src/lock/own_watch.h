@@ -1,9 +1,5 @@
-/* A watch on one's own lock node: revocation, and deletion by a third party.
- *
- * Mirrors LockInternals.checkRevocableWatcher. Any thread; guarded by the client's mutex.
- */
-#ifndef CURATOR_OWN_WATCH_H
-#define CURATOR_OWN_WATCH_H
+/* A watch on one's own lock node: revocation, and deletion by a third party. */
+#pragma once
 
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
@@ -23,5 +19,3 @@ void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease) CUR
 void curator_own_watch_free (CuratorOwnWatch *own) CURATOR_LOCKED;
 /* The node is about to be deleted, which ends the watch: no request is sent. */
 void curator_own_watch_abandon (CuratorOwnWatch *own) CURATOR_LOCKED;
-
-#endif

@@ -1,11 +1,6 @@
-/* Sorts a lock's children into its queue.
- *
- * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.standardFixForSorting,
- * but leaves out children that are not lock nodes, so that nothing waits for them. Pure: includes
- * nothing of ZooKeeper, takes no lock, may be used on any thread.
- */
-#ifndef CURATOR_QUEUE_H
-#define CURATOR_QUEUE_H
+/* Sorts a lock's children into its queue, and leaves out those that are not lock nodes, so that nothing
+ * waits for them. Pure: includes nothing of ZooKeeper. */
+#pragma once
 
 #include <glib.h>
 
@@ -62,5 +57,3 @@ const char *curator_queue_recipe_of (const char *name);
 
 /* standardFixForSorting: what follows the last lock_name in name; all of name if it has none. */
 const char *curator_queue_standard_key (const char *name, const char *lock_name);
-
-#endif

@@ -4,8 +4,7 @@
  * Threads: the record belongs to one thread, which alone changes its hold's count. The lease is
  * asked by the clock: code that enters a hold again relies on it, and a pause may have ended it.
  */
-#ifndef CURATOR_REENTRY_H
-#define CURATOR_REENTRY_H
+#pragma once
 
 #include "base/threads.h"
 #include "core/client-record.h"
@@ -76,5 +75,3 @@ curator_reentry_forget (const CuratorLock *lock)
       curator_last_hold.serial = 0;
     }
 }
-
-#endif

@@ -122,9 +122,8 @@ check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
     {
       g_autofree char *shown =
           curator_path_escape (curator_client_user_path (limits->client, path));
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%s is no lock node: nodes are created below it", shown);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "%s is no lock node: nodes are created below it", shown);
     }
   return TRUE;
 }
@@ -135,9 +134,7 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, gint6
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error)
       || !curator_path_validate (lock_node_path, error))
     {

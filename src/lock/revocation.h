@@ -1,7 +1,6 @@
 /* Asking a holder to release (Revocable, RevocationSpec, Revoker). Any thread; guarded by the
  * client's mutex. */
-#ifndef CURATOR_REVOCATION_H
-#define CURATOR_REVOCATION_H
+#pragma once
 
 #include "curator/lease.h"
 #include "lock/lock_internals-private.h"
@@ -31,5 +30,3 @@ typedef struct
 void curator_revocation_set (CuratorLockInternals *internals,
                              const CuratorRevocationSpec *spec) CURATOR_UNLOCKED;
 void curator_revocation_clear (CuratorLockInternals *internals) CURATOR_UNLOCKED;
-
-#endif

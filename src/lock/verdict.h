@@ -1,7 +1,6 @@
 /* What a list of children means for one of them (LockInternals). Pure but for a user's driver;
  * any thread. */
-#ifndef CURATOR_VERDICT_H
-#define CURATOR_VERDICT_H
+#pragma once
 
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
@@ -45,5 +44,3 @@ gboolean curator_verdict_is_for_litter (const CuratorVerdict *verdict,
 CuratorVerdict curator_judge_by_user (CuratorLockInternals *internals, int max_leases,
                                       const char *own, gboolean sequential,
                                       const GPtrArray *children, CuratorQueue *queue);
-
-#endif

@@ -1,6 +1,5 @@
 /* The names that Curator gives to lock nodes, and what it writes into them. */
-#ifndef CURATOR_WIRE_H
-#define CURATOR_WIRE_H
+#pragma once
 
 #define CURATOR_LOCK_NAME      "lock-"      /* of a mutex, and of a turn for a semaphore */
 #define CURATOR_READ_NAME      "__READ__"   /* of a read lock */
@@ -11,5 +10,3 @@
 #define CURATOR_LEASES_NAME    "leases"     /* a semaphore's leases */
 #define CURATOR_PROTECTED_NAME "_c_"        /* the prefix of a protected node, before its UUID */
 #define CURATOR_REVOKE_PAYLOAD "__REVOKE__" /* asks the holder of a node to let it go */
-
-#endif

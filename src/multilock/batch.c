@@ -80,11 +80,7 @@ curator_batch_unref (CuratorBatch *batch)
     }
 }
 
-static void
-unref_lease (gpointer lease)
-{
-  curator_lease_unref (lease);
-}
+CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
 static void
 leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *report, GPtrArray *leases)
@@ -138,11 +134,9 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeou
 static CURATOR_UNLOCKED gboolean
 is_probably_free (CuratorClient *client, const char *base)
 {
-  curator_client_lock (client);
-  const gboolean is_free = curator_client_is_connected (client)
-                           && !curator_local_queue_is_contended (client->session, base);
-  curator_client_unlock (client);
-  return is_free;
+  return CURATOR_WITH_MUTEX (client,
+                             curator_client_is_connected (client)
+                                 && !curator_local_queue_is_contended (client->session, base));
 }
 
 /* bases: of the members before it that have to be created. */
@@ -426,10 +420,7 @@ curator_batch_start (const CuratorBatchSpec *spec)
 CuratorLease *
 curator_batch_steal_lease (CuratorBatch *batch, guint index)
 {
-  curator_client_lock (batch->client);
-  CuratorLease *lease = g_steal_pointer (&batch->entries[index].lease);
-  curator_client_unlock (batch->client);
-  return lease;
+  return CURATOR_WITH_MUTEX (batch->client, g_steal_pointer (&batch->entries[index].lease));
 }
 
 void

@@ -1,9 +1,5 @@
-/* Members of a multi-lock that are acquired together, and released together.
- *
- * Any thread. A batch is guarded by the mutex of its members' client.
- */
-#ifndef CURATOR_BATCH_H
-#define CURATOR_BATCH_H
+/* Members of a multi-lock that are acquired together, and released together. */
+#pragma once
 
 #include "lock/batch_report.h"
 #include "lock/lock-private.h"
@@ -43,5 +39,3 @@ void curator_batch_unref (CuratorBatch *batch);
  * be NULL, within timeout_ms. */
 void curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
                             CuratorBatchReport *report) CURATOR_UNLOCKED;
-
-#endif

@@ -132,10 +132,7 @@ chain_finalize (CuratorOp *op)
 static void
 unref_lease (gpointer lease)
 {
-  if (lease != NULL)
-    {
-      curator_lease_unref (lease);
-    }
+  g_clear_pointer (&lease, curator_lease_unref);
 }
 
 /* No member's operation is in progress. */
@@ -444,11 +441,7 @@ multi_finalize (CuratorLock *lock)
   g_ptr_array_unref (multi_of (lock)->members);
 }
 
-static void
-unref_lock (gpointer lock)
-{
-  curator_lock_unref (lock);
-}
+CURATOR_DESTROY_FUNC (unref_lock, curator_lock_unref)
 
 static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .acquire = multi_acquire,

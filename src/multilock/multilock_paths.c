@@ -2,6 +2,7 @@
  *
  * Mirrors the constructor of InterProcessMultiLock that takes paths. Threads: any; no lock.
  */
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/tag.h"
 #include "curator/error.h"
@@ -10,17 +11,12 @@
 
 #include <string.h>
 
-static void
-unref_lock (gpointer lock)
-{
-  curator_lock_unref (lock);
-}
+CURATOR_DESTROY_FUNC (unref_lock, curator_lock_unref)
 
 CuratorLock *
 curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && paths != NULL, error, NULL);
   CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
 
@@ -45,12 +41,6 @@ curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *path
   return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
 }
 
-static int
-compare_paths (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 CuratorLock *
 curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *const *paths,
                                          GError **error)
@@ -63,7 +53,7 @@ curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *cons
     {
       g_ptr_array_add (sorted, (gpointer) paths[i]);
     }
-  g_ptr_array_sort (sorted, compare_paths);
+  g_ptr_array_sort (sorted, curator_compare_strings);
   g_ptr_array_add (sorted, NULL);
   return curator_multi_lock_new_for_paths (client, (const char *const *) sorted->pdata, error);
 }

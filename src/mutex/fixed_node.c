@@ -11,7 +11,6 @@
 #include "base/tag.h"
 #include "core/client-record.h"
 #include "curator/mutex.h"
-#include "lock/lease-private.h"
 #include "mutex/mutex-private.h"
 
 static CuratorNodeRequest *
@@ -31,8 +30,7 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
                                          .new_request = new_request,
                                          .is_one_node = TRUE };
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, node_path, error))
     {
       return NULL;

@@ -1,7 +1,6 @@
 /* The inside of InterProcessMutex: re-entrant holds that belong to threads. Any thread; guarded
  * by the client's mutex. */
-#ifndef CURATOR_MUTEX_PRIVATE_H
-#define CURATOR_MUTEX_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "lock/lock-private.h"
@@ -25,7 +24,7 @@ struct _CuratorMutex
   CuratorLock lock;
   const CuratorMutexKind *kind;
   CuratorLockInternals *internals;
-  gpointer companion; /* for the kind: the read-write lock's other side */
+  CuratorLock *companion; /* for the kind: the read-write lock's other side */
   /* thread number -> LockData, NULL while there is none */
   GHashTable *lock_data CURATOR_GUARDED;
 };
@@ -33,7 +32,3 @@ struct _CuratorMutex
 /* Takes internals. */
 CuratorLock *curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                         CuratorLockInternals *internals);
-/* owner's hold, LOST ones included, as a new reference; NULL if there is none. */
-CuratorLease *curator_mutex_dup_lease (CuratorMutex *mutex, guint64 owner) CURATOR_UNLOCKED;
-
-#endif

@@ -103,16 +103,6 @@ is_over (const LockData *hold)
   return curator_lease_state_now (hold->lease) >= CURATOR_LEASE_LOST;
 }
 
-CuratorLease *
-curator_mutex_dup_lease (CuratorMutex *mutex, guint64 owner)
-{
-  curator_client_lock (mutex->lock.client);
-  const LockData *hold = find_hold (mutex, owner);
-  CuratorLease *lease = hold != NULL ? curator_lease_ref (hold->lease) : NULL;
-  curator_client_unlock (mutex->lock.client);
-  return lease;
-}
-
 /* Called at the grant. */
 static CURATOR_LOCKED void
 record_hold (CuratorLease *lease, gpointer data)
@@ -335,17 +325,17 @@ mutex_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError *
                                                     error);
 }
 
-static CuratorLease *
+static CURATOR_UNLOCKED CuratorLease *
 mutex_dup_lease (CuratorLock *lock, guint64 owner)
 {
-  return curator_mutex_dup_lease (mutex_of (lock), owner);
+  curator_client_lock (lock->client);
+  const LockData *hold = find_hold (mutex_of (lock), owner);
+  CuratorLease *lease = hold != NULL ? curator_lease_ref (hold->lease) : NULL;
+  curator_client_unlock (lock->client);
+  return lease;
 }
 
-static void
-unref_lock (gpointer lock)
-{
-  curator_lock_unref (lock);
-}
+CURATOR_DESTROY_FUNC (unref_lock, curator_lock_unref)
 
 static void
 call_revocation_listener (GCallback listener, gpointer lock, CuratorLease *lease,
@@ -427,9 +417,8 @@ check_lock_name (const char *lock_name, GError **error)
       g_autofree char *path = curator_path_join ("/", lock_name);
       return curator_path_validate (path, error);
     }
-  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                       fits ? "a lock name has no slash" : "a lock name has 1 to 64 bytes");
-  return FALSE;
+  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                         fits ? "a lock name has no slash" : "a lock name has 1 to 64 bytes");
 }
 
 CuratorLock *
@@ -439,8 +428,7 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
   static const CuratorMutexKind kind = { .name = "mutex" };
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), error, NULL);
   if (!curator_lock_check_path (client, path, error) || !check_lock_name (lock_name, error))
     {
       return NULL;

@@ -32,10 +32,7 @@ curator_batch_delete_new (void)
 static CURATOR_LOCKED void
 batch_free (CuratorBatchDelete *batch)
 {
-  if (batch->request != NULL)
-    {
-      curator_request_forget (batch->request);
-    }
+  g_clear_pointer (&batch->request, curator_request_forget);
   g_ptr_array_unref (batch->members);
   g_free (batch);
 }

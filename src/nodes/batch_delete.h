@@ -1,6 +1,5 @@
 /* Nodes that are deleted together, by one transaction. Any thread; guarded by the client's mutex. */
-#ifndef CURATOR_BATCH_DELETE_H
-#define CURATOR_BATCH_DELETE_H
+#pragma once
 
 #include "base/guards.h"
 #include "session/request.h"
@@ -26,5 +25,3 @@ void curator_batch_delete_add (CuratorBatchDelete *batch,
 void curator_batch_delete_send (CuratorBatchDelete *batch, CuratorClient *client) CURATOR_LOCKED;
 /* Harmless when it is in no batch. The batch has been sent. */
 void curator_batch_delete_leave (CuratorBatchedNode *member) CURATOR_LOCKED;
-
-#endif

@@ -72,8 +72,9 @@ call_name (const Call *call)
 }
 
 static CURATOR_LOCKED void
-call_fail (Call *call, int rc)
+call_fail (gpointer data, int rc)
 {
+  Call *call = data;
   curator_op_finish (&call->op, NULL,
                      curator_request_error (call->op.client, rc, call_name (call),
                                             curator_client_user_path (call->op.client, call->path),
@@ -178,21 +179,11 @@ call_send (gpointer data)
 }
 
 static CURATOR_LOCKED void
-call_give_up (gpointer data, int rc)
-{
-  call_fail (data, rc);
-}
-
-static CURATOR_LOCKED void
 call_cancel (CuratorOp *op, GError *reason)
 {
   Call *call = (Call *) op;
   curator_retry_loop_stop (&call->loop);
-  if (call->request != NULL)
-    {
-      curator_request_forget (call->request);
-      call->request = NULL;
-    }
+  g_clear_pointer (&call->request, curator_request_forget);
   g_clear_pointer (&call->parents, curator_parents_forget);
   curator_op_finish (op, NULL, reason);
 }
@@ -205,11 +196,7 @@ call_finalize (CuratorOp *op)
   g_clear_pointer (&call->bytes, g_bytes_unref);
 }
 
-static void
-free_result (gpointer result)
-{
-  curator_call_result_free (result);
-}
+CURATOR_DESTROY_FUNC (free_result, curator_call_result_free)
 
 CuratorCallResult *
 curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *path, GBytes *bytes,
@@ -237,7 +224,7 @@ curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *pat
   curator_client_lock (client);
   if (curator_op_begin (&call->op))
     {
-      curator_retry_loop_init (&call->loop, client, call_send, call_give_up, call);
+      curator_retry_loop_init (&call->loop, client, call_send, call_fail, call);
       curator_retry_loop_begin (&call->loop);
     }
   curator_client_unlock (client);

@@ -1,6 +1,5 @@
 /* A blocking request with retries: the base of the synchronous getters and setters. */
-#ifndef CURATOR_CALL_H
-#define CURATOR_CALL_H
+#pragma once
 
 #include "core/async.h"
 #include "core/client-record.h"
@@ -31,5 +30,3 @@ CuratorCallResult *curator_call (const CuratorLimits *limits, CuratorCallKind ki
                                  GError **error) CURATOR_UNLOCKED;
 void curator_call_result_free (CuratorCallResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorCallResult, curator_call_result_free)
-
-#endif

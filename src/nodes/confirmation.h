@@ -1,7 +1,6 @@
 /* Blocks a thread until a release has been confirmed. Unlike an operation, the release goes on when the
  * wait for it is cancelled. */
-#ifndef CURATOR_CONFIRMATION_H
-#define CURATOR_CONFIRMATION_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -17,5 +16,3 @@ void curator_confirmation_done (const GError *error, gpointer confirmation);
 /* FALSE with the release's error or G_IO_ERROR_CANCELLED. What was confirmed before stays so. */
 gboolean curator_confirmation_await (CuratorConfirmation *confirmation, GCancellable *cancellable,
                                      GError **error);
-
-#endif

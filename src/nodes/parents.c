@@ -7,7 +7,6 @@
 #include "nodes/parents.h"
 
 #include "base/guards.h"
-#include "base/path.h"
 #include "core/client-record.h"
 #include "session/session.h"
 
@@ -129,9 +128,6 @@ curator_parents_make (CuratorSession *session, const char *path, CuratorParentsD
 void
 curator_parents_forget (CuratorParents *parents)
 {
-  if (parents->request != NULL)
-    {
-      curator_request_forget (parents->request);
-    }
+  g_clear_pointer (&parents->request, curator_request_forget);
   parents_free (parents);
 }

@@ -1,6 +1,5 @@
 /* Creates missing ancestors as containers, one level at a time (ZKPaths.mkdirs). */
-#ifndef CURATOR_PARENTS_H
-#define CURATOR_PARENTS_H
+#pragma once
 
 #include "session/request.h"
 
@@ -15,5 +14,3 @@ CuratorParents *curator_parents_make (CuratorSession *session, const char *path,
 /* The error for an rc that says that the chroot is missing; NULL for any other rc. */
 GError *curator_parents_chroot_error (CuratorClient *client, int rc);
 void curator_parents_forget (CuratorParents *parents) CURATOR_LOCKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The records of the reaper and of a node to delete. Any thread; guarded by the client's mutex. */
-#ifndef CURATOR_REAPER_PRIVATE_H
-#define CURATOR_REAPER_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/timers.h"
@@ -48,5 +47,3 @@ void curator_reaper_item_start_later (CuratorReaperItem *item, gint64 pause_us) 
 /* Deletes the node if its owner and its payload are these. */
 void curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 session_id,
                                   GBytes *payload) CURATOR_LOCKED;
-
-#endif

@@ -16,8 +16,8 @@
 #include "core/namespace.h"
 #include "core/stats-private.h"
 #include "core/zk_error.h"
-#include "session/lease_clock.h"
 #include "session/session.h"
+#include "session/stakes.h"
 
 #include <string.h>
 
@@ -107,10 +107,7 @@ static CURATOR_LOCKED void
 item_end (CuratorReaperItem *item, GError *error)
 {
   report_result (item, error);
-  if (item->request != NULL)
-    {
-      curator_request_forget (item->request);
-    }
+  g_clear_pointer (&item->request, curator_request_forget);
   curator_batch_delete_leave (&item->batched);
   curator_timer_cancel (item->client, &item->pause);
   g_queue_unlink (&item->client->reaper->items, &item->link);
@@ -394,7 +391,7 @@ curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorRe
                            gpointer data)
 {
   CuratorClient *client = item->client;
-  const gint64 now = curator_client_now_us (client);
+  const gint64 now = curator_locked_now_us (client);
 
   item->done = done;
   item->data = data;

@@ -1,12 +1,9 @@
 /* The reaper: a queue of deletes and of searches for nodes whose creation reply was lost.
  *
- * Mirrors Curator's FailedDeleteManager and FindAndDeleteProtectedNodeInBackground. Threads: any;
- * guarded by the client's mutex. An item leaves the queue only when a server confirms that the node
- * is gone, a server refuses for good, or the client closes (the session's end then deletes the
- * node).
+ * An item leaves the queue only when a server confirms that the node is gone, a server refuses for
+ * good, or the client closes (the session's end then deletes the node).
  */
-#ifndef CURATOR_REAPER_H
-#define CURATOR_REAPER_H
+#pragma once
 
 #include "session/request.h"
 
@@ -69,5 +66,3 @@ void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;
 void curator_reaper_close (CuratorReaper *reaper) CURATOR_LOCKED;
 void curator_reaper_free (CuratorReaper *reaper) CURATOR_LOCKED;
 guint curator_reaper_pending (CuratorReaper *reaper) CURATOR_LOCKED;
-
-#endif

@@ -11,7 +11,7 @@ policy_new (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy, g
   CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
 
   policy->tag = CURATOR_TAG_RETRY_POLICY;
-  curator_refs_init (&policy->ref_count);
+  curator_refs_init (&policy->refs);
   policy->func = func;
   policy->user_data = user_data;
   policy->destroy = destroy;
@@ -40,8 +40,7 @@ curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, guint retry_count,
   g_return_val_if_fail (CURATOR_IS_RETRY_POLICY (policy), FALSE);
 
   gint64 sleep = 0;
-  gboolean allowed =
-      policy->func (retry_count, MAX (elapsed_ms, 0), &sleep, policy->user_data);
+  gboolean allowed = policy->func (retry_count, MAX (elapsed_ms, 0), &sleep, policy->user_data);
 
   if (sleep_ms != NULL)
     {
@@ -50,19 +49,13 @@ curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, guint retry_count,
   return allowed ? TRUE : FALSE;
 }
 
-CuratorRetryPolicy *
-curator_retry_policy_ref (CuratorRetryPolicy *policy)
-{
-  g_return_val_if_fail (CURATOR_IS_RETRY_POLICY (policy), NULL);
-  curator_refs_inc (&policy->ref_count);
-  return policy;
-}
+CURATOR_REF_FUNC (curator_retry_policy_ref, CuratorRetryPolicy, RETRY_POLICY)
 
 void
 curator_retry_policy_unref (CuratorRetryPolicy *policy)
 {
   g_return_if_fail (CURATOR_IS_RETRY_POLICY (policy));
-  if (curator_refs_dec (&policy->ref_count))
+  if (curator_refs_dec (&policy->refs))
     {
       if (policy->destroy != NULL)
         {

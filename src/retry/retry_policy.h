@@ -2,8 +2,7 @@
  *
  * func has no clock and does not wait. Its retry_count and elapsed_ms are never negative.
  */
-#ifndef CURATOR_RETRY_POLICY_H
-#define CURATOR_RETRY_POLICY_H
+#pragma once
 
 #include "base/refs.h"
 #include "base/tag.h"
@@ -12,7 +11,7 @@
 struct _CuratorRetryPolicy
 {
   CuratorTag tag;
-  CuratorRefs ref_count;
+  CuratorRefs refs;
   /* Constant from here on. */
   gboolean is_builtin; /* func is the library's own and may run under the client's mutex */
   CuratorRetryFunc func;
@@ -26,5 +25,3 @@ CuratorRetryPolicy *curator_retry_policy_new_builtin (CuratorRetryFunc func, gpo
 
 /* For tests: makes the random numbers of an exponential policy repeatable. FALSE if it has none. */
 gboolean curator_retry_policy_seed (CuratorRetryPolicy *policy, guint32 seed);
-
-#endif

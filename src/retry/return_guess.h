@@ -1,6 +1,5 @@
 /* What a contender that comes back to a queue guesses from its last turn there. Pure; any thread. */
-#ifndef CURATOR_RETURN_GUESS_H
-#define CURATOR_RETURN_GUESS_H
+#pragma once
 
 #include <glib.h>
 
@@ -29,5 +28,3 @@ gboolean curator_return_guess_is_farther (const CuratorReturnGuess *guess);
 /* The node that was waited for, so many numbers ahead, has ended: how long to wait with the list, so that it
  * probably shows one node in front. */
 gint64 curator_return_guess_pause_us (const CuratorReturnGuess *guess, gint64 distance);
-
-#endif

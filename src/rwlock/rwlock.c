@@ -11,10 +11,8 @@
 #include "curator/rwlock.h"
 
 #include "base/fork_gate.h"
-#include "base/path.h"
 #include "base/tag.h"
 #include "core/client-record.h"
-#include "core/monitor.h"
 #include "core/payload.h"
 #include "lock/lease-private.h"
 #include "lock/queue.h"
@@ -71,7 +69,8 @@ rw_holds (CuratorQueue *order, gsize index)
 static CURATOR_UNLOCKED CuratorLease *
 hold_of_companion (CuratorMutex *mutex, guint64 owner)
 {
-  return owner != 0 ? curator_mutex_dup_lease (mutex->companion, owner) : NULL;
+  CuratorLock *companion = mutex->companion;
+  return owner != 0 ? companion->klass->dup_lease (companion, owner) : NULL;
 }
 
 /* A writer reads at once, under its own number; not if its write hold is lost. */
@@ -153,16 +152,14 @@ check_arguments (CuratorClient *client, const char *path, const void *data, gsiz
     }
   if (is_read_node (path) || is_write_node (path))
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the path of a read-write lock must not contain " CURATOR_READ_NAME
-                           " or " CURATOR_WRITE_NAME);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "the path of a read-write lock must not contain " CURATOR_READ_NAME
+                             " or " CURATOR_WRITE_NAME);
     }
   if (data == NULL && length > 0)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a payload of %" G_GSIZE_FORMAT " bytes that is NULL", length);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "a payload of %" G_GSIZE_FORMAT " bytes that is NULL", length);
     }
   return curator_check_payload (length, error);
 }
@@ -178,8 +175,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
                                                .new_request = new_write_request,
                                                .accept = is_write_node };
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   CURATOR_INSIDE_GATE;
   if (!check_arguments (client, path, data, length, error))
     {
@@ -199,27 +195,9 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   return rw_lock;
 }
 
-CuratorLock *
-curator_rw_lock_read_lock (CuratorRwLock *rw_lock)
-{
-  g_return_val_if_fail (CURATOR_IS_RW_LOCK (rw_lock), NULL);
-  return rw_lock->read;
-}
-
-CuratorLock *
-curator_rw_lock_write_lock (CuratorRwLock *rw_lock)
-{
-  g_return_val_if_fail (CURATOR_IS_RW_LOCK (rw_lock), NULL);
-  return rw_lock->write;
-}
-
-CuratorRwLock *
-curator_rw_lock_ref (CuratorRwLock *rw_lock)
-{
-  g_return_val_if_fail (CURATOR_IS_RW_LOCK (rw_lock), NULL);
-  curator_refs_inc (&rw_lock->refs);
-  return rw_lock;
-}
+CURATOR_GETTER (CuratorLock *, curator_rw_lock_read_lock, CuratorRwLock, RW_LOCK, read, NULL)
+CURATOR_GETTER (CuratorLock *, curator_rw_lock_write_lock, CuratorRwLock, RW_LOCK, write, NULL)
+CURATOR_REF_FUNC (curator_rw_lock_ref, CuratorRwLock, RW_LOCK)
 
 void
 curator_rw_lock_unref (CuratorRwLock *rw_lock)

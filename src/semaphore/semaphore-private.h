@@ -1,7 +1,6 @@
 /* The inside of a semaphore (InterProcessSemaphoreV2). Any thread; guarded by the client's
  * mutex. */
-#ifndef CURATOR_SEMAPHORE_PRIVATE_H
-#define CURATOR_SEMAPHORE_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/tag.h"
@@ -27,11 +26,3 @@ struct _CuratorSemaphore
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done,
                                     gpointer data) CURATOR_UNLOCKED;
-/* The user's path, for messages. */
-const char *curator_semaphore_get_path (CuratorSemaphore *semaphore);
-
-/* The lease nodes as user paths, in order. */
-char **curator_semaphore_participants (CuratorSemaphore *semaphore, const CuratorLimits *limits,
-                                       GError **error) CURATOR_UNLOCKED;
-
-#endif

@@ -64,8 +64,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
 CuratorSemaphore *
 curator_semaphore_new (CuratorClient *client, const char *path, guint max_leases, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (max_leases < 1 || max_leases > G_MAXINT)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -79,9 +78,8 @@ CuratorSemaphore *
 curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path,
                                          CuratorSharedCount *count, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && CURATOR_IS_SHARED_COUNT (count), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-  if (curator_shared_count_get_client (count) != client)
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_SHARED_COUNT (count), error, NULL);
+  if (count->client != client)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the shared count belongs to another client");
@@ -98,13 +96,7 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
   return semaphore;
 }
 
-CuratorSemaphore *
-curator_semaphore_ref (CuratorSemaphore *semaphore)
-{
-  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);
-  curator_refs_inc (&semaphore->refs);
-  return semaphore;
-}
+CURATOR_REF_FUNC (curator_semaphore_ref, CuratorSemaphore, SEMAPHORE)
 
 void
 curator_semaphore_unref (CuratorSemaphore *semaphore)
@@ -159,12 +151,6 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
-const char *
-curator_semaphore_get_path (CuratorSemaphore *semaphore)
-{
-  return curator_lock_internals_shown (semaphore->leases);
-}
-
 /* A lease may be another client's, of before a fork. */
 static CURATOR_UNLOCKED void
 start_return (CuratorLease *lease, gint64 timeout_ms, CuratorBatchReport *report)
@@ -186,9 +172,8 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
                               GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), FALSE);
-  g_return_val_if_fail (curator_is_array_of (leases, CURATOR_TAG_LEASE), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (curator_is_array_of (leases, CURATOR_TAG_LEASE), cancellable, error,
+                         FALSE);
 
   if (!curator_check_timeout (timeout_ms, error)
       || !curator_client_check_forked (semaphore->client, error))
@@ -211,26 +196,13 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 tim
 {
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_SEMAPHORE (semaphore), cancellable, error, NULL);
   return curator_limits_init (&limits, semaphore->client, timeout_ms, cancellable, error)
-             ? curator_semaphore_participants (semaphore, &limits, error)
+             ? curator_lock_internals_participants (semaphore->leases, &limits, NULL, error)
              : NULL;
 }
 
-char **
-curator_semaphore_participants (CuratorSemaphore *semaphore, const CuratorLimits *limits,
-                                GError **error)
-{
-  return curator_lock_internals_participants (semaphore->leases, limits, NULL, error);
-}
-
-static void
-unref_semaphore (gpointer semaphore)
-{
-  curator_semaphore_unref (semaphore);
-}
+CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
 
 static void
 call_revocation_listener (GCallback listener, gpointer semaphore, CuratorLease *lease,
@@ -244,8 +216,7 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                   CuratorSemaphoreRevocationListener listener, gpointer user_data,
                                   GDestroyNotify destroy, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_CALL (CURATOR_IS_SEMAPHORE (semaphore), error, FALSE);
   if (!curator_client_check_forked (semaphore->client, error))
     {
       return FALSE;

@@ -21,14 +21,12 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/payload.h"
-#include "core/zk_error.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "lock/queue.h"
 #include "lock/wire.h"
 #include "session/connection_error.h"
 #include "session/heartbeat.h"
-#include "session/lease_clock.h"
 #include "session/request.h"
 #include "session/retry_loop.h"
 
@@ -48,32 +46,12 @@ typedef struct
   gboolean restarting CURATOR_GUARDED;
 } Acquire;
 
-static void take_turn (Acquire *acquire) CURATOR_LOCKED;
 static void take_lease (Acquire *acquire) CURATOR_LOCKED;
 
-static void
-unref_lease (gpointer lease)
-{
-  curator_lease_unref (lease);
-}
-
-static void
-unref_internals (gpointer internals)
-{
-  curator_lock_internals_unref (internals);
-}
-
-static void
-unref_leases (gpointer leases)
-{
-  g_ptr_array_unref (leases);
-}
-
-static void
-unref_op (gpointer op)
-{
-  curator_op_unref (op);
-}
+CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
+CURATOR_DESTROY_FUNC (unref_internals, curator_lock_internals_unref)
+CURATOR_DESTROY_FUNC (unref_leases, g_ptr_array_unref)
+CURATOR_DESTROY_FUNC (unref_op, curator_op_unref)
 
 /* Cancels the lease's attempt, whose end starts over. */
 static CURATOR_LOCKED void
@@ -197,18 +175,13 @@ acquire_restart (Acquire *acquire)
 }
 
 static CURATOR_LOCKED void
-run_restart (gpointer data)
-{
-  take_turn (data);
-}
-
-static CURATOR_LOCKED void
 on_retries_exhausted (gpointer data, int rc)
 {
   Acquire *acquire = data;
-  acquire_fail (acquire, curator_request_error (acquire->op.client, rc, "acquiring",
-                                                curator_semaphore_get_path (acquire->semaphore),
-                                                acquire->op.begun_us));
+  acquire_fail (acquire,
+                curator_request_error (acquire->op.client, rc, "acquiring",
+                                       curator_lock_internals_shown (acquire->semaphore->leases),
+                                       acquire->op.begun_us));
 }
 
 /* The end of an attempt, which drops its reference to acquire. */
@@ -266,8 +239,9 @@ on_lease (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 }
 
 static CURATOR_LOCKED void
-take_turn (Acquire *acquire)
+take_turn (gpointer data)
 {
+  Acquire *acquire = data;
   CuratorLockInternals *turns = acquire->semaphore->turns;
   curator_op_ref (&acquire->op);
   const CuratorAttemptSpec spec = {
@@ -372,7 +346,7 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_u
   acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
   if (curator_op_begin (&acquire->op))
     {
-      curator_retry_loop_init (&acquire->restarts, client, run_restart, on_retries_exhausted,
+      curator_retry_loop_init (&acquire->restarts, client, take_turn, on_retries_exhausted,
                                acquire);
       take_turn (acquire);
     }
@@ -386,9 +360,8 @@ check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancell
 {
   if (n < 1 || n > G_MAXINT)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%u leases cannot be acquired", n);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%u leases cannot be acquired",
+                             n);
     }
   if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
     {
@@ -397,9 +370,8 @@ check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancell
   const guint max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "%u leases cannot be acquired from a semaphore of %u", n, max_leases);
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "%u leases cannot be acquired from a semaphore of %u", n, max_leases);
     }
   curator_client_lock (semaphore->client);
   const gsize length = semaphore->node_data != NULL ? g_bytes_get_size (semaphore->node_data) : 0;
@@ -415,11 +387,7 @@ begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, CuratorOpDone do
                                   timeout_ms == 0, done, data);
 }
 
-static void
-unref_semaphore (gpointer semaphore)
-{
-  curator_semaphore_unref (semaphore);
-}
+CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
 
 static void
 deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
@@ -435,12 +403,9 @@ curator_semaphore_acquire_async (CuratorSemaphore *semaphore, guint n, gint64 ti
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
-  const CuratorAsyncSpec spec = { .owner = curator_semaphore_ref (semaphore),
-                                  .unref_owner = unref_semaphore,
-                                  .callback = G_CALLBACK (callback),
-                                  .user_data = user_data,
-                                  .deliver = deliver_leases };
-  CuratorAsync *async = curator_async_new (semaphore->client, &spec);
+  CuratorAsync *async =
+      curator_async_new (semaphore->client, curator_semaphore_ref (semaphore), unref_semaphore,
+                         deliver_leases, G_CALLBACK (callback), user_data);
   GError *error = NULL;
 
   if (!check_acquire (semaphore, n, timeout_ms, cancellable, &error))
@@ -456,9 +421,7 @@ GPtrArray *
 curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
                              GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_SEMAPHORE (semaphore), cancellable, error, NULL);
   CuratorAwait await;
   gpointer leases = NULL;
 

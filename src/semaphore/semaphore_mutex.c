@@ -107,7 +107,7 @@ sm_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseD
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
                    "%s: release: the semaphore mutex is not acquired",
-                   curator_semaphore_get_path (mutex->semaphore));
+                   curator_lock_internals_shown (mutex->semaphore->leases));
       return FALSE;
     }
   curator_lease_release_start (lease, timeout_ms, done, data);
@@ -119,11 +119,9 @@ static CURATOR_UNLOCKED gboolean
 sm_is_acquired (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
-  curator_client_lock (lock->client);
-  const gboolean acquired =
-      mutex->lease != NULL && curator_lease_state_now (mutex->lease) < CURATOR_LEASE_LOST;
-  curator_client_unlock (lock->client);
-  return acquired;
+  return CURATOR_WITH_MUTEX (lock->client,
+                             mutex->lease != NULL
+                                 && curator_lease_state_now (mutex->lease) < CURATOR_LEASE_LOST);
 }
 
 static gboolean
@@ -135,17 +133,16 @@ sm_is_owned (CuratorLock *lock, guint64 owner)
 static char **
 sm_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError **error)
 {
-  return curator_semaphore_participants (mutex_of (lock)->semaphore, limits, error);
+  return curator_lock_internals_participants (mutex_of (lock)->semaphore->leases, limits, NULL,
+                                              error);
 }
 
 static CURATOR_UNLOCKED CuratorLease *
 sm_dup_lease (CuratorLock *lock, guint64 owner)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
-  curator_client_lock (lock->client);
-  CuratorLease *lease = mutex->lease != NULL ? curator_lease_ref (mutex->lease) : NULL;
-  curator_client_unlock (lock->client);
-  return lease;
+  return CURATOR_WITH_MUTEX (lock->client,
+                             mutex->lease != NULL ? curator_lease_ref (mutex->lease) : NULL);
 }
 
 static void

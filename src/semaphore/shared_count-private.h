@@ -1,7 +1,6 @@
 /* The record of a SharedCount, and how the library follows one. Any thread; guarded by the client's
  * mutex. */
-#ifndef CURATOR_SHARED_COUNT_PRIVATE_H
-#define CURATOR_SHARED_COUNT_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/refs.h"
@@ -52,7 +51,6 @@ void curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32
 void curator_shared_count_follow (CuratorSharedCount *count) CURATOR_LOCKED;
 void curator_shared_count_unfollow (CuratorSharedCount *count) CURATOR_LOCKED;
 
-CuratorClient *curator_shared_count_get_client (CuratorSharedCount *count);
 /* changed runs for the current value, and for every later one. */
 void curator_shared_count_add_hook (CuratorSharedCount *count,
                                     CuratorCountHook *hook) CURATOR_UNLOCKED;
@@ -63,5 +61,3 @@ void curator_shared_count_remove_hook (CuratorSharedCount *count,
 GBytes *curator_count_encode (gint32 value);
 /* FALSE for a payload that holds no count. One longer than four bytes may be compressed. */
 gboolean curator_count_decode (const char *data, gsize length, gint32 *value);
-
-#endif

@@ -12,17 +12,12 @@
 #include "lock/lock-private.h"
 #include "nodes/call.h"
 
-static void
-unref_count (gpointer count)
-{
-  curator_shared_count_unref (count);
-}
+CURATOR_DESTROY_FUNC (unref_count, curator_shared_count_unref)
 
 CuratorSharedCount *
 curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, GError **error)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error))
     {
       return NULL;
@@ -39,13 +34,7 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
   return count;
 }
 
-CuratorSharedCount *
-curator_shared_count_ref (CuratorSharedCount *count)
-{
-  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), NULL);
-  curator_refs_inc (&count->refs);
-  return count;
-}
+CURATOR_REF_FUNC (curator_shared_count_ref, CuratorSharedCount, SHARED_COUNT)
 
 void
 curator_shared_count_unref (CuratorSharedCount *count)
@@ -78,9 +67,8 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
   gint32 value;
   if (!curator_count_decode (data, length, &value))
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the node holds no shared count: its payload cannot be read as one");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "the node holds no shared count: its payload cannot be read as one");
     }
   curator_client_lock (count->client);
   curator_shared_count_store (count, value, result->version, result->mzxid);
@@ -95,9 +83,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
       return FALSE;
@@ -127,14 +113,7 @@ gint32
 curator_shared_count_get (const CuratorSharedCount *count)
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), 0);
-  if (!curator_client_check_forked (count->client, NULL))
-    {
-      return 0;
-    }
-  curator_client_lock (count->client);
-  const gint32 value = count->value;
-  curator_client_unlock (count->client);
-  return value;
+  return CURATOR_UNLESS_FORKED (count->client, count->value, 0);
 }
 
 gboolean
@@ -199,9 +178,7 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint64 timeou
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
       return FALSE;
@@ -218,14 +195,11 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
 
-  g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
   if (version == -1)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "version -1 would overwrite the count whatever its version is");
-      return FALSE;
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                             "version -1 would overwrite the count whatever its version is");
     }
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     {
@@ -262,15 +236,10 @@ curator_shared_count_add_listener (CuratorSharedCount *count, CuratorSharedCount
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count) && listener != NULL, 0);
-  if (!curator_client_check_forked (count->client, NULL))
-    {
-      return 0;
-    }
-  curator_client_lock (count->client);
-  const guint id = curator_listeners_add (&count->listeners, count->client, G_CALLBACK (listener),
-                                          user_data, destroy);
-  curator_client_unlock (count->client);
-  return id;
+  return CURATOR_UNLESS_FORKED (count->client,
+                                curator_listeners_add (&count->listeners, count->client,
+                                                       G_CALLBACK (listener), user_data, destroy),
+                                0);
 }
 
 void
@@ -291,12 +260,6 @@ curator_shared_count_close (CuratorSharedCount *count)
   curator_client_lock (count->client);
   curator_shared_count_unfollow (count);
   curator_client_unlock (count->client);
-}
-
-CuratorClient *
-curator_shared_count_get_client (CuratorSharedCount *count)
-{
-  return count->client;
 }
 
 void

@@ -11,7 +11,6 @@
 #include "base/container.h"
 #include "base/gzip.h"
 #include "core/log.h"
-#include "core/monitor.h"
 #include "core/zk_error.h"
 
 #include <string.h>
@@ -58,20 +57,10 @@ ref_count (gpointer count)
 }
 
 static CURATOR_LOCKED void
-forget_reread (CuratorSharedCount *count)
-{
-  if (count->reread != NULL)
-    {
-      curator_request_forget (count->reread);
-      count->reread = NULL;
-    }
-}
-
-static CURATOR_LOCKED void
 notify_listeners (CuratorSharedCount *count)
 {
   count->notify_again = FALSE;
-  curator_listeners_notify (&count->listeners, count->client, call_listener, count, ref_count,
+  curator_listeners_notify (&count->listeners, 0, count->client, call_listener, count, ref_count,
                             count->unref, count->value);
 }
 
@@ -140,7 +129,7 @@ on_reconnected (CuratorSessionHook *hook)
 {
   CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
 
-  forget_reread (count);
+  g_clear_pointer (&count->reread, curator_request_forget);
   count->notify_again = TRUE;
   count->reread = curator_request_get (hook->session, count->path, FALSE, on_reread, count);
 }
@@ -149,7 +138,7 @@ static CURATOR_LOCKED void
 stop_watching (CuratorSharedCount *count)
 {
   curator_timer_cancel (count->client, &count->retry_timer);
-  forget_reread (count);
+  g_clear_pointer (&count->reread, curator_request_forget);
   curator_session_remove_hook (&count->session_hook);
   g_clear_pointer (&count->watch, curator_watch_release);
 }
@@ -191,7 +180,7 @@ static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
 {
   CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
-  forget_reread (count);
+  g_clear_pointer (&count->reread, curator_request_forget);
   g_clear_pointer (&count->watch, curator_watch_release);
   curator_shared_count_follow (count);
 }

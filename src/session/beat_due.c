@@ -18,12 +18,6 @@
 /* The heartbeats of far nodes spread over an eighth of the session timeout more with each. */
 #define FAR_SPREAD_SHARE 8
 
-static CURATOR_LOCKED gint64
-now_us (const CuratorSession *session)
-{
-  return curator_client_boottime_us (session->client);
-}
-
 /* Less than most_us. */
 static CURATOR_LOCKED gint64
 random_us (const CuratorSession *session, gint64 most_us)
@@ -39,7 +33,7 @@ held_due_us (const CuratorSession *session)
 {
   const CuratorLeaseTerms *terms = curator_session_terms (session);
   const CuratorLeaseEvidence *evidence = curator_session_evidence (session);
-  const gint64 now = now_us (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
   const gint64 period = terms->period_us;
   const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
   const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
@@ -65,7 +59,7 @@ first_held_due_us (const CuratorSession *session)
 {
   const gint64 by_proof =
       curator_session_evidence (session)->proof_us + curator_session_terms (session)->period_us;
-  return MIN (held_due_us (session), MAX (by_proof, now_us (session)));
+  return MIN (held_due_us (session), MAX (by_proof, curator_locked_boottime_us (session->client)));
 }
 
 gint64
@@ -83,7 +77,8 @@ curator_beat_note_far (CuratorSession *session, const CuratorStake *stake)
     {
       const gint64 half = curator_session_terms (session)->session_us / 2;
       session->beat.far_due_us =
-          MAX (stake->checked_us + half, now_us (session)) + random_us (session, half);
+          MAX (stake->checked_us + half, curator_locked_boottime_us (session->client))
+          + random_us (session, half);
     }
 }
 
@@ -107,7 +102,7 @@ void
 curator_beat_note_far_sent (CuratorSession *session, gboolean is_all)
 {
   const gint64 period = curator_session_terms (session)->session_us;
-  session->beat.far_due_us = now_us (session)
+  session->beat.far_due_us = curator_locked_boottime_us (session->client)
                              + (is_all ? period + random_us (session, period / FAR_SPREAD_SHARE)
                                        : curator_session_terms (session)->period_us);
 }
@@ -115,7 +110,7 @@ curator_beat_note_far_sent (CuratorSession *session, gboolean is_all)
 void
 curator_beat_spread_far (CuratorSession *session)
 {
-  const gint64 now = now_us (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
   if (session->beat.far_due_us <= now)
     {
       session->beat.far_due_us =

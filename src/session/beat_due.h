@@ -1,6 +1,5 @@
 /* When the heartbeats of a session are due. Guarded by the client's mutex. */
-#ifndef CURATOR_BEAT_DUE_H
-#define CURATOR_BEAT_DUE_H
+#pragma once
 
 #include "session/lease_clock.h"
 
@@ -17,5 +16,3 @@ void curator_beat_note_far (CuratorSession *session, const CuratorStake *stake) 
 void curator_beat_note_far_sent (CuratorSession *session, gboolean is_all) CURATOR_LOCKED;
 /* What has become due while there was no connection is due at any moment of a session timeout. */
 void curator_beat_spread_far (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

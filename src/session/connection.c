@@ -33,7 +33,7 @@ curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
   curator_debug ("connection state %s -> %s", curator_connection_state_to_string (client->state),
                  curator_connection_state_to_string (state));
   client->state = state;
-  curator_listeners_notify (&client->listeners, client, call_state_listener, client, NULL, NULL,
+  curator_listeners_notify (&client->listeners, 0, client, call_state_listener, client, NULL, NULL,
                             (int) state);
 }
 
@@ -41,28 +41,14 @@ CuratorConnectionState
 curator_client_get_connection_state (CuratorClient *client)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), CURATOR_STATE_LOST);
-  if (!curator_client_check_forked (client, NULL))
-    {
-      return CURATOR_STATE_LOST;
-    }
-  curator_client_lock (client);
-  const CuratorConnectionState state = client->state;
-  curator_client_unlock (client);
-  return state;
+  return CURATOR_UNLESS_FORKED (client, client->state, CURATOR_STATE_LOST);
 }
 
 gint64
 curator_client_get_session_id (CuratorClient *client)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
-  if (!curator_client_check_forked (client, NULL))
-    {
-      return 0;
-    }
-  curator_client_lock (client);
-  const gint64 id = client->session != NULL ? client->session->id : 0;
-  curator_client_unlock (client);
-  return id;
+  return CURATOR_UNLESS_FORKED (client, client->session != NULL ? client->session->id : 0, 0);
 }
 
 gint64
@@ -85,25 +71,16 @@ curator_client_add_state_listener (CuratorClient *client, CuratorStateListener l
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && listener != NULL, 0);
-  if (!curator_client_check_forked (client, NULL))
-    {
-      return 0;
-    }
-  curator_client_lock (client);
-  const guint id =
-      curator_listeners_add (&client->listeners, client, G_CALLBACK (listener), user_data, destroy);
-  curator_client_unlock (client);
-  return id;
+  return CURATOR_UNLESS_FORKED (
+      client,
+      curator_listeners_add (&client->listeners, client, G_CALLBACK (listener), user_data, destroy),
+      0);
 }
 
 void
 curator_client_remove_state_listener (CuratorClient *client, guint id)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client));
-  if (!curator_client_check_forked (client, NULL))
-    {
-      return;
-    }
   curator_listeners_remove (&client->listeners, client, id);
 }
 
@@ -155,8 +132,7 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
   static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
                                         .timed_out = connect_wait_timed_out };
 
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
   if (!curator_check_call (client, timeout_ms, cancellable, error))
     {
       return FALSE;

@@ -1,6 +1,5 @@
 /* The connection state of a client. Guarded by its mutex. */
-#ifndef CURATOR_CONNECTION_H
-#define CURATOR_CONNECTION_H
+#pragma once
 
 #include "base/guards.h"
 
@@ -8,5 +7,3 @@
 
 /* Sets the state and notifies the listeners, unless it is the current one. */
 void curator_client_set_state (CuratorClient *client, CuratorConnectionState state) CURATOR_LOCKED;
-
-#endif

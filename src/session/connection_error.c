@@ -206,8 +206,8 @@ notify_of_cause (CuratorClient *client)
     }
   g_free (client->errors->cause_told);
   client->errors->cause_told = g_strdup (cause->message);
-  curator_listeners_notify (&client->errors->listeners, client, call_error_listener, client, NULL,
-                            NULL, 0);
+  curator_listeners_notify (&client->errors->listeners, 0, client, call_error_listener, client,
+                            NULL, NULL, 0);
 }
 
 static void poll_later (CuratorClient *client) CURATOR_LOCKED;
@@ -342,8 +342,5 @@ void
 curator_client_remove_connection_error_listener (CuratorClient *client, guint id)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client));
-  if (curator_client_check_forked (client, NULL))
-    {
-      curator_listeners_remove (&client->errors->listeners, client, id);
-    }
+  curator_listeners_remove (&client->errors->listeners, client, id);
 }

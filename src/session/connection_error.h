@@ -1,6 +1,5 @@
 /* Why there is no connection, and the errors of calls that no server answered. */
-#ifndef CURATOR_CONNECTION_ERROR_H
-#define CURATOR_CONNECTION_ERROR_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/client-record.h"
@@ -36,5 +35,3 @@ void curator_connection_error_closed (CuratorClient *client) CURATOR_LOCKED;
 /* The next two need no lock: no other thread knows the client. */
 void curator_connection_error_init (CuratorClient *client);
 void curator_connection_error_clear (CuratorClient *client);
-
-#endif

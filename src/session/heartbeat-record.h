@@ -1,6 +1,5 @@
 /* The record of a session's heartbeat, which the session embeds. All times by CLOCK_BOOTTIME. */
-#ifndef CURATOR_HEARTBEAT_RECORD_H
-#define CURATOR_HEARTBEAT_RECORD_H
+#pragma once
 
 #include "core/dispatch.h"
 
@@ -19,5 +18,3 @@ typedef struct
   GPtrArray *stakes;       /* what it checks; NULL where a stake was removed */
   gboolean was_late;       /* the newest answer to one, so that it proved nothing */
 } CuratorHeartbeat;
-
-#endif

@@ -28,12 +28,6 @@
 static void beat_send (CuratorSession *session) CURATOR_LOCKED;
 static void on_beat_due (gpointer session) CURATOR_LOCKED;
 
-static CURATOR_LOCKED gint64
-now_us (const CuratorSession *session)
-{
-  return curator_client_boottime_us (session->client);
-}
-
 /* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */
 static CURATOR_LOCKED void
 beat_arm (CuratorSession *session, gint64 when_us)
@@ -45,8 +39,9 @@ beat_arm (CuratorSession *session, gint64 when_us)
     }
   curator_timer_cancel (session->client, &session->beat.timer);
   session->beat.due_us = when_us;
-  session->beat.timer = curator_timer_after (session->client, MAX (when_us - now_us (session), 0),
-                                             on_beat_due, session);
+  session->beat.timer = curator_timer_after (
+      session->client, MAX (when_us - curator_locked_boottime_us (session->client), 0), on_beat_due,
+      session);
 }
 
 static CURATOR_LOCKED void
@@ -214,7 +209,7 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorSession *session = data;
   g_autoptr (GPtrArray) stakes = g_steal_pointer (&session->beat.stakes);
-  const gint64 trip_us = now_us (session) - sent_us;
+  const gint64 trip_us = curator_locked_boottime_us (session->client) - sent_us;
   const gboolean in_time = rc == ZOK && curator_session_evidence (session)->proof_us >= sent_us;
 
   session->beat.request = NULL;
@@ -282,7 +277,7 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
 static CURATOR_LOCKED void
 add_far_stakes (Beat *beat, CuratorSession *session)
 {
-  const gint64 now = now_us (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
   const gboolean is_due = session->beat.far_due_us <= now;
   const guint n_before = beat->stakes->len;
   const gboolean is_all = add_stakes (beat, &session->stakes[CURATOR_STAKE_FAR],
@@ -351,7 +346,7 @@ beat_send (CuratorSession *session)
       const CuratorStake *stake = g_ptr_array_index (stakes, 0);
       g_ptr_array_add (paths, g_path_get_dirname (stake->path));
     }
-  session->beat.sent_us = now_us (session);
+  session->beat.sent_us = curator_locked_boottime_us (session->client);
   session->beat.stakes = checked_stakes (stakes);
   session->beat.request = curator_request_check (session, paths, on_beat, session);
   read_stakes (session, stakes);
@@ -362,7 +357,8 @@ on_beat_due (gpointer data)
 {
   CuratorSession *session = data;
   session->beat.timer = NULL;
-  if (curator_session_holds (session) || curator_beat_next_due_us (session) <= now_us (session))
+  if (curator_session_holds (session)
+      || curator_beat_next_due_us (session) <= curator_locked_boottime_us (session->client))
     {
       beat_send (session);
     }
@@ -380,7 +376,7 @@ on_idle (gpointer data)
   const gboolean has_pings = session->client->ops->report_pings != NULL;
   const gint64 period =
       curator_session_terms (session)->session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);
-  const gint64 now = now_us (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
   const gint64 idle = now - MAX (session->asked_us, curator_session_evidence (session)->known_us);
 
   if (idle >= period)

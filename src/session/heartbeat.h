@@ -1,6 +1,5 @@
 /* The quorum heartbeat of a session. Guarded by the client's mutex. */
-#ifndef CURATOR_HEARTBEAT_H
-#define CURATOR_HEARTBEAT_H
+#pragma once
 
 #include "session/lease_clock.h"
 
@@ -19,5 +18,3 @@ void curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us,
 void curator_heartbeat_connected (CuratorSession *session) CURATOR_LOCKED;
 void curator_heartbeat_suspended (CuratorSession *session) CURATOR_LOCKED;
 void curator_heartbeat_died (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

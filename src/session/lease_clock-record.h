@@ -1,6 +1,5 @@
 /* The record of a lease clock, which a session embeds. */
-#ifndef CURATOR_LEASE_CLOCK_RECORD_H
-#define CURATOR_LEASE_CLOCK_RECORD_H
+#pragma once
 
 #include "base/guards.h"
 #include "base/lease_math.h"
@@ -22,5 +21,3 @@ typedef struct
   gboolean suspect CURATOR_GUARDED;  /* the holds of this session are SUSPECT */
   CuratorTimer *lapse_timer CURATOR_GUARDED;
 } CuratorLeaseClock;
-
-#endif

@@ -53,26 +53,17 @@ curator_lease_clock_remaining_ms (CuratorSession *session)
 }
 
 gboolean
-curator_lease_clock_is_fresh (CuratorSession *session)
+curator_lease_clock_is_fresh (const CuratorSession *session, gint64 now_us)
 {
   return session->state == CURATOR_SESSION_CONNECTED
-         && curator_lease_is_fresh (&session->clock.evidence, &session->clock.terms,
-                                    curator_client_boottime_us (session->client));
-}
-
-gint64
-curator_lease_clock_until_fresh_us (CuratorSession *session)
-{
-  return curator_lease_until_fresh (&session->clock.evidence, &session->clock.terms,
-                                    curator_client_boottime_us (session->client));
+         && curator_lease_is_fresh (&session->clock.evidence, &session->clock.terms, now_us);
 }
 
 gboolean
-curator_stake_is_checked (const CuratorStake *stake)
+curator_stake_is_checked (const CuratorStake *stake, gint64 now_us)
 {
   return stake->session != NULL
-         && curator_client_boottime_us (stake->session->client) - stake->checked_us
-                <= curator_lease_newest_us (&stake->session->clock.terms);
+         && now_us - stake->checked_us <= curator_lease_newest_us (&stake->session->clock.terms);
 }
 
 void
@@ -115,19 +106,19 @@ lapse (CuratorSession *session)
 
 /* FALSE: the old deadline has passed, or somebody saw it pass. */
 static CURATOR_LOCKED gboolean
-replace_deadline (CuratorSession *session, gint64 deadline)
+replace_deadline (CuratorSession *session, gint64 deadline, gint64 now_us)
 {
   gint64 old = atomic_load (&session->clock.deadline_us);
-  return curator_client_boottime_us (session->client) < old
+  return now_us < old
          && atomic_compare_exchange_strong (&session->clock.deadline_us, &old, deadline);
 }
 
 static CURATOR_LOCKED void
-publish (CuratorSession *session)
+publish (CuratorSession *session, gint64 now_us)
 {
   const gint64 deadline = curator_lease_deadline (&session->clock.evidence, &session->clock.terms);
 
-  if (replace_deadline (session, deadline))
+  if (replace_deadline (session, deadline, now_us))
     {
       return;
     }
@@ -149,7 +140,7 @@ on_lapse_timer (gpointer data)
     {
       return;
     }
-  const gint64 now = curator_client_boottime_us (session->client);
+  const gint64 now = curator_locked_boottime_us (session->client);
   const gint64 deadline = atomic_load (&session->clock.deadline_us);
   if (now >= deadline || session->clock.end_seen)
     {
@@ -200,15 +191,15 @@ curator_lease_clock_note_end (CuratorSession *session)
 }
 
 void
-curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us)
+curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us, gint64 now_us)
 {
   if (session->state == CURATOR_SESSION_DEAD
       || !curator_lease_note_proof (&session->clock.evidence, &session->clock.terms, sent_us,
-                                    curator_client_boottime_us (session->client)))
+                                    now_us))
     {
       return;
     }
-  publish (session);
+  publish (session, now_us);
   if (session->clock.suspect)
     {
       curator_lease_clock_update (session);
@@ -241,7 +232,7 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
                     "holds are lost, or cannot be had, while all is well",
                     session->timeout_ms, (int) (session->clock.terms.half_tick_us / 500));
     }
-  publish (session);
+  publish (session, curator_locked_reread_us (session->client));
   if (curator_session_holds (session))
     {
       curator_lease_clock_update (session);

@@ -8,8 +8,7 @@
  * asks for nothing reads something every T/4, unless the pings of libzookeeper have dates. Guarded by
  * the client's mutex.
  */
-#ifndef CURATOR_LEASE_CLOCK_H
-#define CURATOR_LEASE_CLOCK_H
+#pragma once
 
 #include "base/guards.h"
 #include "session/stakes.h"
@@ -36,7 +35,8 @@ void curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms) C
 void curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us,
                                       gint64 now_us) CURATOR_LOCKED;
 /* And it was a transaction, which a quorum has committed. */
-void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us) CURATOR_LOCKED;
+void curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us,
+                                     gint64 now_us) CURATOR_LOCKED;
 
 /* Takes no lock. Milliseconds until a moment of CLOCK_BOOTTIME; G_MAXINT64 for that. 0 when it has passed,
  * and then it is 0 itself, so that whoever wants to move it knows that somebody has seen it pass. */
@@ -45,12 +45,9 @@ gint64 curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient
  * deadline has passed. Every hold of that moment is then LOST, and a later proof does not revive it. */
 gint64 curator_lease_clock_remaining_ms (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
-gboolean curator_lease_clock_is_fresh (CuratorSession *session) CURATOR_LOCKED;
-/* Microseconds until another proof can make the session fresh, if it only lacks a report to the leader. 0 if
- * it lacks anything else. */
-gint64 curator_lease_clock_until_fresh_us (CuratorSession *session) CURATOR_LOCKED;
+gboolean curator_lease_clock_is_fresh (const CuratorSession *session, gint64 now_us) CURATOR_LOCKED;
 /* The stake's own node was seen as recently as a proof must be to grant something on it. */
-gboolean curator_stake_is_checked (const CuratorStake *stake) CURATOR_LOCKED;
+gboolean curator_stake_is_checked (const CuratorStake *stake, gint64 now_us) CURATOR_LOCKED;
 
 /* There is a connection, with the timeout that was set before. */
 void curator_lease_clock_connected (CuratorSession *session) CURATOR_LOCKED;
@@ -62,5 +59,3 @@ void curator_lease_clock_note_hold (CuratorSession *session) CURATOR_LOCKED;
 /* Looks at the clock now, not when the timer says. */
 void curator_lease_clock_update (CuratorSession *session) CURATOR_LOCKED;
 void curator_lease_clock_died (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

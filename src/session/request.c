@@ -93,16 +93,16 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   if (is_from_server (rc))
     {
       CuratorSession *session = request->session;
-      const gint64 now = curator_client_boottime_us (session->client);
+      const gint64 now = curator_locked_reread_us (session->client);
       const gint64 took_us = now - request->sent_us;
       curator_lease_clock_note_answer (session, request->sent_us, now);
       curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, took_us);
       session->quiet_since_us = now;
       session->least_answer_us = MIN (session->least_answer_us, took_us);
-    }
-  if (rc == ZOK && is_write (request))
-    {
-      curator_lease_clock_note_proof (request->session, request->sent_us);
+      if (rc == ZOK && is_write (request))
+        {
+          curator_lease_clock_note_proof (session, request->sent_us, now);
+        }
     }
   if (request->done != NULL)
     {
@@ -199,7 +199,7 @@ submit_now (CuratorRequest *request)
   int rc = ZCONNECTIONLOSS;
 
   g_queue_push_tail_link (&session->in_flight, &request->link);
-  request->sent_us = curator_client_boottime_us (client);
+  request->sent_us = curator_locked_boottime_us (client);
   session->asked_us = request->sent_us;
   session->quiet_since_us =
       session->in_flight.length == 1 ? request->sent_us : session->quiet_since_us;
@@ -229,7 +229,8 @@ flush_backlog (CuratorSession *session)
 
 /* request->path is copied. */
 static CURATOR_LOCKED CuratorRequest *
-submit (CuratorSession *session, CuratorRequest request)
+submit (CuratorSession *session, CuratorRequest request, CuratorRequestDone done,
+        gpointer user_data)
 {
   const gsize path_size = request.path != NULL ? strlen (request.path) + 1 : 0;
   CuratorRequest *copy = g_malloc (sizeof *copy + path_size);
@@ -240,6 +241,8 @@ submit (CuratorSession *session, CuratorRequest request)
     }
   copy->ticket.completion = on_completion;
   copy->session = session;
+  copy->done = done;
+  copy->user_data = user_data;
   copy->link = (GList){ .data = copy };
   if (session->in_flight.length >= MAX_IN_FLIGHT)
     {
@@ -256,96 +259,82 @@ CuratorRequest *
 curator_request_create (CuratorSession *session, const char *path, GBytes *data, int mode,
                         CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_CREATE,
-                                            .path = path,
-                                            .bytes = data != NULL ? g_bytes_ref (data) : NULL,
-                                            .number = mode,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session,
+                 (CuratorRequest){ .kind = REQUEST_CREATE,
+                                   .path = path,
+                                   .bytes = data != NULL ? g_bytes_ref (data) : NULL,
+                                   .number = mode },
+                 done, user_data);
 }
 
 CuratorRequest *
 curator_request_remove (CuratorSession *session, const char *path, CuratorRequestDone done,
                         gpointer user_data)
 {
-  return submit (session,
-                 (CuratorRequest){
-                     .kind = REQUEST_REMOVE, .path = path, .done = done, .user_data = user_data });
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE, .path = path }, done,
+                 user_data);
 }
 
 CuratorRequest *
 curator_request_get (CuratorSession *session, const char *path, gboolean watch,
                      CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_GET,
-                                            .path = path,
-                                            .watch = watch,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session, (CuratorRequest){ .kind = REQUEST_GET, .path = path, .watch = watch },
+                 done, user_data);
 }
 
 CuratorRequest *
 curator_request_exists (CuratorSession *session, const char *path, gboolean watch,
                         CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_EXISTS,
-                                            .path = path,
-                                            .watch = watch,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session, (CuratorRequest){ .kind = REQUEST_EXISTS, .path = path, .watch = watch },
+                 done, user_data);
 }
 
 CuratorRequest *
 curator_request_get_children (CuratorSession *session, const char *path, gboolean watch,
                               CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_GET_CHILDREN,
-                                            .path = path,
-                                            .watch = watch,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session,
+                 (CuratorRequest){ .kind = REQUEST_GET_CHILDREN, .path = path, .watch = watch },
+                 done, user_data);
 }
 
 CuratorRequest *
 curator_request_set (CuratorSession *session, const char *path, GBytes *data, int version,
                      CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_SET,
-                                            .path = path,
-                                            .bytes = g_bytes_ref (data),
-                                            .number = version,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (
+      session,
+      (CuratorRequest){
+          .kind = REQUEST_SET, .path = path, .bytes = g_bytes_ref (data), .number = version },
+      done, user_data);
 }
 
 CuratorRequest *
 curator_request_check (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
                        gpointer user_data)
 {
-  return submit (session,
-                 (CuratorRequest){
-                     .kind = REQUEST_CHECK, .paths = paths, .done = done, .user_data = user_data });
+  return submit (session, (CuratorRequest){ .kind = REQUEST_CHECK, .paths = paths }, done,
+                 user_data);
 }
 
 CuratorRequest *
 curator_request_remove_all (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
                             gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_ALL,
-                                            .paths = paths,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_ALL, .paths = paths }, done,
+                 user_data);
 }
 
 CuratorRequest *
 curator_request_remove_watches (CuratorSession *session, const char *path, ZooWatcherType type,
                                 CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_WATCHES,
-                                            .path = path,
-                                            .number = (int) type,
-                                            .done = done,
-                                            .user_data = user_data });
+  return submit (
+      session,
+      (CuratorRequest){ .kind = REQUEST_REMOVE_WATCHES, .path = path, .number = (int) type }, done,
+      user_data);
 }
 
 void

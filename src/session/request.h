@@ -1,11 +1,10 @@
 /* The requests of a session, in flight or waiting to be sent (OperationAndData).
  *
- * Threads: any; guarded by the client's mutex. libzookeeper loses completions at expiry and at
- * close, so a request belongs to its session. Its callback runs at the completion or at the
- * session's death, whichever is first; it is freed at the completion or at the close of the handle.
+ * libzookeeper loses completions at expiry and at close, so a request belongs to its session. Its
+ * callback runs at the completion or at the session's death, whichever is first; it is freed at the
+ * completion or at the close of the handle.
  */
-#ifndef CURATOR_REQUEST_H
-#define CURATOR_REQUEST_H
+#pragma once
 
 #include "session/session.h"
 
@@ -54,5 +53,3 @@ gboolean curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload
  * closed, frees the requests whose completion the library lost. */
 void curator_request_settle_all (CuratorSession *session, int rc) CURATOR_LOCKED;
 void curator_request_free_all (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

@@ -62,7 +62,7 @@ curator_retry_loop_begin (CuratorRetryLoop *loop)
 {
   curator_retry_loop_stop (loop);
   loop->count = 0;
-  loop->start_us = curator_client_now_us (loop->client);
+  loop->start_us = curator_locked_now_us (loop->client);
   try_now (loop);
 }
 
@@ -132,7 +132,7 @@ void
 curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 {
   CuratorRetryPolicy *policy = loop->client->settings.retry_policy;
-  const gint64 elapsed_ms = (curator_client_now_us (loop->client) - loop->start_us) / 1000;
+  const gint64 elapsed_ms = (curator_locked_now_us (loop->client) - loop->start_us) / 1000;
   const guint count = loop->count;
   gint64 sleep_ms = 0;
 

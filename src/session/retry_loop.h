@@ -1,12 +1,10 @@
 /* The retry loop of one step of an operation (RetryLoop), without a thread that sleeps.
  *
- * Threads: any; guarded by the client's mutex. It waits up to the connection timeout for a
- * connection, then calls run. The step reports a retryable failure with curator_retry_loop_again(),
- * which asks the policy and sleeps on the timer thread. When the policy refuses, give_up gets the
- * code. The operation checks its own deadline.
+ * It waits up to the connection timeout for a connection, then calls run. The step reports a retryable
+ * failure with curator_retry_loop_again(), which asks the policy and sleeps on the timer thread. When
+ * the policy refuses, give_up gets the code. The operation checks its own deadline.
  */
-#ifndef CURATOR_RETRY_LOOP_H
-#define CURATOR_RETRY_LOOP_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/client-record.h"
@@ -38,5 +36,3 @@ void curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us) CURATOR_
 void curator_retry_loop_stop (CuratorRetryLoop *loop) CURATOR_LOCKED;
 /* For session_states.c: the client has connected. */
 void curator_retry_loop_connected (CuratorClient *client) CURATOR_LOCKED;
-
-#endif

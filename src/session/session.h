@@ -1,11 +1,9 @@
 /* One ZooKeeper session: its handle, and its requests, watches and holds.
  *
- * Mirrors the part of Curator's ConnectionState that owns a ZooKeeper handle. Threads: any; guarded
- * by the client's mutex. A session never changes its id: expiry, loss by our clock or another id on
- * reconnect end it, and the client opens the next one.
+ * A session never changes its id: expiry, loss by our clock or another id on reconnect end it, and the
+ * client opens the next one.
  */
-#ifndef CURATOR_SESSION_H
-#define CURATOR_SESSION_H
+#pragma once
 
 #include "base/guards.h"
 #include "core/client-record.h"
@@ -103,5 +101,3 @@ void curator_session_remove_hook (CuratorSessionHook *hook) CURATOR_LOCKED;
 gboolean curator_session_is_current (CuratorSession *session) CURATOR_LOCKED;
 /* The current session has a connection. */
 gboolean curator_client_is_connected (CuratorClient *client) CURATOR_LOCKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The nodes that a session holds or waits with, which its heartbeat checks. Guarded by the client's mutex. */
-#ifndef CURATOR_STAKES_H
-#define CURATOR_STAKES_H
+#pragma once
 
 #include "base/guards.h"
 #include "session/session.h"
@@ -50,5 +49,3 @@ curator_session_holds (const CuratorSession *session)
 {
   return session->stakes[CURATOR_STAKE_HELD].length > 0;
 }
-
-#endif

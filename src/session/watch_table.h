@@ -1,6 +1,5 @@
 /* A session's table of watches (WatcherRemovalManager), for the session's files. */
-#ifndef CURATOR_WATCH_TABLE_H
-#define CURATOR_WATCH_TABLE_H
+#pragma once
 
 #include "session/session.h"
 
@@ -10,5 +9,3 @@ void curator_watches_connected (CuratorSession *session) CURATOR_LOCKED;
 void curator_watches_died (CuratorSession *session) CURATOR_LOCKED;
 /* For a shared session: removes every watch from the server. */
 void curator_watches_remove_all (CuratorSession *session) CURATOR_LOCKED;
-
-#endif

@@ -1,7 +1,6 @@
 /* An entry of a session's table of watches, for watches.c and watch_table.c. Guarded by the
  * client's mutex. */
-#ifndef CURATOR_WATCHES_PRIVATE_H
-#define CURATOR_WATCHES_PRIVATE_H
+#pragma once
 
 #include "base/guards.h"
 #include "session/watches.h"
@@ -96,5 +95,3 @@ void curator_watch_entry_gone (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: data or children changed. It spent the server's watch, so sets it again. */
 void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
 void curator_watch_entry_free (gpointer entry) CURATOR_LOCKED;
-
-#endif

@@ -12,7 +12,6 @@
 
 #include "base/path.h"
 #include "core/log.h"
-#include "core/monitor.h"
 #include "core/zk_error.h"
 #include "session/request.h"
 
@@ -37,11 +36,7 @@ static CURATOR_LOCKED void
 stop_rereading (CuratorWatchEntry *entry)
 {
   curator_timer_cancel (entry->session->client, &entry->reread_timer);
-  if (entry->request != NULL)
-    {
-      curator_request_forget (entry->request);
-      entry->request = NULL;
-    }
+  g_clear_pointer (&entry->request, curator_request_forget);
 }
 
 void
@@ -69,12 +64,6 @@ notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
     }
 }
 
-static CURATOR_LOCKED void
-drop_entry (CuratorWatchEntry *entry)
-{
-  g_hash_table_remove (entry->session->watches, &entry->key);
-}
-
 /* The watch is spent for all its users and the entry is gone. */
 static CURATOR_LOCKED void
 entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
@@ -82,7 +71,7 @@ entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
-  drop_entry (entry);
+  g_hash_table_remove (entry->session->watches, &entry->key);
   notify_spent (&users, event, rc);
 }
 
@@ -132,7 +121,7 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       curator_watch_entry_arm (entry);
       return;
     }
-  drop_entry (entry);
+  g_hash_table_remove (entry->session->watches, &entry->key);
 }
 
 void
@@ -166,7 +155,7 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
     }
   else if (entry->state == ENTRY_WANTED)
     {
-      drop_entry (entry);
+      g_hash_table_remove (entry->session->watches, &entry->key);
     }
 }
 
@@ -197,8 +186,7 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
 
   entry->state = ENTRY_ARMED;
   entry->is_own =
-      reply == NULL
-      || (reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id);
+      reply == NULL || (reply->stat != NULL && reply->stat->ephemeralOwner == entry->session->id);
   reread_later (entry);
   curator_watches_move (&entry->users, &users, entry);
   curator_watches_move (&entry->newcomers, &users, entry);

@@ -1,11 +1,9 @@
 /* Watches, shared per path, and removed from the server when the last user is released.
  *
- * Mirrors Curator's WatcherRemovalManager. Threads: any; guarded by the client's mutex.
  * libzookeeper gets one function and one context for all watches. getData sets a data watch, so
  * that a missing node leaves no watch behind; on NOAUTH exists does, or repeated reads.
  */
-#ifndef CURATOR_WATCHES_H
-#define CURATOR_WATCHES_H
+#pragma once
 
 #include "session/session.h"
 
@@ -48,5 +46,3 @@ const char *curator_watch_get_path (const CuratorWatch *watch) CURATOR_LOCKED;
 
 /* Whether this session owns the node; known from ARMED on. */
 gboolean curator_watch_is_own (const CuratorWatch *watch) CURATOR_LOCKED;
-
-#endif

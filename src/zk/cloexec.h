@@ -1,6 +1,5 @@
 /* Keeps child programs from inheriting libzookeeper's descriptors. */
-#ifndef CURATOR_CLOEXEC_H
-#define CURATOR_CLOEXEC_H
+#pragma once
 
 #include "zk/io_thread.h"
 
@@ -13,5 +12,3 @@ void curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us);
 /* The same, and on its socket if that has this peer. */
 void curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct sockaddr *peer,
                              socklen_t length);
-
-#endif

@@ -3,8 +3,7 @@
  * Mirrors nothing. Such a request must fail: the user must not get a connection in clear text instead.
  * Threads: any; no lock.
  */
-#ifndef CURATOR_FEATURES_H
-#define CURATOR_FEATURES_H
+#pragma once
 
 #include <glib.h>
 
@@ -26,5 +25,3 @@ gboolean curator_features_check_connect_string (const char *connect_string, GErr
 /* FALSE with UNSUPPORTED for the schemes that are properties of a connection: "sasl", "x509", "ssl",
  * "tls". */
 gboolean curator_features_check_auth_scheme (const char *scheme, GError **error);
-
-#endif

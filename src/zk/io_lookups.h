@@ -4,8 +4,7 @@
  * the other turns, too, until it is told not to, which is possible only when its threads run. That a connection is there
  * is told by an event, which another thread delivers: when it arrives, that connection may have failed.
  */
-#ifndef CURATOR_IO_LOOKUPS_H
-#define CURATOR_IO_LOOKUPS_H
+#pragma once
 
 #include "base/lookup.h"
 #include "zk/zk_handle.h"
@@ -69,5 +68,3 @@ curator_io_lookups_note_failure (CuratorIoLookups *lookups, zhandle_t *zh)
   curator_io_lookups_end (lookups);
   curator_io_lookups_begin (lookups);
 }
-
-#endif

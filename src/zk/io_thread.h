@@ -1,6 +1,5 @@
 /* The descriptors that libzookeeper's IO thread polls; the library has no call that returns them. */
-#ifndef CURATOR_IO_THREAD_H
-#define CURATOR_IO_THREAD_H
+#pragma once
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -32,5 +31,3 @@ int curator_io_thread_dup_socket (CuratorIoThread *io);
 /* The inode of an open pipe or socket, 0 if the descriptor is not of that type. Reads its name in
  * /proc: ThreadSanitizer would report fstat() as a race with the owner. */
 guint64 curator_fd_inode (int fd, mode_t type);
-
-#endif

@@ -10,13 +10,12 @@
  */
 #include "zk/resolve.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/server_list.h"
 #include "base/thread_start.h"
 #include "core/monitor.h"
-
-#include <string.h>
 
 typedef struct
 {
@@ -39,12 +38,6 @@ names_of (CuratorClient *client)
   return *names;
 }
 
-static int
-compare (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 /* Sorted, because a name server may answer in another order each time. */
 static char **
 numbers_of (GPtrArray *found)
@@ -62,7 +55,7 @@ numbers_of (GPtrArray *found)
           g_ptr_array_add (numbers, g_strdup (number));
         }
     }
-  g_ptr_array_sort (numbers, compare);
+  g_ptr_array_sort (numbers, curator_compare_strings);
   g_ptr_array_add (numbers, NULL);
   return (char **) g_ptr_array_free (numbers, FALSE);
 }

@@ -1,6 +1,5 @@
 /* Looks up the names of a client's servers (HostProvider). Guarded by the client's mutex. */
-#ifndef CURATOR_RESOLVE_H
-#define CURATOR_RESOLVE_H
+#pragma once
 
 #include "core/client-record.h"
 
@@ -10,5 +9,3 @@ void curator_resolve_start (CuratorClient *client,
                             void (*found) (CuratorClient *client)) CURATOR_LOCKED;
 /* Some name in client->known is being looked up. */
 gboolean curator_resolve_is_busy (CuratorClient *client) CURATOR_LOCKED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The handle of the ops tables for libzookeeper: our own handle (zk_real.c) or the program's
  * (zk_adopted.c). */
-#ifndef CURATOR_ZK_HANDLE_H
-#define CURATOR_ZK_HANDLE_H
+#pragma once
 
 #include "core/zk_ops.h"
 #include "zk/io_thread.h"
@@ -45,5 +44,3 @@ struct _CuratorZkHandle
   CuratorZkTicket *(*begin) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
   void (*refused) (CuratorZkHandle *handle, CuratorZkTicket *ticket);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The operations of one multi, and their results. Any thread; no lock: it belongs to one request. */
-#ifndef CURATOR_ZK_MULTI_H
-#define CURATOR_ZK_MULTI_H
+#pragma once
 
 #include <glib.h>
 #include <zookeeper/zookeeper.h>
@@ -20,5 +19,3 @@ CuratorZkMulti *curator_zk_multi_new (const char *const *paths, int n_paths,
 void curator_zk_multi_free (gpointer multi);
 /* rc: of the whole. -1 if none has failed. */
 int curator_zk_multi_failed_index (const CuratorZkMulti *multi, int rc);
-
-#endif

@@ -78,53 +78,44 @@ complete (int rc, const CuratorZkReply *reply, const void *data)
   ticket->completion (rc, reply, ticket);
 }
 
+#define REPLY(...) (&(CuratorZkReply){ .failed_index = -1, __VA_ARGS__ })
+
 static void
 on_create (int rc, const char *value, const struct Stat *stat, const void *data)
 {
-  const CuratorZkReply reply = {
-    .path = value, .stat = stat, .data_length = -1, .failed_index = -1
-  };
-  complete (rc, &reply, data);
+  complete (rc, REPLY (.path = value, .stat = stat, .data_length = -1), data);
 }
 
 static void
 on_void (int rc, const void *data)
 {
-  const CuratorZkReply reply = { .data_length = -1, .failed_index = -1 };
-  complete (rc, &reply, data);
+  complete (rc, REPLY (.data_length = -1), data);
 }
 
 static void
 on_data (int rc, const char *value, int length, const struct Stat *stat, const void *data)
 {
-  const CuratorZkReply reply = {
-    .data = value, .data_length = length, .stat = stat, .failed_index = -1
-  };
-  complete (rc, &reply, data);
+  complete (rc, REPLY (.data = value, .data_length = length, .stat = stat), data);
 }
 
 static void
 on_stat (int rc, const struct Stat *stat, const void *data)
 {
-  const CuratorZkReply reply = { .stat = stat, .data_length = -1, .failed_index = -1 };
-  complete (rc, &reply, data);
+  complete (rc, REPLY (.stat = stat, .data_length = -1), data);
 }
 
 static void
 on_strings (int rc, const struct String_vector *strings, const void *data)
 {
-  const CuratorZkReply reply = { .children = strings, .data_length = -1, .failed_index = -1 };
-  complete (rc, &reply, data);
+  complete (rc, REPLY (.children = strings, .data_length = -1), data);
 }
 
 static void
 on_multi (int rc, const void *data)
 {
   const CuratorZkTicket *ticket = data;
-  const CuratorZkReply reply = { .data_length = -1,
-                                 .failed_index =
-                                     curator_zk_multi_failed_index (ticket->ops_data, rc) };
-  complete (rc, &reply, data);
+  const int failed = curator_zk_multi_failed_index (ticket->ops_data, rc);
+  complete (rc, &(CuratorZkReply){ .data_length = -1, .failed_index = failed }, data);
 }
 
 static CuratorZkTicket *
@@ -142,6 +133,10 @@ undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
     }
   return rc;
 }
+
+/* A request by the library's call. */
+#define SEND(handle, ticket, call)                                                                 \
+  ((ticket) = begin_call (handle, ticket), undo_if_refused (handle, ticket, call))
 
 /* If it cannot create its threads, the library aborts the process. So this is tested first. */
 static zhandle_t *
@@ -317,56 +312,49 @@ static int
 real_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
              int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  return undo_if_refused (
-      handle, ticket, zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
+  return SEND (handle, ticket,
+               zoo_acreate2 (handle->zh, path, data, length, acl, mode, on_create, ticket));
 }
 
 static int
 real_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
              CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  return undo_if_refused (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
+  return SEND (handle, ticket, zoo_adelete (handle->zh, path, version, on_void, ticket));
 }
 
 static int
 real_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
           CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  return undo_if_refused (handle, ticket,
-                          zoo_awget (handle->zh, path, watch ? handle->watch : NULL,
-                                     handle->watch_context, on_data, ticket));
+  return SEND (handle, ticket,
+               zoo_awget (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
+                          on_data, ticket));
 }
 
 static int
 real_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
              CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  return undo_if_refused (handle, ticket,
-                          zoo_awexists (handle->zh, path, watch ? handle->watch : NULL,
-                                        handle->watch_context, on_stat, ticket));
+  return SEND (handle, ticket,
+               zoo_awexists (handle->zh, path, watch ? handle->watch : NULL, handle->watch_context,
+                             on_stat, ticket));
 }
 
 static int
 real_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
                    CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  return undo_if_refused (handle, ticket,
-                          zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
-                                              handle->watch_context, on_strings, ticket));
+  return SEND (handle, ticket,
+               zoo_awget_children (handle->zh, path, watch ? handle->watch : NULL,
+                                   handle->watch_context, on_strings, ticket));
 }
 
 static int
 real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
           int length, int version, CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  return undo_if_refused (handle, ticket,
-                          zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
+  return SEND (handle, ticket, zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
 
 static int

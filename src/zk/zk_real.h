@@ -1,6 +1,5 @@
 /* Handles of our own. */
-#ifndef CURATOR_ZK_REAL_H
-#define CURATOR_ZK_REAL_H
+#pragma once
 
 #include "zk/zk_handle.h"
 
@@ -10,5 +9,3 @@ CuratorZkHandle *curator_zk_real_open (const char *hosts, const clientid_t *id,
                                        int session_timeout_ms, CuratorZkWatcher watcher,
                                        gpointer context);
 void curator_zk_real_close (CuratorZkHandle *handle);
-
-#endif

@@ -1,8 +1,7 @@
 /* Gives libzookeeper another list of servers for a living handle of ours.
  *
  * Threads: any. A mutex of this file guards the handles' lists; no other lock is taken under it. */
-#ifndef CURATOR_ZK_SERVERS_H
-#define CURATOR_ZK_SERVERS_H
+#pragma once
 
 #include "zk/zk_handle.h"
 
@@ -14,5 +13,3 @@ gboolean curator_zk_servers_set (CuratorZkOps *ops, CuratorZkHandle *handle, GPt
                                  const char *addresses, gboolean leave);
 /* The log callback of every handle. */
 void curator_zk_servers_log_line (const char *line);
-
-#endif

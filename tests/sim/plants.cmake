@@ -113,7 +113,7 @@ curator_plant(
 curator_plant(
   no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|is not above"
   CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)"
-         "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own))" ""
+         "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own), now)" ""
   AND_FILE lock/attempt_end.c
   AND_CHANGE "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
@@ -209,6 +209,16 @@ curator_plant(
   end_is_not_final TEST ../unit/test_finality.c FILE session/lease_clock.c EXPECT "test_end_is_final"
   CHANGE "atomic_compare_exchange_strong (deadline_us, &deadline, 0)" "TRUE")
 
+# What a thread has read is taken for the time by the next that has the mutex.
+curator_plant(
+  clocks_are_never_forgotten RECIPE mutex FILE core/monitor.c EXPECT "hang"
+  CHANGE "client->unlock.clocks_read = 0@\n  locked_client" "locked_client")
+# A grant is judged by a clock that was read before the answer.
+curator_plant(
+  proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
+  CHANGE "const gint64 now = curator_locked_reread_us (attempt->op.client)"
+         "const gint64 now = curator_own_node_stake (&attempt->own)->checked_us")
+
 # --- the fixed node ---
 curator_plant(
   fixed_node_adopts_others RECIPE fixed_node FILE lock/own_node.c EXPECT "${two_holders}|token"
@@ -262,7 +272,9 @@ curator_plant(
   CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
 curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
-  CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
+  CHANGE "static void take_lease (Acquire *acquire) CURATOR_LOCKED@"
+         "static void take_lease (Acquire *acquire)@ static void take_turn (gpointer data)@"
+         "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
          "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
   shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
@@ -297,7 +309,7 @@ curator_plant(
   CHANGE "are_all_held (chain) ?" "TRUE ?")
 curator_plant(
   multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
-  CHANGE "g_ptr_array_sort (sorted, compare_paths)" "")
+  CHANGE "g_ptr_array_sort (sorted, curator_compare_strings)" "")
 curator_plant(
   multilock_batches_across_clients TEST test_sim_together.c SCENE test_nothing_behind_another_client
   FILE multilock/batch.c EXPECT "expectation failed"

@@ -104,7 +104,7 @@ prove (CuratorSession *session)
   curator_client_lock (session->client);
   const gint64 sent_us = curator_client_boottime_us (session->client) - TRIP_US;
   curator_lease_note_leader (&session->clock.evidence, sent_us);
-  curator_lease_clock_note_proof (session, sent_us);
+  curator_lease_clock_note_proof (session, sent_us, sent_us + TRIP_US);
   curator_client_unlock (session->client);
 }
 
