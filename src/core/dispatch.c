@@ -82,11 +82,12 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
   CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
   const gint64 due_us = curator_timers_due_us (client, clock, when_us);
 
-  /* Most timers are cancelled before they fire, and the lane sleeps on. */
+  /* Most timers are cancelled before they fire, and the lane sleeps on. An alarm counts from the moment it is set, so
+   * the clock is read anew here and in wait_for_timer(). */
   if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
-      curator_alarm_set (&dispatch->alarm, due_us - curator_locked_now_us (client));
+      curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
     }
   return timer;
 }
@@ -301,7 +302,7 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
 {
   CuratorAlarm *alarm = &client->dispatch->alarm;
   const gint64 delay_us =
-      until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_locked_now_us (client);
+      until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
 
   const gboolean is_open = curator_alarm_open (alarm);
   /* Set with the mutex held, so that an earlier timer is not forgotten. */

@@ -260,3 +260,11 @@ four_letter_monitor (const char *address, const char *key)
     }
   return -1;
 }
+
+gint64
+four_letter_zxid (const char *address)
+{
+  g_autofree char *answer = four_letter (address, "srvr", ASK_TIMEOUT_MS);
+  const char *found = answer != NULL ? strstr (answer, "Zxid: 0x") : NULL;
+  return found != NULL ? (gint64) g_ascii_strtoull (found + strlen ("Zxid: 0x"), NULL, 16) : -1;
+}

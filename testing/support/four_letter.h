@@ -39,6 +39,9 @@ int four_letter_session_alive (const char *address, gint64 session);
 /* dump: ephemeral nodes of that session, NULL-terminated; empty when it has none. */
 char **four_letter_ephemerals (const char *address, gint64 session);
 
+/* srvr: the last transaction that the server has seen; -1 if it does not serve. */
+gint64 four_letter_zxid (const char *address);
+
 /* mntr: one value, for example "zk_watch_count". */
 gint64 four_letter_monitor (const char *address, const char *key);
 

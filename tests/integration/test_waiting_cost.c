@@ -58,10 +58,9 @@ n_since (const Session *session)
 static gint64
 zxid (Fixture *fixture)
 {
-  g_autofree char *text = four_letter (fixture_server (fixture), "srvr", LONG_MS);
-  const char *found = text != NULL ? strstr (text, "Zxid: 0x") : NULL;
-  assert_non_null (found);
-  return (gint64) g_ascii_strtoull (found + strlen ("Zxid: 0x"), NULL, 16);
+  const gint64 last = four_letter_zxid (fixture_server (fixture));
+  assert_true (last >= 0);
+  return last;
 }
 
 static gboolean
