@@ -8,7 +8,8 @@ function(curator_check_headers)
   set(flags -Wall -Wextra -Wpedantic -Wundef -Wshadow -Werror)
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
        "${PROJECT_SOURCE_DIR}/include/curator/*.h" "${PROJECT_SOURCE_DIR}/include/curator/*.hpp"
-       "${PROJECT_SOURCE_DIR}/include/curator/cpp/*.hpp")
+       "${PROJECT_SOURCE_DIR}/include/curator/cpp/*.hpp"
+       "${PROJECT_SOURCE_DIR}/include/curator/compat/*.h")
   set(c_sources "")
   set(cxx_sources "")
   foreach(header IN LISTS headers)

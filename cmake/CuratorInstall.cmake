@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/curator")
 
 install(
-  TARGETS curator curator_static
+  TARGETS curator curator_static curator_zoolock
   EXPORT curatorTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Runtime NAMELINK_COMPONENT Development
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT Development)
@@ -43,6 +43,8 @@ endif()
 list(JOIN CURATOR_PC_REQUIRES_PRIVATE ", " CURATOR_PC_REQUIRES_PRIVATE)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator.pc.in" "${PROJECT_BINARY_DIR}/curator.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/curator.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator-zoolock.pc.in" "${PROJECT_BINARY_DIR}/curator-zoolock.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/curator-zoolock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Development)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/templates/curator-testing.pc.in" "${PROJECT_BINARY_DIR}/curator-testing.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/curator-testing.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT Testing)
 

@@ -31,8 +31,8 @@ class CuratorConan(ConanFile):
         self.version = ".".join(number)
 
     def export_sources(self):
-        patterns = ["CMakeLists.txt", "LICENSE", "NOTICE", "CHANGELOG.md", "cmake/*", "docs/*", "include/*", "packaging/*",
-                    "src/*", "testing/*", "tools/*"]
+        patterns = ["CMakeLists.txt", "LICENSE", "NOTICE", "CHANGELOG.md", "cmake/*", "compat/*", "docs/*", "include/*",
+                    "packaging/*", "src/*", "testing/*", "tools/*"]
         for pattern in patterns:
             copy(self, pattern, src=self._tree(), dst=self.export_sources_folder)
 
@@ -82,6 +82,13 @@ class CuratorConan(ConanFile):
             library.system_libs = ["zookeeper_mt", "pthread"]
             library.system_libs += ["gnutls"] if self.options.tls else []
             library.system_libs += ["sasl2"] if self.options.sasl else []
+        zoolock = self.cpp_info.components["zoolock"]
+        zoolock.set_property("cmake_target_name", "curator::zoolock")
+        zoolock.set_property("pkg_config_name", "curator-zoolock")
+        zoolock.libs = ["curator-zoolock"]
+        zoolock.includedirs = ["include", "include/curator/compat"]
+        zoolock.system_libs = ["zookeeper_mt", "pthread"]
+        zoolock.requires = ["curator"]
         testing = self.cpp_info.components["testing"]
         testing.set_property("cmake_target_name", "curator::testing")
         testing.set_property("pkg_config_name", "curator-testing")

@@ -49,10 +49,13 @@ PACKAGES_LINT=(clang-tidy clang-format shellcheck)
 PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox strace)
 PACKAGES_COVERAGE=(gcovr)
 PACKAGES_BROWSER=(chromium)
+# What scripts/probes builds from others' sources.
+PACKAGES_CPPUNIT=(libcppunit-dev)
+PACKAGES_PHP=(php-dev php-cli)
 PACKAGES_PROOF=(frama-c-base why3 cvc4 z3)
 # Not every script needs every group.
 export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_SECURED PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE \
-  PACKAGES_PROOF PACKAGES_BROWSER
+  PACKAGES_PROOF PACKAGES_BROWSER PACKAGES_CPPUNIT PACKAGES_PHP
 
 package_installed() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
