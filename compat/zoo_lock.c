@@ -1,8 +1,8 @@
 /* ZooKeeper's own lock recipe, over a client that shares the program's handle.
  *
- * Threads: any calls the functions of the header; results of acquisitions come on the client's thread for callbacks, losses on its
- * thread for states, session events on the handle's. One mutex guards everything here. It is not held while the program's code
- * runs, nor while anything waits for a server.
+ * Threads: any calls the functions of the header. Results of acquisitions come on the client's thread for callbacks,
+ * losses on its thread for states, session events on the handle's thread. One mutex guards everything here. It is not
+ * held while code of the program runs, nor while anything waits for a server.
  */
 #define CURATOR_COMPAT_IMPLEMENTATION
 #include "curator/compat/zoo_lock.h"
@@ -483,8 +483,8 @@ begin (Mutex *mutex)
                               attempt);
 }
 
-/* Looks whether others are in front, without the guard. The attempt's node is the first one of the session in that queue
- * behind another: if the session has several, this is for show only. */
+/* Looks whether others are in front, without the guard. The attempt's node is the first one of the session in that
+ * queue behind another: if the session has several, this is for show only. */
 static void
 look (Mutex *mutex, Attempt *attempt, gint64 timeout_ms)
 {
@@ -540,6 +540,7 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
       return ZBADARGUMENTS;
     }
   g_mutex_lock (&guard);
+  own->refs++; /* another thread may end the mutex meanwhile */
   int rc = ZOK;
   CuratorLease *lost = NULL;
   if (!is_held (own) && (rc = check_handle (own->handle)) == ZOK)
@@ -550,7 +551,6 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
           begin (own);
         }
       Attempt *attempt = own->attempt;
-      own->refs++;
       attempt->refs++;
       if (g_private_get (&is_telling) == NULL)
         {
@@ -558,10 +558,10 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
         }
       rc = own->rc;
       attempt_unref (attempt);
-      own->refs--;
     }
   g_mutex_unlock (&guard);
   g_clear_pointer (&lost, curator_lease_unref);
+  drop_mutex (own);
   return rc;
 }
 

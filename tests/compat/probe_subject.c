@@ -6,8 +6,8 @@
  *   init M H PATH               mutex M of handle H
  *   lock M, unlock M            answers when the call has returned
  *
- * Between these, every few milliseconds, it works with each mutex that it owns: "work M" and the time in ns of CLOCK_MONOTONIC. It
- * ends with its stdin.
+ * Between these, every few milliseconds, it works with each mutex that it owns: "work M" and the time in ns of
+ * CLOCK_MONOTONIC. It ends with its stdin.
  */
 #include <poll.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /* probes [--must-be-right] SUBJECT [PROBE...]
  *
- * Puts a program with ZooKeeper's zoo_lock.h (probe_subject.c) into eight situations, and prints for each a line "PROBE<tab>right" or
- * "PROBE<tab>wrong<tab>what was seen". What counts is what others see: the nodes on the server and their sessions, the frames that
- * pass a proxy, whether a process has ended, and when which process works, which it does as long as it takes itself for the owner.
+ * Puts a program with ZooKeeper's zoo_lock.h (probe_subject.c) into eight situations, and prints for each a line
+ * "PROBE<tab>right" or "PROBE<tab>wrong<tab>what was seen". What counts is what others see: the nodes on the server and
+ * their sessions, the frames that pass a proxy, whether a process has ended, and when which process works, which it does
+ * as long as it takes itself for the owner.
  *
  * Exits with 0; with 1 if the subject must be right and is not; with 2 if a probe could not be made.
  */
@@ -350,7 +351,8 @@ ordinal (const GPtrArray *frames, guint at)
   return n;
 }
 
-/* The reply to the create of its node is lost with the connection: the server has the node, and the subject does not know. */
+/* The reply to the create of its node is lost with the connection: the server has the node, and the subject does not
+ * know. */
 static void
 probe_lost_reply (Probe *probe)
 {
