@@ -14,9 +14,11 @@
 #include "support/waiting.h"
 
 #include <curator/curator.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -656,6 +658,31 @@ set_clocks (Worker *worker, const char *offset_s)
   return machine_sleep_begin (slept);
 }
 
+/* A worker that crashes says where, in its output: there may be no core of it. */
+static void
+tell_crash (int signal)
+{
+  void *frames[64];
+  backtrace_symbols_fd (frames, backtrace (frames, G_N_ELEMENTS (frames)), STDERR_FILENO);
+}
+
+/* A sanitizer's own handlers stay. The second signal ends the process. */
+static void
+tell_crashes (void)
+{
+  static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE };
+  const struct sigaction tell = { .sa_handler = tell_crash, .sa_flags = (int) SA_RESETHAND };
+  for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
+    {
+      struct sigaction before;
+      sigaction (signals[i], NULL, &before);
+      if (before.sa_handler == SIG_DFL)
+        {
+          sigaction (signals[i], &tell, NULL);
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -665,6 +692,7 @@ main (int argc, char **argv)
     {
       return 64;
     }
+  tell_crashes ();
   worker.connect_string = argv[1];
   worker.session_ms = atoi (argv[2]);
   worker.tick_ms = atoi (argv[3]);
