@@ -10,6 +10,8 @@
 #include <curator/curator.h>
 #include <curator/zookeeper.h>
 
+#include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #define RETRY_MS      100 /* between attempts while there is no connection */
@@ -58,12 +60,38 @@ struct _Attempt
   gboolean is_placed; /* its node has been seen behind others */
 };
 
-static GMutex guard;
-static GCond changed;
+/* Not GLib's, which ThreadSanitizer does not see. */
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed; /* by CLOCK_MONOTONIC; a mutex is prepared before anybody waits */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static GHashTable *handles; /* zhandle_t -> Handle */
 static GHashTable *faces;   /* zkr_lock_mutex_t -> Mutex */
 static GPrivate is_telling =
     G_PRIVATE_INIT (NULL); /* not NULL on a thread that may not wait for results */
+
+static void
+init_changed (void)
+{
+  pthread_condattr_t attributes;
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (&changed, &attributes);
+  pthread_condattr_destroy (&attributes);
+}
+
+/* FALSE: that time has passed. No thread is cancelled here, for it would end with the guard. */
+static gboolean
+wait_for_change (gint64 until_us)
+{
+  const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
+  int cancel_state;
+
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  const int rc = until_us == G_MAXINT64 ? pthread_cond_wait (&changed, &guard)
+                                        : pthread_cond_timedwait (&changed, &guard, &until);
+  pthread_setcancelstate (cancel_state, NULL);
+  return rc != ETIMEDOUT;
+}
 
 /* Without the guard: what clients do when they end is not foreseen here. */
 static void
@@ -89,9 +117,9 @@ static void
 drop_mutex (gpointer data)
 {
   Mutex *mutex = data;
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   const gboolean is_last = --mutex->refs == 0;
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   if (is_last)
     {
       curator_lock_unref (mutex->lock);
@@ -138,24 +166,24 @@ show (Mutex *mutex, const char *own, const char *holder, gboolean is_owner)
 static void
 tell (Mutex *mutex, int rc)
 {
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   while (mutex->telling != NULL && mutex->telling != g_thread_self ())
     {
-      g_cond_wait (&changed, &guard);
+      wait_for_change (G_MAXINT64);
     }
   zkr_lock_completion completion = mutex->face != NULL ? mutex->face->completion : NULL;
   void *data = completion != NULL ? mutex->face->cbdata : NULL;
   GThread *before = mutex->telling;
   mutex->telling = g_thread_self ();
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   if (completion != NULL)
     {
       completion (rc, data);
     }
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   mutex->telling = before;
-  g_cond_broadcast (&changed);
-  g_mutex_unlock (&guard);
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&guard);
 }
 
 /* The same on a thread that results come on. */
@@ -171,13 +199,13 @@ static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Mutex *mutex = data;
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   const gboolean is_lost = state == CURATOR_LEASE_LOST && mutex->lease == lease;
   if (is_lost)
     {
       show (mutex, NULL, "", FALSE);
     }
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   if (is_lost)
     {
       tell_from_library (mutex, 1);
@@ -226,7 +254,7 @@ static void
 on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
 {
   Attempt *attempt = data;
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   Mutex *mutex = attempt->mutex;
   if (mutex != NULL)
     {
@@ -245,8 +273,8 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
     }
   attempt->is_over = TRUE;
   attempt_unref (attempt);
-  g_cond_broadcast (&changed);
-  g_mutex_unlock (&guard);
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&guard);
   if (mutex == NULL)
     {
       g_clear_pointer (&lease, curator_lease_unref); /* releases it */
@@ -266,7 +294,7 @@ forward (zhandle_t *zh, int type, int state, const char *path, void *context)
   g_autoptr (GPtrArray) clients =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_client_unref);
   watcher_fn before = NULL;
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   const Handle *handle = g_hash_table_lookup (handles, zh);
   for (guint i = 0; handle != NULL && i < handle->shares->len; i++)
     {
@@ -277,7 +305,7 @@ forward (zhandle_t *zh, int type, int state, const char *path, void *context)
     {
       before = handle->before;
     }
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   for (guint i = 0; i < clients->len; i++)
     {
       curator_client_forward_event (g_ptr_array_index (clients, i), zh, type, state, path);
@@ -361,12 +389,12 @@ withdraw (Mutex *mutex)
       return;
     }
   attempt->mutex = NULL;
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   g_cancellable_cancel (attempt->cancellable);
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   while (!attempt->is_over && g_private_get (&is_telling) == NULL)
     {
-      g_cond_wait (&changed, &guard);
+      wait_for_change (G_MAXINT64);
     }
   attempt_unref (attempt);
 }
@@ -375,16 +403,16 @@ withdraw (Mutex *mutex)
 static void
 discard (Mutex *mutex)
 {
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   withdraw (mutex);
   while (mutex->telling != NULL && mutex->telling != g_thread_self ())
     {
-      g_cond_wait (&changed, &guard);
+      wait_for_change (G_MAXINT64);
     }
   CuratorLease *lease = g_steal_pointer (&mutex->lease);
   g_hash_table_remove (faces, mutex->face);
   mutex->face = NULL;
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   g_clear_pointer (&lease, curator_lease_unref); /* releases it in the background */
   drop_mutex (mutex);
 }
@@ -394,9 +422,10 @@ zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL
                   zkr_lock_completion completion, void *cbdata)
 {
   g_autoptr (GError) error = NULL;
-  g_mutex_lock (&guard);
+  pthread_once (&once, init_changed);
+  pthread_mutex_lock (&guard);
   Mutex *earlier = faces != NULL ? g_hash_table_lookup (faces, mutex) : NULL;
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   if (earlier != NULL)
     {
       discard (earlier);
@@ -411,7 +440,7 @@ zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL
     {
       return ZBADARGUMENTS;
     }
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   Handle *handle = handle_of (zh);
   CuratorClient *client = client_of (handle, acl);
   CuratorLock *lock = client != NULL ? curator_mutex_new (client, path, &error) : NULL;
@@ -429,7 +458,7 @@ zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL
       g_hash_table_insert (faces, mutex, own);
       mutex->curator = own;
     }
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   return lock != NULL ? ZOK : error != NULL ? code_of (error) : ZSYSTEMERROR;
 }
 
@@ -498,14 +527,14 @@ look (Mutex *mutex, Attempt *attempt, gint64 timeout_ms)
       if (curator_participant_get_session_id (own) == session)
         {
           const CuratorParticipant *first = curator_inspection_get_participant (queue, 0);
-          g_mutex_lock (&guard);
+          pthread_mutex_lock (&guard);
           if (mutex->attempt == attempt)
             {
               attempt->is_placed = TRUE;
               show (mutex, curator_participant_get_node_path (own),
                     curator_participant_get_node_path (first), FALSE);
             }
-          g_mutex_unlock (&guard);
+          pthread_mutex_unlock (&guard);
           return;
         }
     }
@@ -520,14 +549,14 @@ await_place (Mutex *mutex, Attempt *attempt)
   gint64 now;
   while (mutex->attempt == attempt && !attempt->is_placed && (now = g_get_monotonic_time ()) < end)
     {
-      if (g_cond_wait_until (&changed, &guard, now + pause_ms * 1000))
+      if (wait_for_change (now + pause_ms * 1000))
         {
           continue;
         }
       pause_ms = MIN (pause_ms * 2, LAST_LOOK_MS);
-      g_mutex_unlock (&guard);
+      pthread_mutex_unlock (&guard);
       look (mutex, attempt, (end - now) / 1000 + 1);
-      g_mutex_lock (&guard);
+      pthread_mutex_lock (&guard);
     }
 }
 
@@ -539,7 +568,7 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
     {
       return ZBADARGUMENTS;
     }
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   own->refs++; /* another thread may end the mutex meanwhile */
   int rc = ZOK;
   CuratorLease *lost = NULL;
@@ -559,7 +588,7 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
       rc = own->rc;
       attempt_unref (attempt);
     }
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   g_clear_pointer (&lost, curator_lease_unref);
   drop_mutex (own);
   return rc;
@@ -580,10 +609,10 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
     {
       return ZBADARGUMENTS;
     }
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   if (own->lease == NULL && own->attempt == NULL)
     {
-      g_mutex_unlock (&guard);
+      pthread_mutex_unlock (&guard);
       return ZSYSTEMERROR;
     }
   own->refs++;
@@ -593,7 +622,7 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
   show (own, NULL, NULL, FALSE);
   mutex->id = NULL; /* perhaps a copy */
   mutex->isOwner = 0;
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   const gboolean is_confirmed = lease == NULL || curator_lease_release (lease, 0, NULL, NULL);
   g_clear_pointer (&lease, curator_lease_unref);
   if (!was_lost)
@@ -608,13 +637,13 @@ void
 zkr_lock_setcallback (zkr_lock_mutex_t *mutex, zkr_lock_completion completion)
 {
   const Mutex *own = mutex->curator;
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   mutex->completion = completion;
   if (own != NULL)
     {
       own->face->completion = completion;
     }
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
 }
 
 zkr_lock_completion
@@ -650,9 +679,9 @@ zkr_lock_isowner (zkr_lock_mutex_t *mutex)
     {
       return 0;
     }
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   const gboolean held = is_held (own);
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   return held;
 }
 
@@ -665,7 +694,7 @@ zkr_lock_getid (zkr_lock_mutex_t *mutex)
 int
 zkr_lock_close_handle (zhandle_t *zh)
 {
-  g_mutex_lock (&guard);
+  pthread_mutex_lock (&guard);
   Handle *handle = handles != NULL ? g_hash_table_lookup (handles, zh) : NULL;
   if (handle != NULL)
     {
@@ -673,7 +702,7 @@ zkr_lock_close_handle (zhandle_t *zh)
       zoo_set_watcher (zh, handle->before);
       handle->zh = NULL;
     }
-  g_mutex_unlock (&guard);
+  pthread_mutex_unlock (&guard);
   if (handle != NULL)
     {
       for (guint i = 0; i < handle->shares->len; i++)

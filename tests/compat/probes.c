@@ -14,6 +14,7 @@
 #include "support/zk_server.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,9 @@ typedef struct
 {
   pid_t pid;
   int in;
-  GThread *reader;
+  pthread_t reader;
   int out;
-  GMutex mutex;
+  pthread_mutex_t mutex;
   int answers; /* mutex guards these */
   gboolean has_failed;
   gint64 answer;      /* the last number */
@@ -82,7 +83,7 @@ static void
 take_line (Subject *subject, char *line)
 {
   g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", 3);
-  g_mutex_lock (&subject->mutex);
+  pthread_mutex_lock (&subject->mutex);
   if (g_strcmp0 (words[0], "work") == 0 && words[1] != NULL && words[2] != NULL)
     {
       const gint64 now = g_ascii_strtoll (words[2], NULL, 10);
@@ -95,7 +96,7 @@ take_line (Subject *subject, char *line)
       subject->answer =
           words[0] != NULL && words[1] != NULL ? g_ascii_strtoll (words[1], NULL, 10) : 0;
     }
-  g_mutex_unlock (&subject->mutex);
+  pthread_mutex_unlock (&subject->mutex);
 }
 
 static gpointer
@@ -120,7 +121,7 @@ subject_start (Probe *probe)
   char *argv[] = { (char *) probe->program, NULL };
   g_autoptr (GError) error = NULL;
   Subject *subject = g_new0 (Subject, 1);
-  g_mutex_init (&subject->mutex);
+  pthread_mutex_init (&subject->mutex, NULL);
   for (int i = 0; i < MOST; i++)
     {
       subject->work[i] = g_array_new (FALSE, FALSE, sizeof (gint64));
@@ -130,7 +131,7 @@ subject_start (Probe *probe)
     {
       broken (probe, "%s", error->message);
     }
-  subject->reader = g_thread_new ("reader", read_lines, subject);
+  pthread_create (&subject->reader, NULL, read_lines, subject);
   g_ptr_array_add (probe->subjects, subject);
   return subject;
 }
@@ -145,7 +146,7 @@ subject_kill (Subject *subject)
         {
         }
       subject->pid = 0;
-      g_thread_join (subject->reader);
+      pthread_join (subject->reader, NULL);
     }
 }
 
@@ -159,16 +160,16 @@ subject_free (gpointer data)
     {
       g_array_unref (subject->work[i]);
     }
-  g_mutex_clear (&subject->mutex);
+  pthread_mutex_destroy (&subject->mutex);
   g_free (subject);
 }
 
 static int
 answers (Subject *subject)
 {
-  g_mutex_lock (&subject->mutex);
+  pthread_mutex_lock (&subject->mutex);
   const int n = subject->answers;
-  g_mutex_unlock (&subject->mutex);
+  pthread_mutex_unlock (&subject->mutex);
   return n;
 }
 
@@ -250,23 +251,23 @@ static gint64
 first_work (Subject *subject, int m, gint64 after_ns)
 {
   gint64 found = 0;
-  g_mutex_lock (&subject->mutex);
+  pthread_mutex_lock (&subject->mutex);
   for (guint i = 0; found == 0 && i < subject->work[m]->len; i++)
     {
       const gint64 at = g_array_index (subject->work[m], gint64, i);
       found = at > after_ns ? at : 0;
     }
-  g_mutex_unlock (&subject->mutex);
+  pthread_mutex_unlock (&subject->mutex);
   return found;
 }
 
 static gint64
 last_work (Subject *subject, int m)
 {
-  g_mutex_lock (&subject->mutex);
+  pthread_mutex_lock (&subject->mutex);
   const GArray *work = subject->work[m];
   const gint64 last = work->len > 0 ? g_array_index (work, gint64, work->len - 1) : 0;
-  g_mutex_unlock (&subject->mutex);
+  pthread_mutex_unlock (&subject->mutex);
   return last;
 }
 
@@ -728,7 +729,7 @@ main (int argc, char **argv)
       return 2;
     }
   Probe *probes[G_N_ELEMENTS (PROBES)];
-  GThread *threads[G_N_ELEMENTS (PROBES)];
+  pthread_t threads[G_N_ELEMENTS (PROBES)];
   guint n = 0;
   for (guint i = 0; i < G_N_ELEMENTS (PROBES); i++)
     {
@@ -740,12 +741,12 @@ main (int argc, char **argv)
     }
   for (guint i = 0; i < n; i++)
     {
-      threads[i] = g_thread_new ("probe", run, probes[i]);
+      pthread_create (&threads[i], NULL, run, probes[i]);
     }
   gboolean all_right = n > 0;
   for (guint i = 0; i < n; i++)
     {
-      g_thread_join (threads[i]);
+      pthread_join (threads[i], NULL);
       const char *seen = probes[i]->seen;
       g_print ("%s\t%s%s\n", probes[i]->name, seen == NULL ? "right" : "wrong\t",
                seen != NULL ? seen : "");
