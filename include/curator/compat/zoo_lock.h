@@ -12,7 +12,8 @@
  *
  * Thread-safe, unlike the original's. The members id and ownerid, which ZooKeeper's header shows, are
  * written by other threads: read them with zkr_lock_isowner() and zkr_lock_getid() where you can. Call none
- * of the functions in a watcher or a completion of the handle: no answer can arrive there.
+ * of the functions in a watcher or a completion of the handle: no answer can arrive there. A child of
+ * fork() must not use its parent's mutexes, nor its parent's handle.
  */
 #ifndef CURATOR_COMPAT_ZOO_LOCK_H
 #define CURATOR_COMPAT_ZOO_LOCK_H
