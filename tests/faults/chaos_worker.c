@@ -107,6 +107,18 @@ running (const Worker *worker)
   return chaos_cell (&worker->cells->phase) == CHAOS_RUN;
 }
 
+/* Of an error that nothing explains. */
+static void
+tell_nodes (CuratorLock *lock)
+{
+  g_auto (GStrv) nodes =
+      lock != NULL ? curator_lock_get_participant_nodes (lock, LONGEST_ASK, NULL, NULL) : NULL;
+  for (char **node = nodes; node != NULL && *node != NULL; node++)
+    {
+      g_printerr ("  %s\n", *node);
+    }
+}
+
 static RecordResult
 result_of (Turn *turn, const GError *error)
 {
@@ -135,6 +147,7 @@ result_of (Turn *turn, const GError *error)
     {
       g_printerr ("lock %u: %s (%s %d)\n", turn->event.lock, error->message,
                   g_quark_to_string (error->domain), error->code);
+      tell_nodes (turn->lock);
       chaos_cell_add (&turn->actor->worker->cells->unexpected, 1);
     }
   return RECORD_FAILED;
