@@ -17,6 +17,7 @@
 #define RETRY_MS      100 /* between attempts while there is no connection */
 #define FIRST_LOOK_MS 20  /* a lock that is free is granted before anybody looks at its queue */
 #define LAST_LOOK_MS  320
+#define LEAVE_MS      5000 /* for a queue to be left; the rest goes on in the background */
 
 /* A handle of the program's that has, or had, mutexes. */
 typedef struct
@@ -93,7 +94,7 @@ wait_for_change (gint64 until_us)
   return rc != ETIMEDOUT;
 }
 
-/* Without the guard: what clients do when they end is not foreseen here. */
+/* Without the guard, which the destroy functions of a client's listeners take. */
 static void
 handle_unref (Handle *handle)
 {
@@ -162,35 +163,52 @@ show (Mutex *mutex, const char *own, const char *holder, gboolean is_owner)
     }
 }
 
-/* Runs the completion, without the guard. One at a time for each mutex. */
+/* A completion that runs: it may end its thread. */
+typedef struct
+{
+  Mutex *mutex;
+  GThread *before;
+} Telling;
+
+static void
+end_telling (void *data)
+{
+  const Telling *telling = data;
+  pthread_mutex_lock (&guard);
+  telling->mutex->telling = telling->before;
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&guard);
+  drop_mutex (telling->mutex);
+}
+
+/* Runs the completion, without the guard. One at a time for each mutex. Takes a reference. */
 static void
 tell (Mutex *mutex, int rc)
 {
+  Telling telling = { .mutex = mutex };
   pthread_mutex_lock (&guard);
   while (mutex->telling != NULL && mutex->telling != g_thread_self ())
     {
       wait_for_change (G_MAXINT64);
     }
   zkr_lock_completion completion = mutex->face != NULL ? mutex->face->completion : NULL;
-  void *data = completion != NULL ? mutex->face->cbdata : NULL;
-  GThread *before = mutex->telling;
+  void *cbdata = completion != NULL ? mutex->face->cbdata : NULL;
+  telling.before = mutex->telling;
   mutex->telling = g_thread_self ();
   pthread_mutex_unlock (&guard);
+  pthread_cleanup_push (end_telling, &telling);
   if (completion != NULL)
     {
-      completion (rc, data);
+      completion (rc, cbdata);
     }
-  pthread_mutex_lock (&guard);
-  mutex->telling = before;
-  pthread_cond_broadcast (&changed);
-  pthread_mutex_unlock (&guard);
+  pthread_cleanup_pop (TRUE);
 }
 
 /* The same on a thread that results come on. */
 static void
 tell_from_library (Mutex *mutex, int rc)
 {
-  g_private_set (&is_telling, mutex);
+  g_private_set (&is_telling, &is_telling);
   tell (mutex, rc);
   g_private_set (&is_telling, NULL);
 }
@@ -203,6 +221,7 @@ on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
   const gboolean is_lost = state == CURATOR_LEASE_LOST && mutex->lease == lease;
   if (is_lost)
     {
+      mutex->refs++;
       show (mutex, NULL, "", FALSE);
     }
   pthread_mutex_unlock (&guard);
@@ -280,11 +299,12 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
       g_clear_pointer (&lease, curator_lease_unref); /* releases it */
       return;
     }
-  if (lease != NULL)
+  if (lease == NULL)
     {
-      tell_from_library (mutex, 0);
+      drop_mutex (mutex);
+      return;
     }
-  drop_mutex (mutex);
+  tell_from_library (mutex, 0);
 }
 
 /* The watcher of every handle that has mutexes. */
@@ -379,24 +399,27 @@ client_of (Handle *handle, const struct ACL_vector *acl)
   return client;
 }
 
-/* Nobody wants the result any more. With the guard held. */
-static void
+/* Nobody wants the result any more. With the guard held. FALSE: the queue is still being left, because code of the
+ * program keeps the thread that results come on. */
+static gboolean
 withdraw (Mutex *mutex)
 {
   Attempt *attempt = g_steal_pointer (&mutex->attempt);
   if (attempt == NULL)
     {
-      return;
+      return TRUE;
     }
+  const gint64 end = g_get_monotonic_time () + LEAVE_MS * 1000LL;
   attempt->mutex = NULL;
   pthread_mutex_unlock (&guard);
   g_cancellable_cancel (attempt->cancellable);
   pthread_mutex_lock (&guard);
-  while (!attempt->is_over && g_private_get (&is_telling) == NULL)
+  while (!attempt->is_over && g_private_get (&is_telling) == NULL && wait_for_change (end))
     {
-      wait_for_change (G_MAXINT64);
     }
+  const gboolean is_over = attempt->is_over;
   attempt_unref (attempt);
+  return is_over;
 }
 
 /* Ends the mutex of a record. */
@@ -616,21 +639,25 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
       return ZSYSTEMERROR;
     }
   own->refs++;
-  withdraw (own);
+  const gboolean has_left = withdraw (own) || g_private_get (&is_telling) != NULL;
   CuratorLease *lease = g_steal_pointer (&own->lease);
-  const gboolean was_lost = lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+  /* The loss of a hold is told once, here if nobody has done so yet. */
+  const gboolean is_told = lease != NULL && own->face != NULL && !own->face->isOwner;
   show (own, NULL, NULL, FALSE);
   mutex->id = NULL; /* perhaps a copy */
   mutex->isOwner = 0;
   pthread_mutex_unlock (&guard);
   const gboolean is_confirmed = lease == NULL || curator_lease_release (lease, 0, NULL, NULL);
   g_clear_pointer (&lease, curator_lease_unref);
-  if (!was_lost)
+  if (is_told)
+    {
+      drop_mutex (own);
+    }
+  else
     {
       tell (own, 1);
     }
-  drop_mutex (own);
-  return is_confirmed ? ZOK : ZCONNECTIONLOSS;
+  return has_left && is_confirmed ? ZOK : ZCONNECTIONLOSS;
 }
 
 void

@@ -25,9 +25,8 @@
 #define LONG_MS    20000 /* for what must happen, without a promised bound */
 #define SHORT_MS   1000  /* for what must not happen */
 #define N_HERD     16
-#define N_TOLD                                                                                     \
-  2 /* of them may be woken by a release: the next one, and one that watches out for it */
-#define MOST 32
+#define N_TOLD     2 /* may be woken by a release: the next one, and one that watches out for it */
+#define MOST       32
 
 typedef struct
 {

@@ -26,7 +26,8 @@ extern "C"
 #endif
 
   /** Called with 0 when the lock has been acquired, and with 1 when it has been released or lost. Runs on a
- *  thread of the library, or in zkr_lock_unlock(). */
+ *  thread of the library, or in zkr_lock_unlock(). One at a time for each mutex: until it returns,
+ *  zkr_lock_unlock() and zkr_lock_destroy() of that mutex wait on other threads. */
   typedef void (*zkr_lock_completion) (int rc, void *cbdata);
 
   /** A mutex. Its members are for reading only; a copy stands for the same mutex. */
@@ -72,7 +73,7 @@ extern "C"
 
   /** Releases the lock, or leaves its queue.
  *  @return ZOK, also if the hold was lost; ZSYSTEMERROR if it was neither held nor waited for;
- *          ZCONNECTIONLOSS: the hold has ended, and the node is deleted in the background */
+ *          ZCONNECTIONLOSS: the hold or the wait has ended, and the node is deleted in the background */
   int zkr_lock_unlock (zkr_lock_mutex_t *mutex);
 
   /** Replaces the function that is told of changes. */
