@@ -55,7 +55,7 @@ write_fenced (CURL *curl, const char *url, guint64 token, const char *body)
           return FALSE;
         }
       curl_easy_header (curl, "ETag", 0, CURLH_HEADER, -1, &etag);
-      g_autofree char *condition = status == 404 ? g_strdup ("If-None-Match: *")
+      g_autofree char *condition = status == 404  ? g_strdup ("If-None-Match: *")
                                    : etag != NULL ? g_strconcat ("If-Match: ", etag->value, NULL)
                                                   : NULL;
       if (condition == NULL)

@@ -24,8 +24,9 @@
 #endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER; /* locked while fork() waits and runs */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;     /* locked while fork() runs; guards: */
+/* Both are locked while fork() runs, the entrance also while it waits. The gate guards the next two. */
+static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static guint n_under_way[CURATOR_N_LOOKUPS];
 static gint64 last_began_us[CURATOR_N_LOOKUPS]; /* of those under way */
 

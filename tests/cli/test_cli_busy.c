@@ -100,7 +100,8 @@ other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
   fill (busy.err);
   proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLE_BEFORE);
   const char *const argv[] = {
-    ZKFLOCK, "-Z", fixture_proxy (fixture), "--session-timeout", "40", "-w", WAIT, PATH, "true", NULL
+    ZKFLOCK, "-Z", fixture_proxy (fixture), "--session-timeout", "40", "-w", WAIT, PATH,
+    "true",  NULL
   };
   busy.cli = cli_start_with_stderr ((char *const *) argv, busy.err[1]);
   const gint64 started_ms = wait_now_ms ();

@@ -99,9 +99,9 @@ static void
 options_of_locking_are_no_views (void **state)
 {
   static const char *const options[][2] = {
-    { "-x", NULL },          { "-s", NULL },          { "-n", NULL },      { "-w", "1" },
-    { "-E", "9" },           { "-N", "2" },           { "--hold", NULL },  { "--label", "x" },
-    { "--revocable", NULL }, { "--kill-after", "1" }, { "--mixed", NULL }, { "--multi", "/x" },
+    { "-x", NULL },          { "-s", NULL },          { "-n", NULL },         { "-w", "1" },
+    { "-E", "9" },           { "-N", "2" },           { "--hold", NULL },     { "--label", "x" },
+    { "--revocable", NULL }, { "--kill-after", "1" }, { "--mixed", NULL },    { "--multi", "/x" },
     { "--max-hold", "9" },   { "--min-hold", "9" },   { "--status-fd", "2" },
   };
 

@@ -313,11 +313,12 @@ run_outages (Edge *edges, int n)
 static void
 print_edge (const Edge *edge)
 {
-  print_message (
-      "T = %2d s: %s an outage of %.2f s, %.2f s after the last confirmed request; %.2f s is the edge\n",
-      (int) (edge->row.session_ms / 1000), edge->is_longer ? "ended by" : "survived",
-      (double) (edge->passed_ns - edge->holder.silent_ns) / 1e9,
-      (double) (edge->passed_ns - edge->confirmed_ns) / 1e9, (double) edge->row.term_ms / 1000);
+  print_message ("T = %2d s: %s an outage of %.2f s, %.2f s after the last confirmed request; %.2f "
+                 "s is the edge\n",
+                 (int) (edge->row.session_ms / 1000), edge->is_longer ? "ended by" : "survived",
+                 (double) (edge->passed_ns - edge->holder.silent_ns) / 1e9,
+                 (double) (edge->passed_ns - edge->confirmed_ns) / 1e9,
+                 (double) edge->row.term_ms / 1000);
 }
 
 static void

@@ -416,7 +416,9 @@ files_are_checked_first (void **state)
   } files[] = {
     { { TLS, "--tls-cert=%client.pem", "--tls-key=%foreign.key" }, 76, "client.pem: " },
     { { TLS, "--tls-cert=%expired-client.pem", "--tls-key=%client.key" }, 76, "has expired" },
-    { { TLS, "--tls-cert=%client.pem", "--tls-key=%open.key" }, 76, "other users can read or write it" },
+    { { TLS, "--tls-cert=%client.pem", "--tls-key=%open.key" },
+      76,
+      "other users can read or write it" },
     { { "--tls-ca=%no-such-file" }, 76, "no-such-file: " },
     { { "--tls-ca=%client.key" }, 76, "no certificate" },
     { { TLS, "--tls-cert=%client.pem", "--tls-key=%client-encrypted.key" }, 76, "client.pem: " },

@@ -52,8 +52,7 @@ main (int argc, char **argv)
   curator_client_set_session_timeout (client, SESSION_MS);
   late_open (argv[3], stops);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, argv[2], NULL);
-  if (!curator_client_start (client, &error)
-      || !curator_lock_acquire (lock, WAIT_MS, NULL, &error))
+  if (!curator_client_start (client, &error) || !curator_lock_acquire (lock, WAIT_MS, NULL, &error))
     {
       return fail (error);
     }

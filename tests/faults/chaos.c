@@ -18,15 +18,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define N_THREADS       (CHAOS_THREADS + CHAOS_ACTORS) /* of a worker, that take turns */
-#define AGREE_MS        20000                          /* until lagging servers have caught up */
-#define TELL_MS         1000                           /* for workers to say what they know */
-#define OUTPUT_END      20000 /* characters of a process's output that are shown */
-#define PATIENCE_MS     60000 /* for a call to end, once all faults are healed and while one server leads */
-#define MAX_ELECTIONS   3     /* of the servers, while calls are to end */
-#define ENSEMBLE_EPOCHS 3     /* after which another ensemble takes over */
-#define CHILD_DIES_MS   100   /* with its parent */
-#define LONG_RUN_S      600   /* in which every kind of disturbance must come */
+#define N_THREADS  (CHAOS_THREADS + CHAOS_ACTORS) /* of a worker, that take turns */
+#define AGREE_MS   20000                          /* until lagging servers have caught up */
+#define TELL_MS    1000                           /* for workers to say what they know */
+#define OUTPUT_END 20000 /* characters of a process's output that are shown */
+#define PATIENCE_MS                                                                                \
+  60000 /* for a call to end, once all faults are healed and while one server leads */
+#define MAX_ELECTIONS   3   /* of the servers, while calls are to end */
+#define ENSEMBLE_EPOCHS 3   /* after which another ensemble takes over */
+#define CHILD_DIES_MS   100 /* with its parent */
+#define LONG_RUN_S      600 /* in which every kind of disturbance must come */
 
 typedef struct
 {

@@ -70,12 +70,12 @@ typedef struct
 typedef struct
 {
   guint32 phase;
-  guint32 ready[CHAOS_PROCESSES]; /* connected */
+  guint32 ready[CHAOS_PROCESSES];      /* connected */
   guint32 stalled_ms[CHAOS_PROCESSES]; /* of each process, in which it did not run */
-  guint32 idle[CHAOS_PROCESSES];  /* threads that are quiet */
-  guint32 unexpected;             /* errors without a fault that explains them */
-  guint32 in_namespace;           /* processes with another boot time than the driver */
-  guint32 dead_reentries;         /* acquires that re-entered a lost hold */
+  guint32 idle[CHAOS_PROCESSES];       /* threads that are quiet */
+  guint32 unexpected;                  /* errors without a fault that explains them */
+  guint32 in_namespace;                /* processes with another boot time than the driver */
+  guint32 dead_reentries;              /* acquires that re-entered a lost hold */
 
   guint32 chosen;                  /* kinds of disturbance, bits */
   guint32 tell;                    /* workers print what they know of their clients */

@@ -159,8 +159,8 @@ chaos_blocks_open (const ChaosActor *actor)
   blocks->client = chaos_client_new (actor->connect_string, actor->session_ms, actor->tick_ms);
   blocks->lock = curator_mutex_new (blocks->client, path, NULL);
   g_assert_true (curator_client_start (blocks->client, NULL));
-  G_GNUC_UNUSED const gboolean connected = curator_client_block_until_connected (
-      blocks->client, CURATOR_WAIT_FOREVER, NULL, NULL);
+  G_GNUC_UNUSED const gboolean connected =
+      curator_client_block_until_connected (blocks->client, CURATOR_WAIT_FOREVER, NULL, NULL);
   return blocks;
 }
 

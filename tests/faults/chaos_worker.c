@@ -24,11 +24,11 @@
 #include <unistd.h>
 #include <zookeeper/zookeeper.h>
 
-#define LOOK_US          5000
-#define LOG_EVENTS       50000
-#define LONGEST_ASK      3000
-#define STALL_MS         100
-#define QUOTA_EXCEEDED   (-125) /* libzookeeper has no name for it */
+#define LOOK_US        5000
+#define LOG_EVENTS     50000
+#define LONGEST_ASK    3000
+#define STALL_MS       100
+#define QUOTA_EXCEEDED (-125) /* libzookeeper has no name for it */
 
 typedef struct
 {

@@ -73,6 +73,5 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test (test_p20_secured) };
-  return cmocka_run_group_tests_name ("P20, secured", tests,
-                                      lab_start_secured, lab_stop);
+  return cmocka_run_group_tests_name ("P20, secured", tests, lab_start_secured, lab_stop);
 }

@@ -138,7 +138,7 @@ void attack_later_CuratorNodeRequest (CuratorNodeRequest *request);
 extern guint attack_n_failures;
 extern guint attack_n_calls;
 extern gboolean attack_is_cancellable; /* the calling thread, during the calls */
-extern const guint attack_n_others; /* objects that are not the library's */
+extern const guint attack_n_others;    /* objects that are not the library's */
 World *attack_world_new (Fixture *fixture, AttackState state, guint lock_kind);
 void attack_world_free (World *world);
 /* Makes all calls of the world's state. Returns how many lacked an object. */

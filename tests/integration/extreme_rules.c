@@ -274,9 +274,9 @@ longest_sleep (const Stage *stage)
 static void
 judge_policy (const Stage *stage, Outcome *outcome)
 {
-  static const gint64 numbers[] = {
-    G_MININT64, -1, 0, 1, 2, 3, 28, 29, 30, 999, 1000, G_MAXINT32 - 1, G_MAXINT32, G_MAXUINT32, G_MAXINT64
-  };
+  static const gint64 numbers[] = { G_MININT64, -1,          0,         1,   2,    3,
+                                    28,         29,          30,        999, 1000, G_MAXINT32 - 1,
+                                    G_MAXINT32, G_MAXUINT32, G_MAXINT64 };
 
   extreme_expect (extreme_is_clean_success (outcome), "no policy", outcome);
   for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)

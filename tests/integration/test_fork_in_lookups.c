@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define N_CLIENTS      3
-#define N_FORKS        60
-#define LOOKUP_US      2000
-#define MOST_PAUSE_US  8000
-#define LEAST_LOOKUPS  20 /* or else nothing was tried */
-#define HANGS_AFTER_S  100
+#define N_CLIENTS     3
+#define N_FORKS       60
+#define LOOKUP_US     2000
+#define MOST_PAUSE_US 8000
+#define LEAST_LOOKUPS 20 /* or else nothing was tried */
+#define HANGS_AFTER_S 100
 
 typedef int (*GetAddrInfo) (const char *node, const char *service, const struct addrinfo *hints,
                             struct addrinfo **found);

@@ -374,8 +374,8 @@ test_node_becomes_unreadable (void **state)
   struct Stat stat;
 
   g_atomic_int_set (&n_warnings, 0);
-  assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/count/secret", ZOO_PERM_ALL & ~ZOO_PERM_READ),
-                    ZOK);
+  assert_int_equal (
+      raw_zk_set_world_acl (fixture->raw, "/count/secret", ZOO_PERM_ALL & ~ZOO_PERM_READ), ZOK);
   fixture_expire (fixture);
   proxy_reset_counts (fixture->proxy);
   for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_EXISTS) < 5; i++)

@@ -16,8 +16,8 @@ typedef struct
   gint64 since;
   guint n_kills;
   guint64 token;
-  guint limit;      /* of permits */
-  gboolean in_vain; /* ended before it was recorded */
+  guint limit;         /* of permits */
+  gboolean in_vain;    /* ended before it was recorded */
   gboolean in_history; /* has no end there yet */
 } SimBelief;
 
@@ -259,7 +259,8 @@ record_grant (SimCheck *check, SimBelief *belief, const SimGrant *grant)
     }
   if (!belief->in_vain && !is_excused (check, grant->token))
     {
-      add_to_history (check, belief, "acquire", grant->called_at != 0 ? grant->called_at : now, now);
+      add_to_history (check, belief, "acquire", grant->called_at != 0 ? grant->called_at : now,
+                      now);
       belief->in_history = TRUE;
     }
 }

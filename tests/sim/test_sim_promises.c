@@ -392,10 +392,11 @@ expect_pending (Scene *scene, gboolean released, GError **error, gint64 took_us,
 static gboolean
 release_one (Bounded *bounded, guint which, GError **error)
 {
-  return which == 0 ? curator_lock_release (bounded->scene->machines[0].mutex, BOUND_MS, NULL, error)
+  return which == 0
+             ? curator_lock_release (bounded->scene->machines[0].mutex, BOUND_MS, NULL, error)
          : which == 1 ? curator_lease_release (bounded->lease, BOUND_MS, NULL, error)
-                      : curator_semaphore_return_all (bounded->semaphore, bounded->permits, BOUND_MS,
-                                                      NULL, error);
+                      : curator_semaphore_return_all (bounded->semaphore, bounded->permits,
+                                                      BOUND_MS, NULL, error);
 }
 
 static void
@@ -440,7 +441,8 @@ release_from_a_stopped_server (gpointer data)
       g_autoptr (GError) error = NULL;
       const gint64 start_us = sim_world_now_us (scene->world);
       const gboolean released = release_one (&bounded, i, &error);
-      expect_pending (scene, released, &error, sim_world_now_us (scene->world) - start_us, BOUND_MS);
+      expect_pending (scene, released, &error, sim_world_now_us (scene->world) - start_us,
+                      BOUND_MS);
     }
   AWAIT (scene, bounded.answered_us != 0);
   expect_pending (scene, bounded.answer == NULL, &bounded.answer, bounded.answered_us - asked_us,

@@ -102,7 +102,9 @@ finish (Machine *machine)
 static void
 test_client_connects_again (void **state)
 {
-  static const int timeouts[][2] = { { 400, 100 }, { 1000, 500 }, { 2000, 4000 }, { 30000, 15000 } };
+  static const int timeouts[][2] = {
+    { 400, 100 }, { 1000, 500 }, { 2000, 4000 }, { 30000, 15000 }
+  };
 
   for (guint i = 0; i < G_N_ELEMENTS (timeouts); i++)
     {

@@ -51,7 +51,8 @@ history_add (const HistoryOp *op)
       g_snprintf (end, sizeof end, "%" G_GINT64_FORMAT, op->end);
     }
   fprintf (file (),
-           "%s %s %s %s %" G_GUINT64_FORMAT " %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT " %d %d\n",
+           "%s %s %s %s %" G_GUINT64_FORMAT " %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT
+           " %d %d\n",
            op->op, op->kind, op->lock, op->process, op->hold, op->start, end, op->token,
            op->permits, op->limit);
   fflush (file ());
@@ -140,7 +141,8 @@ on_grant (Export *export, const RecordEvent *event)
   hold->grant = event;
   hold->depth = 1;
   g_ptr_array_add (export->holds, hold);
-  write_op (export, event, "acquire", call != NULL ? call->time_ns : event->time_ns, event->time_ns);
+  write_op (export, event, "acquire", call != NULL ? call->time_ns : event->time_ns,
+            event->time_ns);
 }
 
 static void
@@ -197,7 +199,8 @@ add_event (Export *export, RecordEvent *event)
       hold = hold_of (export, event);
       if (hold != NULL)
         {
-          end_hold (export, hold, hold->over_ns != 0 ? hold->over_ns : event->time_ns, HISTORY_OPEN);
+          end_hold (export, hold, hold->over_ns != 0 ? hold->over_ns : event->time_ns,
+                    HISTORY_OPEN);
         }
       break;
     case RECORD_NODE_TAKEN:

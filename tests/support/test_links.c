@@ -1,6 +1,6 @@
 /* The links between the members of an ensemble: a cut affects both ports, and heals. */
-#include "support/four_letter.h"
 #include "raw_zk.h"
+#include "support/four_letter.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 

@@ -1,6 +1,6 @@
 /* Every mode and action of the proxy, with libzookeeper's asynchronous calls as the client. */
-#include "support/proxy.h"
 #include "raw_zk.h"
+#include "support/proxy.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 

@@ -1,8 +1,8 @@
 /* The support code against real servers: start, freeze, kill, restart, ensemble, four-letter words,
  * expiry, and the observer. */
+#include "raw_zk.h"
 #include "support/expire.h"
 #include "support/four_letter.h"
-#include "raw_zk.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 

@@ -240,8 +240,8 @@ test_fork_joins_a_thread (void **state)
 /* --- a process that is stopped ------------------------------------------------------------------ */
 
 #define STOPPED_US 1300000 /* longer than fork () waits for anybody */
-#define STEPS      8       /* of a millisecond, which are left after the stop; shorter than a destructor */
-#define SETTLES_US 5000    /* then fork () waits, as a rule */
+#define STEPS      8 /* of a millisecond, which are left after the stop; shorter than a destructor */
+#define SETTLES_US 5000 /* then fork () waits, as a rule */
 
 typedef struct
 {

@@ -51,8 +51,7 @@ static CuratorNodeRequest request;
 static CuratorOwnNode own = { .internals = &internals, .request = &request, .session = &session };
 static CuratorFront front;
 
-static void G_GNUC_PRINTF (1, 2)
-note (const char *format, ...)
+static void G_GNUC_PRINTF (1, 2) note (const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);

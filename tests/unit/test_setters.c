@@ -134,14 +134,26 @@ set_sasl_gssapi (CuratorClient *client)
   assert_null (error);
 }
 
+/* clang-format off */
 #define SETTER(what) { #what, what }
+/* clang-format on */
 
 static const Setter setters[] = {
-  SETTER (set_session_timeout),  SETTER (set_connection_timeout),   SETTER (set_server_tick),
-  SETTER (set_heartbeat_interval), SETTER (set_namespace),          SETTER (add_auth),
-  SETTER (set_acl),              SETTER (set_default_data),         SETTER (set_compression),
-  SETTER (set_follow_configuration), SETTER (set_callback_context), SETTER (set_trace),
-  SETTER (set_tls),              SETTER (set_sasl_digest),          SETTER (set_sasl_gssapi),
+  SETTER (set_session_timeout),
+  SETTER (set_connection_timeout),
+  SETTER (set_server_tick),
+  SETTER (set_heartbeat_interval),
+  SETTER (set_namespace),
+  SETTER (add_auth),
+  SETTER (set_acl),
+  SETTER (set_default_data),
+  SETTER (set_compression),
+  SETTER (set_follow_configuration),
+  SETTER (set_callback_context),
+  SETTER (set_trace),
+  SETTER (set_tls),
+  SETTER (set_sasl_digest),
+  SETTER (set_sasl_gssapi),
 };
 
 /* What the setters write. */
@@ -155,13 +167,14 @@ typedef struct
 static CURATOR_NOT_ANALYSED Written
 written (const CuratorClient *client)
 {
-  return (Written){
-    { client->settings.namespace_, client->settings.tls, client->settings.sasl, client->default_data, client->settings.callback_context,
-      client->settings.acl.data, client->settings.prefix },
-    { client->settings.session_timeout_ms, client->settings.connection_timeout_ms, client->settings.server_tick_ms,
-      client->settings.has_server_tick, client->settings.heartbeat_ms, (int) client->settings.auths->len, client->settings.compression,
-      client->settings.follows_configuration, client->settings.acl.count, client->settings.trace != NULL }
-  };
+  return (Written){ { client->settings.namespace_, client->settings.tls, client->settings.sasl,
+                      client->default_data, client->settings.callback_context,
+                      client->settings.acl.data, client->settings.prefix },
+                    { client->settings.session_timeout_ms, client->settings.connection_timeout_ms,
+                      client->settings.server_tick_ms, client->settings.has_server_tick,
+                      client->settings.heartbeat_ms, (int) client->settings.auths->len,
+                      client->settings.compression, client->settings.follows_configuration,
+                      client->settings.acl.count, client->settings.trace != NULL } };
 }
 
 static void
@@ -321,8 +334,10 @@ wrong_connect_string (CuratorClient *client, const char *text, gint64 number, GE
   return curator_client_start (other, error);
 }
 
+/* clang-format off */
 #define NUMBER(set, number) { #set, set, NULL, number, CURATOR_ERROR_INVALID_ARGUMENT }
 #define TEXT(set, text, code) { #set, set, text, 0, code }
+/* clang-format on */
 #define TOO_LARGE ((gint64) G_MAXINT32 + 1)
 
 static const WrongValue wrong_values[] = {

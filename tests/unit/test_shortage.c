@@ -22,7 +22,7 @@
 /* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
 /* Timers and session work, and two of libzookeeper's; a client with a listener has one more from the start. */
-#define CLIENT_THREADS 4
+#define CLIENT_THREADS   4
 #define LIBRARYS_THREADS 2
 
 static gint refused_call; /* atomic; the first, second ... call from now is refused, 0: none */

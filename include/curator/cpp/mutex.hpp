@@ -62,8 +62,8 @@ private:
   }
 
   static CuratorLock *
-  make (const client &client, const std::string &path, const std::string &lock_name, guint max_leases,
-        const lock_driver &driver)
+  make (const client &client, const std::string &path, const std::string &lock_name,
+        guint max_leases, const lock_driver &driver)
   {
     detail::outcome outcome;
     CuratorClient *const owner = detail::require (client.native_handle ());

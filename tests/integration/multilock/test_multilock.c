@@ -1,6 +1,6 @@
 /* Multi-locks: in order, all or nothing, mixtures of kinds, and one inside another. */
-#include "support/held_lease.h"
 #include "integration/taking.h"
+#include "support/held_lease.h"
 
 #include <poll.h>
 #include <string.h>

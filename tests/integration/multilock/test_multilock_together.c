@@ -1,8 +1,8 @@
 /* Members of a multi-lock that are taken together, on a real server: refused, entered again, of
  * several clients, without parents, cut off at every request, and killed in between. */
+#include "integration/taking.h"
 #include "support/process.h"
 #include "support/scratch.h"
-#include "integration/taking.h"
 
 #include <string.h>
 

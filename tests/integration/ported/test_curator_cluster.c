@@ -1,7 +1,7 @@
 /* TestInterProcessSemaphoreCluster.testCluster: clients of an ensemble take turns; without a quorum
  * no client is granted, with two of three servers they continue. */
-#include "support/zk_server.h"
 #include "integration/taking.h"
+#include "support/zk_server.h"
 
 #define PATH      "/cluster/semaphore"
 #define N_CLIENTS 8

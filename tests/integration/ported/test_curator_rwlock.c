@@ -1,7 +1,7 @@
 /* Curator's own tests of read-write locks, multi-locks and ACLs, by their names:
  * TestInterProcessReadWriteLock, TestInterProcessMultiMutex, TestLockACLs. */
-#include "support/held_lease.h"
 #include "integration/taking.h"
+#include "support/held_lease.h"
 
 #include <string.h>
 

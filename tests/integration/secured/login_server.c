@@ -55,8 +55,8 @@ look_up (void *context, sasl_server_params_t *params, unsigned flags, const char
 {
   const struct propval *wanted = params->utils->prop_get (params->propctx);
   /* Perhaps with "@" and the realm. */
-  const gboolean is_user = length >= strlen (SASL_USER)
-                           && memcmp (user, SASL_USER, strlen (SASL_USER)) == 0;
+  const gboolean is_user =
+      length >= strlen (SASL_USER) && memcmp (user, SASL_USER, strlen (SASL_USER)) == 0;
 
   for (; is_user && wanted->name != NULL; wanted++)
     {

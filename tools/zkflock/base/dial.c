@@ -17,7 +17,7 @@
 
 struct _Dial
 {
-  gint refs; /* atomic */
+  gint refs;         /* atomic */
   DialFiles *files;  /* NULL: clear text */
   char *server_name; /* of all servers, or NULL */
 };

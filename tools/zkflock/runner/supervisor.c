@@ -252,8 +252,7 @@ check_deadline (Supervisor *self, gint64 left_ms)
                          "the hold ends in %d ms unless the server answers: TERM to the command",
                          (int) left_ms);
           self->asked_for_loss = TRUE;
-          self->obeys_until_us =
-              boottime_us () + (self->moments.term - self->moments.kill) * 1000;
+          self->obeys_until_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
           ask_to_end (self, "loss");
         }
     }
@@ -467,9 +466,9 @@ on_child (Supervisor *self)
       self->ended = TRUE;
       self->end = info;
       self->kill_at_us = 0;
-      self->obeyed = boottime_us () < self->obeys_until_us
-                     || (self->obeys_until_us != 0 && info.si_code == CLD_KILLED
-                         && info.si_status == SIGTERM);
+      self->obeyed =
+          boottime_us () < self->obeys_until_us
+          || (self->obeys_until_us != 0 && info.si_code == CLD_KILLED && info.si_status == SIGTERM);
       check_lease (self);
     }
 }
