@@ -373,6 +373,7 @@ static CURATOR_LOCKED void
 on_idle (gpointer data)
 {
   CuratorSession *session = data;
+  session->beat.idle_timer = NULL;
   const gboolean has_pings = session->client->ops->report_pings != NULL;
   const gint64 period =
       curator_session_terms (session)->session_us / (has_pings ? PINGS_SHARE : IDLE_SHARE);

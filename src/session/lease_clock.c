@@ -156,9 +156,13 @@ on_lapse_timer (gpointer data)
       notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
                     CURATOR_COUNTER_LOST_CLOCK);
     }
-  session->clock.lapse_timer = curator_timer_at_boottime (
-      session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
-      session);
+  /* Whoever was notified may have set it, because the hold has ended meanwhile. */
+  if (session->clock.lapse_timer == NULL)
+    {
+      session->clock.lapse_timer = curator_timer_at_boottime (
+          session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
+          session);
+    }
 }
 
 void
