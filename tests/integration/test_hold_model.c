@@ -2,6 +2,8 @@
  * changes, the holder knows before, or one heartbeat after, another client is granted the lock. */
 #include "taking.h"
 
+#include "support/four_letter.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +89,23 @@ connect_for (const char *address, gint64 session_ms)
 
 #define BOUNDS(least, most) "minSessionTimeout=" least "\nmaxSessionTimeout=" most "\n"
 
+typedef struct
+{
+  ZkServer *server;
+  char *session; /* as the server prints it */
+} Shortening;
+
+/* By what the server tells of its connections. */
+static gboolean
+is_shortened (gpointer data)
+{
+  const Shortening *shortening = data;
+  g_autofree char *text = four_letter (zk_server_address (shortening->server), "cons", 1000);
+  const char *line = text != NULL ? strstr (text, shortening->session) : NULL;
+  const char *timeout = line != NULL ? strstr (line, ",to=") : NULL;
+  return timeout != NULL && atoi (timeout + strlen (",to=")) == 15000;
+}
+
 static gboolean
 was_shortened (gpointer data)
 {
@@ -139,6 +158,50 @@ test_timeout_is_shortened (void **state)
     {
       shorten_once (server);
     }
+  zk_server_stop (server);
+}
+
+/* One connect request reaches the server, which grants three quarters; the reply is lost, and the client is cut off for
+ * good. */
+static void
+shorten_unheard (ZkServer *server, Proxy *proxy, CuratorClient *client)
+{
+  Shortening shortening = { server, g_strdup_printf ("sid=0x%" G_GINT64_MODIFIER "x,",
+                                                     curator_client_get_session_id (client)) };
+  proxy_set_mode (proxy, PROXY_REFUSE);
+  restart_with (server, BOUNDS ("1000", "15000"));
+  proxy_set_mode (proxy, PROXY_HOLE_TO_CLIENT);
+  assert_true (wait_until (is_shortened, &shortening, LONG_MS));
+  proxy_set_mode (proxy, PROXY_DESERT);
+  g_free (shortening.session);
+}
+
+static void
+test_shorter_timeout_is_not_heard (void **state)
+{
+  ZkServer *server = zk_server_start (1000, NULL);
+  assert_non_null (server);
+  restart_with (server, BOUNDS ("1000", "20000"));
+  Proxy *proxy = proxy_new (zk_server_address (server));
+  g_autoptr (CuratorClient) client = connect_for (proxy_address (proxy), 20000);
+  g_autoptr (CuratorClient) rival = connect_for (zk_server_address (server), 20000);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/unheard");
+  g_autoptr (CuratorLock) other = mutex_new (rival, "/unheard");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+  taking_assert_waits (next);
+  Loss *loss = loss_await (lease);
+  shorten_unheard (server, proxy, client);
+  assert_true (taking_wait (next, LONG_MS));
+  const gint64 lost_ms = loss_finish (loss);
+  assert_non_null (next->leases);
+  print_message ("shortened, unheard: LOST %d ms before the next grant\n",
+                 (int) (next->returned_ms - lost_ms));
+  assert_true (lost_ms < next->returned_ms);
+  assert_int_equal (curator_client_get_session_timeout (client), 20000);
+  curator_client_close (client);
+  proxy_free (proxy);
   zk_server_stop (server);
 }
 
@@ -463,6 +526,7 @@ main (void)
     heal_and_test (test_lost_is_told_before_reconnected),
     heal_and_test (test_without_holds_nothing_is_lost),
     heal_and_test (test_timeout_is_shortened),
+    heal_and_test (test_shorter_timeout_is_not_heard),
     heal_and_test (test_timeout_is_lengthened),
   };
 
