@@ -107,6 +107,14 @@ ensure_packages() {
   rm -f "$log"
 }
 
+# A system that debootstrap has made may have no /etc/hosts.
+ensure_localhost() {
+  if ! getent hosts localhost >/dev/null; then
+    say "localhost has no address: adding it to /etc/hosts"
+    printf '127.0.0.1\tlocalhost\n' | as_root tee -a /etc/hosts >/dev/null
+  fi
+}
+
 # Any JDK will do; only without one is Debian's default installed.
 ensure_jdk() {
   if command -v javac >/dev/null && command -v java >/dev/null; then
