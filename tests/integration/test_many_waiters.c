@@ -254,10 +254,10 @@ wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
   doorkeeper_open (&keeper);
   check_crowd (N_WAITERS, N_WAITERS);
   print_message ("%d waiters: %.0f bytes each, drained in %d ms\n", N_WAITERS,
-                 (double) (waiting - before) / N_WAITERS, (int) (wait_now_ms () - begun));
+                 (double) (waiting - before) / (int) N_WAITERS, (int) (wait_now_ms () - begun));
   assert_no_residue (fixture, path, PATIENCE_MS);
   settle (client);
-  return (double) (waiting - before) / N_WAITERS;
+  return (double) (waiting - before) / (int) N_WAITERS;
 }
 
 static void
