@@ -4,7 +4,6 @@
 #include "waiting.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -126,9 +125,7 @@ four_letter_watches_below (const char *address, const char *path)
 int
 four_letter_total_watches (const char *address)
 {
-  g_autofree char *answer = four_letter (address, "wchs", ASK_TIMEOUT_MS);
-  const char *total = answer != NULL ? strstr (answer, "Total watches:") : NULL;
-  return total != NULL ? atoi (total + strlen ("Total watches:")) : -1;
+  return (int) four_letter_monitor (address, "zk_watch_count");
 }
 
 typedef struct

@@ -17,7 +17,7 @@ GHashTable *four_letter_watched_paths (const char *address);
 int four_letter_watchers_of (const char *address, const char *path);
 /* wchp: sum of watches on nodes below this path, the path itself not counted. */
 int four_letter_watches_below (const char *address, const char *path);
-/* wchs: all watches of the server. */
+/* mntr: all watches of the server. wchp and wchc leave out those on the children of a node. */
 int four_letter_total_watches (const char *address);
 /* wchc: the number of paths that this session watches. */
 int four_letter_watches_of_session (const char *address, gint64 session);

@@ -323,7 +323,7 @@ count_watches (Chaos *chaos)
     {
       const int watches = four_letter_total_watches (
           zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i)));
-      n += (guint) MAX (watches, 0);
+      n += watches >= 0 ? (guint) watches : 1; /* one that does not answer may have some */
     }
   return n;
 }
