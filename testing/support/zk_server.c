@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #define N_SERVERS         3
 #define START_TIMEOUT_MS  60000
 #define USUAL_SYNC_LIMIT  5
+#define MOST_PORT_TRIES   100
 #define DEFAULT_CLASSPATH "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar"
 
 /* netty-all has no handlers for TLS. */
@@ -39,6 +41,7 @@ struct _ZkServer
   char *dir;
   char **argv;
   pid_t pid;
+  int status;        /* of the process that has ended by itself, as from waitpid() */
   pid_t owner;       /* the process that started it: a child of that ends nothing */
   gboolean own_disk; /* its data are on a file system of their own */
 };
@@ -111,8 +114,9 @@ zk_server_new_host (void)
   return g_strdup_printf ("127.%u.%u.%d", 1 + (pid >> 8) % 250, pid & 0xff, n);
 }
 
-int
-zk_server_free_port (const char *host)
+/* 0: no such address, or none is free. */
+static int
+port_free_now (const char *host)
 {
   struct sockaddr_in name = { .sin_family = AF_INET };
   socklen_t length = sizeof name;
@@ -125,6 +129,29 @@ zk_server_free_port (const char *host)
       port = ntohs (name.sin_port);
     }
   close (fd);
+  return port;
+}
+
+/* A member gets its ports one after another, before it listens on any: none may come twice. */
+int
+zk_server_free_port (const char *host)
+{
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static GHashTable *given; /* "host:port" */
+  int port = 0;
+  gboolean is_new = FALSE;
+
+  pthread_mutex_lock (&mutex);
+  if (given == NULL)
+    {
+      given = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    }
+  for (int tries = 0; !is_new && tries < MOST_PORT_TRIES; tries++)
+    {
+      port = port_free_now (host);
+      is_new = g_hash_table_add (given, g_strdup_printf ("%s:%d", host, port));
+    }
+  pthread_mutex_unlock (&mutex);
   return port;
 }
 
@@ -273,7 +300,10 @@ print_log (ZkServer *server)
   g_autofree char *path = g_build_filename (server->dir, "server.log", NULL);
   g_autofree char *text = NULL;
   g_file_get_contents (path, &text, NULL, NULL);
-  g_printerr ("the ZooKeeper server at %s does not serve; its log:\n%s\n", server->address,
+  g_autofree char *ended = server->pid != 0 ? g_strdup ("")
+                                            : g_strdup_printf (" and has ended with status 0x%x",
+                                                               (unsigned) server->status);
+  g_printerr ("the ZooKeeper server at %s does not serve%s; its log:\n%s\n", server->address, ended,
               text != NULL ? text : "(none)");
 }
 
@@ -313,7 +343,7 @@ zk_server_start_as (const ZkServerSetup *setup)
 gboolean
 zk_server_has_exited (ZkServer *server)
 {
-  if (server->pid != 0 && waitpid (server->pid, NULL, WNOHANG) == server->pid)
+  if (server->pid != 0 && waitpid (server->pid, &server->status, WNOHANG) == server->pid)
     {
       server->pid = 0;
     }
